@@ -13,10 +13,10 @@ mod world;
 
 use std::collections::BTreeSet;
 
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::memberships::Memberships;
+use crate::account::actual::Actual;
+use crate::model::address::Address;
 use crate::plan::Plan;
+use crate::plan::memberships::Memberships;
 
 pub use ask::{Answer, By, Near, Question};
 pub use traffic::{Login, Ports, Traffic};

@@ -22,17 +22,17 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::api::objects::User;
-use crate::api::{Api, ApiError};
-use crate::change::{Change, Operation};
-use crate::entry::Entry;
-use crate::id::Id;
-use crate::json;
-use crate::kind::{Groups, Kind, Live, Refers, Resource, differences};
+use crate::account::actual::Actual;
+use crate::base::entry::Entry;
+use crate::base::id::Id;
+use crate::base::json;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::kind::{Groups, Kind, Live, Refers, Resource, differences};
 use crate::plan::{Part, Plan, Step};
 use crate::render::Status;
+use crate::wire::api::objects::User;
+use crate::wire::api::{Api, ApiError};
 
 use course::Course;
 use deletions::Look;

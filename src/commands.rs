@@ -6,20 +6,24 @@ mod adopt;
 mod agreements;
 mod apply;
 mod branch;
+pub mod cli;
 mod doctor;
 mod drift;
+pub mod exit;
 mod export;
 mod failure;
 mod forge;
 mod history;
 mod init;
 mod inventory;
+pub mod logging;
 mod mark_enrolled;
 mod plan;
 mod progress;
 mod publish;
 mod session;
 mod settings;
+pub(crate) mod setup;
 mod signals;
 mod sync_events;
 mod validate;
@@ -30,16 +34,16 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::ci::{self, Context, Runner};
-use crate::cli::{Cli, Command, Format};
-use crate::exit::Exit;
-use crate::files;
-use crate::gates::Refusal;
-use crate::json;
-use crate::logging::{Say, use_color};
-use crate::mask::masked;
+use crate::base::files;
+use crate::base::json;
+use crate::base::mask::masked;
+use crate::base::text::{file_error, obedient_to_us, visible};
+use crate::commands::cli::{Cli, Command, Format};
+use crate::commands::exit::Exit;
+use crate::commands::logging::{Say, use_color};
+use crate::forge::ci::{self, Context, Runner};
+use crate::plan::gates::Refusal;
 use crate::render::{self, Document, markdown, terminal};
-use crate::text::{file_error, obedient_to_us, visible};
 
 pub use settings::{environment, unreadable_arguments, unreadable_variables};
 
@@ -64,7 +68,7 @@ pub fn run(cli: &Cli, say: Say) -> Exit {
             clap_complete::generate(args.shell, &mut command, name, &mut script);
             printed(&String::from_utf8_lossy(&script), say)
         }
-        Command::Schema => printed(&crate::schema::text(), say),
+        Command::Schema => printed(&crate::check::schema::text(), say),
     }
 }
 

@@ -11,6 +11,7 @@ mod blobs;
 mod command;
 mod error;
 mod merge;
+pub(crate) mod merge_view;
 mod object;
 mod path;
 mod place;
@@ -19,6 +20,7 @@ mod scratch;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+pub mod versions;
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +30,7 @@ pub use object::{Entry, Message, Sha};
 pub use path::RepoPath;
 pub(crate) use path::has_git_above;
 
-use crate::config::MAX_BYTES;
+use crate::file::MAX_BYTES;
 use blobs::Blobs;
 use command::Command;
 use error::MISSING_OBJECTS;

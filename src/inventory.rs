@@ -13,14 +13,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::evidence::Evidence;
-use crate::id::Id;
+use crate::base::evidence::Evidence;
+use crate::base::id::Id;
 
 pub use delta::{Adoption, Delta};
 pub use matching::{Entry, Leaving, Match, Object, Scene, match_objects};
 pub use text::Unreadable;
 
-/// Ids by entry. An entry is named by its key, as in `groups/pilots` ([`crate::address::Address::key`]).
+/// Ids by entry. An entry is named by its key, as in `groups/pilots` ([`crate::model::address::Address::key`]).
 pub type Ids = BTreeMap<String, Vec<Id>>;
 
 /// How an object came into the inventory.

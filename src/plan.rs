@@ -4,14 +4,23 @@
 //! what it found with its notices and its problems. Whatever is impossible is a `Problem`, and all of them are found; whatever
 //! a reader should know is a `Notice`.
 
+pub(crate) mod agreement;
 mod bind;
 mod check;
 mod claim;
 mod diff;
 mod digest;
+pub(crate) mod drift;
+pub(crate) mod enrollment;
 mod follow_up;
+pub(crate) mod gates;
+pub(crate) mod keys;
 mod labels;
+pub(crate) mod members;
+pub(crate) mod memberships;
+pub mod options;
 mod order;
+pub mod ours;
 mod record;
 mod referrers;
 mod resolve;
@@ -20,20 +29,20 @@ mod skip;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::change::Change;
-use crate::desired::Desired;
-use crate::held::Held;
-use crate::id::Id;
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::git::versions::Cause;
 use crate::inventory::{Adoption, Delta, Origin};
-use crate::kind::{Kind, Live};
-use crate::let_go::{LeftBy, LetGo};
-use crate::notice::{Gone, Notice};
-use crate::options::Options;
-use crate::problem::Problem;
-use crate::reason::Reason;
-use crate::versions::Cause;
+use crate::model::address::Address;
+use crate::model::change::Change;
+use crate::model::desired::Desired;
+use crate::model::held::Held;
+use crate::model::kind::{Kind, Live};
+use crate::model::let_go::{LeftBy, LetGo};
+use crate::model::notice::{Gone, Notice};
+use crate::model::problem::Problem;
+use crate::model::reason::Reason;
+use crate::plan::options::Options;
 
 use claim::Claimed;
 

@@ -5,12 +5,10 @@ pub mod answer;
 #[cfg(test)]
 pub(crate) use access::in_lines as access_lines;
 pub(crate) mod describe;
-pub mod doctor;
 pub mod drift;
 #[cfg(test)]
 mod examples;
 mod impact;
-pub mod init;
 pub mod json;
 pub mod markdown;
 mod memberships;
@@ -22,15 +20,15 @@ pub(crate) mod words;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::access::Delta;
-use crate::address::Address;
-use crate::agreement::{Agreement, Origin};
-use crate::change::{Change, Operation};
-use crate::gates::Refusal;
-use crate::held::{Held, Why};
-use crate::kind::{Kind, Resource};
-use crate::memberships::Memberships;
-use crate::notice::Notice;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::held::{Held, Why};
+use crate::model::kind::{Kind, Resource};
+use crate::model::notice::Notice;
 use crate::plan::Plan;
+use crate::plan::agreement::{Agreement, Origin};
+use crate::plan::gates::Refusal;
+use crate::plan::memberships::Memberships;
 
 pub use said::{Said, say};
 
@@ -222,7 +220,7 @@ impl Document {
     /// Returns who is to be agreed to first, where that is not the pull request of this job.
     pub fn blamed(&self) -> Option<String> {
         let names: Vec<&String> = self.blamed.iter().collect();
-        (!names.is_empty()).then(|| crate::text::listed(&names))
+        (!names.is_empty()).then(|| crate::base::text::listed(&names))
     }
 
     /// Returns by which causes those changes come that the pull request of this job does not cause, with their places.

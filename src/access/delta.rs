@@ -10,7 +10,7 @@ use super::reach::{ClassAt, Reach};
 use super::routes;
 use super::world::{AFTER, BEFORE, End, GroupAt, Node, NodeAt, Rule, SIDES, What, World};
 use super::{Delta, Members, Passage, Place, Side, is_network};
-use crate::address::Address;
+use crate::model::address::Address;
 
 use tally::{By, Pairs, Said, Tally};
 

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use snapbox::{assert_data_eq, str};
 
 use super::{Delta, End, Ports, Question, Traffic, ask};
-use crate::kind::Kind;
-use crate::memberships::Memberships;
+use crate::model::kind::Kind;
+use crate::plan::memberships::Memberships;
 use crate::render::access_lines;
 use crate::testing::{
     Case, MADE, desired, group, groups, id, key, over, peer, policy, policy_with,

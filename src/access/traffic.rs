@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::kind::{Policy, PortRange, Protocol};
+use crate::model::kind::{Policy, PortRange, Protocol};
 
 /// Ports, as ranges that neither touch nor overlap, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

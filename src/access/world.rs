@@ -5,12 +5,12 @@ mod build;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::traffic::Traffic;
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::id::Id;
-use crate::kind::{ALL, Kind};
-use crate::memberships::Memberships;
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::kind::{ALL, Kind};
 use crate::plan::Plan;
+use crate::plan::memberships::Memberships;
 
 use build::objects;
 

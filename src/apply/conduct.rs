@@ -7,12 +7,12 @@ use anyhow::Result;
 
 use super::members::GroupWrites;
 use super::{Custody, Recorder};
-use crate::address::Address;
-use crate::change::Change;
-use crate::id::Id;
+use crate::base::id::Id;
 use crate::inventory::Inventory;
-use crate::notice::Notice;
-use crate::ours::Ours;
+use crate::model::address::Address;
+use crate::model::change::Change;
+use crate::model::notice::Notice;
+use crate::plan::ours::Ours;
 use crate::render::{CreatedKey, Status};
 
 /// Is told what happens while it happens.

@@ -10,11 +10,11 @@ use serde_json::Value;
 use super::deletions::Stays;
 use super::write::NotKnown;
 use super::{Conduct, Run, StepOutcome, keys};
-use crate::api::ApiError;
-use crate::change::{Change, Operation};
-use crate::kind::{FieldChange, Unresolved};
+use crate::model::change::{Change, Operation};
+use crate::model::kind::{FieldChange, Unresolved};
 use crate::plan::{Part, Plan, Step};
 use crate::render::Status;
+use crate::wire::api::ApiError;
 
 /// Why a change is no success of which the second step was not tried.
 const HALF_DONE: &str =

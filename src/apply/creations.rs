@@ -7,12 +7,12 @@ use anyhow::{Context, Result};
 use super::members::Moves;
 use super::write::{NotKnown, not_known};
 use super::{Run, StepOutcome, paths, same};
-use crate::address::Address;
-use crate::api::ApiError;
-use crate::api::objects::Event;
-use crate::id::Id;
-use crate::kind::{Live, Resource, Unresolved, differences};
-use crate::ours;
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::kind::{Live, Resource, Unresolved, differences};
+use crate::plan::ours;
+use crate::wire::api::ApiError;
+use crate::wire::api::objects::Event;
 
 impl Run<'_> {
     pub(super) fn create(&mut self, address: &Address, after: &Resource) -> Result<StepOutcome> {

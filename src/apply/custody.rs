@@ -1,7 +1,7 @@
 //! Where the secrets of new keys go.
 
-use crate::id::Id;
-use crate::kind::Resource;
+use crate::base::id::Id;
+use crate::model::kind::Resource;
 use crate::secret::{KeysDir, Recipients};
 
 /// Where new secrets go.

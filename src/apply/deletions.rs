@@ -8,13 +8,13 @@ use anyhow::{Context, Result, bail};
 
 use super::write::{NOT_DONE, not_known};
 use super::{Run, StepOutcome, paths};
-use crate::address::Address;
-use crate::api::objects;
-use crate::change::Change;
-use crate::id::Id;
+use crate::base::id::Id;
 use crate::inventory::{Inventory, Origin};
-use crate::kind::{Answers, KeyType, Kind, Live, PeerRef, Refers};
-use crate::reason::Reason;
+use crate::model::address::Address;
+use crate::model::change::Change;
+use crate::model::kind::{Answers, KeyType, Kind, Live, PeerRef, Refers};
+use crate::model::reason::Reason;
+use crate::wire::api::objects;
 
 /// The inventory and the lists as they were read again before a block of deletions.
 pub(super) struct Look {
@@ -113,7 +113,7 @@ impl Run<'_> {
     /// Errors where somebody finished or used a key meanwhile that nobody held the secret of.
     fn still_unsealed(&self, live: &Live) -> Result<()> {
         let path = paths::object(live)?;
-        let read = |answer: &crate::entry::Entry| answer.read::<objects::SetupKey>();
+        let read = |answer: &crate::base::entry::Entry| answer.read::<objects::SetupKey>();
         let fresh = match self.api.get(&path) {
             Ok(found) => read(&found.into())?,
             // the deletion sees that it is gone

@@ -1,15 +1,15 @@
 //! What an apply writes into the inventory: what the plan learnt, and what became of its changes.
 
 use super::Applied;
-use crate::address::Address;
-use crate::change::Change;
-use crate::id::Id;
+use crate::base::id::Id;
+use crate::git::versions::Cause;
 use crate::inventory::{Adoption, Delta, Inventory, Origin};
-use crate::kind::Kind;
-use crate::let_go::{LeftBy, LetGo, LetGoWhy};
+use crate::model::address::Address;
+use crate::model::change::Change;
+use crate::model::kind::Kind;
+use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
 use crate::plan::{Piece, Plan, Row};
 use crate::render::Status;
-use crate::versions::Cause;
 
 impl Applied {
     /// Returns what is to be written down once the writes are over. `planned` is the inventory that the plan was made with,

@@ -13,18 +13,18 @@ use serde_json::Value;
 use super::deletions::Stays;
 use super::write::NotKnown;
 use super::{Course, KeyCopy, NotRecorded, Run, StepOutcome, same, unreadable};
-use crate::address::Address;
-use crate::api::objects;
-use crate::api::{ApiError, NewKey, object_path};
-use crate::change::{Change, Operation};
-use crate::entry::Entry;
-use crate::id::Id;
+use crate::base::entry::Entry;
+use crate::base::id::Id;
 use crate::inventory::Delta;
-use crate::keys::must_be_replaced;
-use crate::kind::{Kind, Live, Resource};
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::kind::{Kind, Live, Resource};
+use crate::plan::keys::must_be_replaced;
 use crate::plan::{Plan, Step};
 use crate::render::CreatedKey;
 use crate::secret::{Sealed, StoredFile};
+use crate::wire::api::objects;
+use crate::wire::api::{ApiError, NewKey, object_path};
 
 /// The most keys that are made before they are recorded, in one commit.
 const BLOCK: usize = 25;

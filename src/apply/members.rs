@@ -7,15 +7,15 @@ use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 
 use super::{Run, StepOutcome};
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::api::object_path;
-use crate::api::objects;
-use crate::change::Change;
-use crate::id::Id;
-use crate::kind::{Group, Kind, Live, Resource};
-use crate::notice::Meanwhile;
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::change::Change;
+use crate::model::kind::{Group, Kind, Live, Resource};
+use crate::model::notice::Meanwhile;
 use crate::plan::Part;
+use crate::wire::api::object_path;
+use crate::wire::api::objects;
 
 /// What this run's replacements of groups read and meant. Whoever joins between the reading and the replacement is thrown
 /// out without a word; with this that can be told from what others did on purpose.

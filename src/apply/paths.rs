@@ -1,8 +1,8 @@
 //! Where the API has what is written.
 
-use crate::api::{ApiError, object_path};
-use crate::id::Id;
-use crate::kind::{Kind, Live};
+use crate::base::id::Id;
+use crate::model::kind::{Kind, Live};
+use crate::wire::api::{ApiError, object_path};
 
 /// Returns the path of the collection in which a kind's objects are: of those that stand in another object, in that one.
 ///

@@ -12,19 +12,19 @@ use jiff::Timestamp;
 
 use super::members::{GroupWrites, Moves, members_of};
 use super::{Applied, Observer, Run};
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::api::Api;
-use crate::api::objects::{Event, Peer};
-use crate::desired::Desired;
-use crate::enrollment;
-use crate::entry::Entry;
-use crate::fetch::{Needs, fetch};
-use crate::id::Id;
-use crate::kind::{Kind, Resource};
-use crate::notice::Meanwhile;
+use crate::account::actual::Actual;
+use crate::account::fetch::{Needs, fetch};
+use crate::account::snapshot::Snapshot;
+use crate::base::entry::Entry;
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::desired::Desired;
+use crate::model::kind::{Kind, Resource};
+use crate::model::notice::Meanwhile;
+use crate::plan::enrollment;
 use crate::plan::ordered;
-use crate::snapshot::Snapshot;
+use crate::wire::api::Api;
+use crate::wire::api::objects::{Event, Peer};
 
 /// How often members are put back: each time that is a replacement, too, that somebody can run into.
 const ROUNDS: usize = 5;

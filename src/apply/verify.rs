@@ -9,18 +9,18 @@ use anyhow::{Context, Result};
 
 use super::put_back::settle_from;
 use super::{Applied, Observer};
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::api::Api;
-use crate::change::{Change, Operation};
-use crate::desired::Desired;
-use crate::fetch::{More, Needs, complete, fetch};
-use crate::id::Id;
+use crate::account::actual::Actual;
+use crate::account::fetch::{More, Needs, complete, fetch};
+use crate::base::id::Id;
 use crate::inventory::Delta;
-use crate::kind::Kind;
-use crate::options::Options;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::desired::Desired;
+use crate::model::kind::Kind;
+use crate::model::problem::Problem;
+use crate::plan::options::Options;
 use crate::plan::{self, Plan, plan};
-use crate::problem::Problem;
+use crate::wire::api::Api;
 
 /// What a verification found.
 #[derive(Debug, Default)]

@@ -7,13 +7,13 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 
 use super::{Run, StepOutcome, gone, paths, same};
-use crate::address::Address;
-use crate::api::objects;
-use crate::api::{ApiError, object_path};
-use crate::change::Change;
-use crate::kind::{FieldChange, Kind, Live, Resource};
-use crate::notice::{Meanwhile, Notice};
+use crate::model::address::Address;
+use crate::model::change::Change;
+use crate::model::kind::{FieldChange, Kind, Live, Resource};
+use crate::model::notice::{Meanwhile, Notice};
 use crate::render::words;
+use crate::wire::api::objects;
+use crate::wire::api::{ApiError, object_path};
 
 /// The cause of an error after which nobody knows whether a write was carried out: its answer was lost, and looking it up
 /// failed, too.
@@ -81,7 +81,7 @@ impl Run<'_> {
             return String::new();
         }
         let peer = stored.wire.read::<objects::Peer>();
-        let label = peer.map(|peer| crate::enrollment::label_of(&peer.dns_label).to_owned());
+        let label = peer.map(|peer| crate::plan::enrollment::label_of(&peer.dns_label).to_owned());
         let Some(label) = label.ok().filter(|label| !label.is_empty()) else {
             return String::new();
         };

@@ -11,17 +11,17 @@ use super::settings::{connect, readable};
 use super::versions::of_netbird;
 use super::{Said, blank, finish};
 use crate::access::{End, Ports, Question, Traffic, ask};
-use crate::actual::Actual;
-use crate::cli::{AccessArgs, AccessLevel, Cli, Scope, Sealing};
-use crate::desired::Desired;
-use crate::exit::Exit;
-use crate::fetch::{Needs, fetch};
-use crate::kind::{ALL, Kind};
-use crate::logging::Say;
-use crate::memberships::Memberships;
+use crate::account::actual::Actual;
+use crate::account::fetch::{Needs, fetch};
+use crate::base::text::{did_you_mean, quote};
+use crate::commands::cli::{AccessArgs, AccessLevel, Cli, Scope, Sealing};
+use crate::commands::exit::Exit;
+use crate::commands::logging::Say;
+use crate::model::desired::Desired;
+use crate::model::kind::{ALL, Kind};
 use crate::plan::Plan;
+use crate::plan::memberships::Memberships;
 use crate::render;
-use crate::text::{did_you_mean, quote};
 
 pub(super) fn run(cli: &Cli, args: &AccessArgs, say: Say) -> Exit {
     let said = make(cli, args, say);
@@ -141,7 +141,8 @@ fn named(
     };
     let (label, known): (&str, BTreeSet<&str>) = match end {
         End::Peer => {
-            let is_it = |peer: &&crate::api::objects::Peer| peer.id.0 == name || peer.name == name;
+            let is_it =
+                |peer: &&crate::wire::api::objects::Peer| peer.id.0 == name || peer.name == name;
             let found: Vec<_> = actual.peers.iter().filter(is_it).collect();
             match found.as_slice() {
                 [one] => return Ok((end, one.id.to_string())),

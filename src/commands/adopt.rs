@@ -12,22 +12,22 @@ use super::inventory::{Others, Place, Wanted};
 use super::session::check;
 use super::settings::{environment_name, file, readable, replaced};
 use super::{Said, finish};
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::ci::Context;
-use crate::cli::{AdoptArgs, Cli};
-use crate::code::Code;
-use crate::config::{self, Source};
-use crate::desired::Desired;
-use crate::edit;
-use crate::exit::Exit;
-use crate::export::{Export, export};
+use crate::account::actual::Actual;
+use crate::base::code::Code;
+use crate::base::text::{count, did_you_mean, visible};
+use crate::check::edit;
+use crate::check::validate::validate;
+use crate::commands::cli::{AdoptArgs, Cli};
+use crate::commands::exit::Exit;
+use crate::commands::export::entries::{Export, export};
+use crate::commands::logging::Say;
+use crate::file::{self, Source};
+use crate::forge::ci::Context;
 use crate::inventory::{Inventory, Origin};
-use crate::keys;
-use crate::kind::{self, ALL, Declared, FieldChange, Kind, Resource};
-use crate::logging::Say;
-use crate::text::{count, did_you_mean, visible};
-use crate::validate::validate;
+use crate::model::address::Address;
+use crate::model::desired::Desired;
+use crate::model::kind::{self, ALL, Declared, FieldChange, Kind, Resource};
+use crate::plan::keys;
 
 pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
     let said = make(cli, args, say);
@@ -43,7 +43,7 @@ pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
 fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<Said, Failure> {
     readable()?;
     let path = file(&cli.global);
-    let source = config::load(&path)?;
+    let source = file::load(&path)?;
     let desired = begun(&source)?;
     let mut names = args
         .names

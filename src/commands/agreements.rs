@@ -7,14 +7,14 @@ use anyhow::Result;
 use super::failure::Failure;
 use super::forge::Forge;
 use super::history::History;
-use crate::agreement::{
+use crate::base::text::visible;
+use crate::forge::ci::Context;
+use crate::forge::gitea::{Pull, Repo};
+use crate::git::{Git, Message, Sha};
+use crate::plan::agreement::{
     AllowDeletes, Brought, Origin, Outcome, Place, Said, Statements, Void, text_allow_deletes,
 };
-use crate::ci::Context;
-use crate::git::{Git, Message, Sha};
-use crate::gitea::{Pull, Repo};
-use crate::ours::Ours;
-use crate::text::visible;
+use crate::plan::ours::Ours;
 
 /// How far the pull request that brought a commit is looked for, in first-parent commits.
 const FARTHEST: usize = 50;

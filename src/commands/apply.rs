@@ -21,17 +21,17 @@ use super::{Ending, blank, end, end_posted, refused};
 use crate::apply::{
     Applied, Conduct, Custody, NotRecorded, Records, Verified, apply, settle_members, verify,
 };
-use crate::change::Change;
-use crate::ci::Context;
-use crate::cli::{AccessLevel, ApplyArgs, Cli};
-use crate::exit::Exit;
+use crate::base::text::{count, visible};
+use crate::commands::cli::{AccessLevel, ApplyArgs, Cli};
+use crate::commands::exit::Exit;
+use crate::commands::logging::Say;
+use crate::forge::ci::Context;
 use crate::inventory::Delta;
-use crate::logging::Say;
-use crate::notice::{Notice, OfRun};
+use crate::model::change::Change;
+use crate::model::notice::{Notice, OfRun};
 use crate::plan::{Plan, answered_labels};
 use crate::render::{Document, Status, terminal, words};
 use crate::secret::{KeysDir, remove_leftovers};
-use crate::text::{count, visible};
 
 use earlier::made_earlier;
 use recording::{Recording, names};

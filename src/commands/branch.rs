@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::failure::Failure;
 use super::forge::{Forge, Stale, Successor};
 use super::settings::setting;
-use crate::ci::Context;
-use crate::cli::GiteaArgs;
+use crate::commands::cli::GiteaArgs;
+use crate::forge::ci::Context;
 
 /// What to do about a stale apply.
 pub(super) const STALE: &str = "the run of the newer commit applies it; if yours is the newer, push it first; \

@@ -20,17 +20,17 @@ use super::failure::Failure;
 use super::session::{check, notices};
 use super::settings::{self, halt, readable, recipients};
 use super::{Said, color, finish};
-use crate::api::objects::User;
-use crate::ci::Context;
-use crate::cli::{Cli, DoctorArgs, Format};
-use crate::config;
-use crate::desired::Desired;
-use crate::doctor::{Check, Purpose};
-use crate::exit::Exit;
-use crate::gates;
-use crate::logging::Say;
-use crate::render::doctor as render;
-use crate::text::count;
+use crate::base::text::count;
+use crate::commands::cli::{Cli, DoctorArgs, Format};
+use crate::commands::exit::Exit;
+use crate::commands::logging::Say;
+use crate::commands::setup::doctor::render;
+use crate::commands::setup::doctor::{Check, Purpose};
+use crate::file;
+use crate::forge::ci::Context;
+use crate::model::desired::Desired;
+use crate::plan::gates;
+use crate::wire::api::objects::User;
 
 /// The largest difference of two clocks that is taken for none, in seconds: the times in ids are compared with those in the
 /// file.
@@ -120,7 +120,7 @@ fn failed(name: &'static str, failure: Failure) -> Check {
 
 fn file(scene: &mut Scene) -> Check {
     let name = "file";
-    let source = config::load(&scene.file).map_err(Failure::from);
+    let source = file::load(&scene.file).map_err(Failure::from);
     match source.and_then(|source| check(&source)) {
         Ok(valid) => {
             let notices = notices::of_file(&valid).count();

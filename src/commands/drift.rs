@@ -12,18 +12,18 @@ use super::session::notices::of_token;
 use super::session::{Origin, Request, Session};
 use super::settings::{environment_name, file};
 use super::{Said, blank, finish, report_failure};
-use crate::ci::Context;
-use crate::cli::{AccessLevel, Cli, DriftArgs, Format, Gates, Scope, Sealing};
-use crate::desired::Desired;
-use crate::drift::{self, Drift, Version};
-use crate::exit::Exit;
+use crate::base::text::visible;
+use crate::commands::cli::{AccessLevel, Cli, DriftArgs, Format, Gates, Scope, Sealing};
+use crate::commands::exit::Exit;
+use crate::commands::logging::Say;
+use crate::forge::ci::Context;
+use crate::forge::gitea::issue::{self, Kept, Report};
 use crate::git::Sha;
-use crate::gitea::issue::{self, Kept, Report};
-use crate::logging::Say;
+use crate::model::desired::Desired;
 use crate::plan::Plan;
+use crate::plan::drift::{self, Drift, Version};
 use crate::render::drift as render;
 use crate::render::words;
-use crate::text::visible;
 
 /// How many versions of the file are looked at for the last agreement.
 const VERSIONS: usize = 50;

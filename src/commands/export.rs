@@ -1,25 +1,27 @@
 //! `export`: the live account as a netbird.json, or as the server's own answers.
 
+pub(crate) mod entries;
+
 use super::failure::Failure;
 use super::session::notices::of_token;
 use super::session::{check, unreadable};
 use super::settings::{connect, file, readable};
 use super::versions::of_netbird;
 use super::{print, report_failure};
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::api::Api;
-use crate::cli::{Cli, ExportArgs, Server};
-use crate::config;
-use crate::desired::Desired;
-use crate::exit::Exit;
-use crate::export::{Export, export};
-use crate::fetch::{More, Needs, complete, fetch};
-use crate::json;
-use crate::logging::Say;
+use crate::account::actual::Actual;
+use crate::account::fetch::{More, Needs, complete, fetch};
+use crate::account::snapshot::Snapshot;
+use crate::base::json;
+use crate::base::text::{count, visible};
+use crate::commands::cli::{Cli, ExportArgs, Server};
+use crate::commands::exit::Exit;
+use crate::commands::export::entries::{Export, export};
+use crate::commands::logging::Say;
+use crate::file;
+use crate::model::address::Address;
+use crate::model::desired::Desired;
 use crate::render::words;
-use crate::snapshot::Snapshot;
-use crate::text::{count, visible};
+use crate::wire::api::Api;
 
 pub(super) fn run(cli: &Cli, args: &ExportArgs, say: Say) -> Exit {
     match make(cli, args, say) {
@@ -66,7 +68,7 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Failure> {
     let actual = read(&snapshot, say)?;
     let mut export = export(&actual);
     if args.managed_only {
-        let valid = check(&config::load(&file(&cli.global))?)?;
+        let valid = check(&file::load(&file(&cli.global))?)?;
         let is_ours = |address: &Address| valid.desired.declares(address);
         export.entries.retain(|address, _| is_ours(address));
         export.left_out.retain(|(address, _)| is_ours(address));

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::api::ApiError;
-use crate::config::{self, Findings, SourceError, SourceFault};
-use crate::edit::MarkError;
-use crate::exit::Exit;
+use crate::base::text::file_error;
+use crate::check::edit::MarkError;
+use crate::commands::exit::Exit;
+use crate::file::{self, Findings, SourceError, SourceFault};
+use crate::forge::gitea;
 use crate::git::GitError;
-use crate::gitea;
 use crate::secret::RecipientErrors;
-use crate::text::file_error;
+use crate::wire::api::ApiError;
 
 /// An exit code, and the words for stderr.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Failure {
 
 impl From<&Findings> for Failure {
     fn from(problems: &Findings) -> Self {
-        let place = |problem: &config::Finding| {
+        let place = |problem: &file::Finding| {
             let place = &problem.place;
             (place.line, place.column, problem.message.clone())
         };

@@ -10,14 +10,14 @@ use anyhow::{Context as _, Result};
 use super::failure::Failure;
 use super::settings::{environment, find_token, setting};
 use super::versions::{of_gitea, old_gitea};
-use crate::ci::Context;
-use crate::cli::GiteaArgs;
-use crate::config::Source;
-use crate::edit::{Edit, content_differs_but_for_enrolled};
+use crate::check::edit::{Edit, content_differs_but_for_enrolled};
+use crate::commands::cli::GiteaArgs;
+use crate::file::Source;
+use crate::forge::ci::Context;
+use crate::forge::gitea::commit::{self, CommitError, Outcome, Policy, Target};
+use crate::forge::gitea::propose::{self, Moved, Proposed};
+use crate::forge::gitea::{self, Repo};
 use crate::git::{Git, Opened};
-use crate::gitea::commit::{self, CommitError, Outcome, Policy, Target};
-use crate::gitea::propose::{self, Moved, Proposed};
-use crate::gitea::{self, Repo};
 
 /// What to do where Gitea is not configured.
 pub(super) const SETTINGS: &str = "in the workflows GITEA_TOKEN comes from the secret BOT_TOKEN, for a plan's comment from \
@@ -122,7 +122,7 @@ impl Forge {
         let (Some(token), Some(url), Some(name)) = (token, url, name) else {
             return Ok(None);
         };
-        let mut config = crate::gitea::config(&url)?;
+        let mut config = crate::forge::gitea::config(&url)?;
         config.ca_file = environment("NETBIRD_GITOPS_CA_FILE").map(PathBuf::from);
         let repo = Repo::new(config, &token, &name)?;
         Ok(Some(Forge {

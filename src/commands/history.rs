@@ -8,16 +8,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::failure::Failure;
-use crate::ci::{Context, Event};
-use crate::config::Source;
-use crate::desired::Desired;
-use crate::edit::content_differs_but_for_enrolled;
+use crate::check::edit::content_differs_but_for_enrolled;
+use crate::check::validate::validate;
+use crate::file::Source;
+use crate::forge::ci::{Context, Event};
+use crate::git::merge_view::{MergeView, merge_view};
+use crate::git::versions::{Version, Versions};
 use crate::git::{Git, GitError, MergedFile, Opened, RepoPath, Sha};
-use crate::merge::{MergeView, merge_view};
-use crate::notice::{Notice, OfInventory, OfMerge};
+use crate::model::desired::Desired;
+use crate::model::notice::{Notice, OfInventory, OfMerge};
 use crate::render::words;
-use crate::validate::validate;
-use crate::versions::{Version, Versions};
 
 /// The most commits since the last apply that are looked at.
 const MOST: usize = 10_000;

@@ -14,18 +14,18 @@ use super::failure::Failure;
 use super::session::check;
 use super::settings::{self, connect_as, environment, find_token, readable, setting};
 use super::{Said, export, finish};
-use crate::cli::{Cli, ForgeName, InitArgs};
-use crate::config::Source;
-use crate::exit::Exit;
-use crate::git::{Git, Opened};
-use crate::init::remote;
-use crate::init::{
-    BRANCH, Choice, NETWORK, OF_FORGEJO, OF_GITEA, OF_GITHUB, Standing, Wanted, files,
-};
-use crate::logging::Say;
-use crate::render::init::{
+use crate::commands::cli::{Cli, ForgeName, InitArgs};
+use crate::commands::exit::Exit;
+use crate::commands::logging::Say;
+use crate::commands::setup::init::remote;
+use crate::commands::setup::init::render::{
     self as render, Became, Checkout, Document, File, Network, Note, Repository,
 };
+use crate::commands::setup::init::{
+    BRANCH, Choice, NETWORK, OF_FORGEJO, OF_GITEA, OF_GITHUB, Standing, Wanted, files,
+};
+use crate::file::Source;
+use crate::git::{Git, Opened};
 use setup::Setup;
 use tree::{InTheWay, Tree};
 
@@ -332,7 +332,7 @@ fn exported(args: &InitArgs, say: Say) -> Result<Option<Account>, Failure> {
     let export = export::of_account(&api, say)?;
     let is_set = |name: &&str| environment(name).is_some();
     Ok(Some(Account {
-        text: crate::json::escape(&export.text()),
+        text: crate::base::json::escape(&export.text()),
         objects: export.entries.len(),
         server,
         token: variable.and_then(|names| names.into_iter().find(is_set)),

@@ -9,14 +9,14 @@ use super::failure::Failure;
 use super::forge::Forge;
 use super::settings::{environment_name, file, readable};
 use super::{Said, finish};
-use crate::ci::Context;
-use crate::cli::{Cli, MarkArgs};
-use crate::config::MAX_BYTES;
-use crate::edit::{self, Edit};
-use crate::exit::Exit;
-use crate::files;
-use crate::logging::Say;
-use crate::text::{did_you_mean, listed, quote, visible};
+use crate::base::files;
+use crate::base::text::{did_you_mean, listed, quote, visible};
+use crate::check::edit::{self, Edit};
+use crate::commands::cli::{Cli, MarkArgs};
+use crate::commands::exit::Exit;
+use crate::commands::logging::Say;
+use crate::file::MAX_BYTES;
+use crate::forge::ci::Context;
 
 pub(super) fn run(cli: &Cli, args: &MarkArgs, say: Say) -> Exit {
     let said = match make(cli, args) {

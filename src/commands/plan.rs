@@ -9,13 +9,13 @@ use super::publish::Publisher;
 use super::session::{Origin, Request, Session};
 use super::settings::file;
 use super::{Ending, blank, end_posted, refused};
-use crate::change::Change;
-use crate::ci::{Context, PullRequest};
-use crate::cli::{Cli, PlanArgs};
-use crate::exit::Exit;
-use crate::gates::Refusal;
-use crate::logging::Say;
-use crate::notice::{Notice, OfRun};
+use crate::commands::cli::{Cli, PlanArgs};
+use crate::commands::exit::Exit;
+use crate::commands::logging::Say;
+use crate::forge::ci::{Context, PullRequest};
+use crate::model::change::Change;
+use crate::model::notice::{Notice, OfRun};
+use crate::plan::gates::Refusal;
 use crate::render::{Document, Unplanned};
 
 pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {

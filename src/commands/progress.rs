@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicBool;
 use super::failure::Failure;
 use super::write_report;
 use crate::apply::{Applied, Observer, StepOutcome};
-use crate::change::Change;
-use crate::ci::{Context, Runner};
-use crate::logging::{Moving, Say};
+use crate::base::text::{count, visible};
+use crate::commands::logging::{Moving, Say};
+use crate::forge::ci::{Context, Runner};
+use crate::model::change::Change;
 use crate::render::{Document, Status, json};
-use crate::text::{count, visible};
 
 /// Shows a document in a place that outlives the run.
 pub(super) type Publish<'a> = Box<dyn Fn(&Document) + 'a>;

@@ -5,11 +5,11 @@ use std::path::Path;
 use super::failure::Failure;
 use super::forge::{Forge, SETTINGS};
 use super::versions::of_gitea;
-use crate::ci::{Context, Event};
-use crate::cli::GiteaArgs;
+use crate::commands::cli::GiteaArgs;
+use crate::commands::logging::Say;
+use crate::forge::ci::{Context, Event};
+use crate::forge::gitea::comment;
 use crate::git::{Git, GitError, Opened};
-use crate::gitea::comment;
-use crate::logging::Say;
 use crate::render::{Document, markdown};
 
 /// How many commits back an apply looks for pull requests whose own run was superseded, cancelled or never started.

@@ -19,28 +19,28 @@ use super::settings::{
     replaced, setting,
 };
 use super::versions::of_netbird;
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::agreement::Statements;
-use crate::api::Api;
-use crate::api::objects::Event;
-use crate::ci::Context;
-use crate::cli::{AccessLevel, Cli, GiteaArgs, InventoryArgs, Scope, Sealing, Server};
-use crate::config::{self, Place as Position, Source};
-use crate::fetch::{self, Ahead, More, Needs};
-use crate::held::{Held, Why};
-use crate::id::Id;
-use crate::json;
-use crate::kind::{Kind, Live, Refers};
-use crate::memberships::Memberships;
-use crate::options::{Options, Prune};
-use crate::ours::{Ours, Standing, made_by};
+use crate::account::actual::Actual;
+use crate::account::fetch::{self, Ahead, More, Needs};
+use crate::account::snapshot::Snapshot;
+use crate::base::id::Id;
+use crate::base::json;
+use crate::check::validate::{Valid, validate};
+use crate::commands::cli::{AccessLevel, Cli, GiteaArgs, InventoryArgs, Scope, Sealing, Server};
+use crate::file::{self, Place as Position, Source};
+use crate::forge::ci::Context;
+use crate::model::address::Address;
+use crate::model::held::{Held, Why};
+use crate::model::kind::{Kind, Live, Refers};
+use crate::model::problem::Problem;
+use crate::plan::agreement::Statements;
+use crate::plan::memberships::Memberships;
+use crate::plan::options::{Options, Prune};
+use crate::plan::ours::{Ours, Standing, made_by};
 use crate::plan::{self, Binding, Plan, Row};
-use crate::problem::Problem;
 use crate::render::{Document, words};
 use crate::secret::Recipients;
-use crate::snapshot::Snapshot;
-use crate::validate::{Valid, validate};
+use crate::wire::api::Api;
+use crate::wire::api::objects::Event;
 
 /// Validates; all problems are one error.
 pub(super) fn check(source: &Source) -> Result<Valid, Failure> {
@@ -48,7 +48,7 @@ pub(super) fn check(source: &Source) -> Result<Valid, Failure> {
 }
 
 /// An answer of the server that is not of the form that we read.
-pub(super) fn unreadable(error: crate::actual::Unreadable) -> Failure {
+pub(super) fn unreadable(error: crate::account::actual::Unreadable) -> Failure {
     Failure::error(error.to_string())
 }
 
@@ -149,7 +149,7 @@ impl Session {
                 let found = place.read()?;
                 Ok((place, found))
             });
-            let on_disk = config::load(&path).map(|file| (validate(&file), file));
+            let on_disk = file::load(&path).map(|file| (validate(&file), file));
             (
                 on_disk,
                 history.join().expect("a reading thread does not panic"),
@@ -464,12 +464,12 @@ impl Session {
             text.push_str(&format!(
                 "\n{}{}",
                 at.unwrap_or_default(),
-                crate::text::visible(&what)
+                crate::base::text::visible(&what)
             ));
             text.extend(
                 told.hint
                     .iter()
-                    .map(|hint| format!("\n    {}", crate::text::visible(hint))),
+                    .map(|hint| format!("\n    {}", crate::base::text::visible(hint))),
             );
         }
         Failure::error(text)
@@ -492,7 +492,7 @@ fn server_name(api: &Api) -> String {
 
 pub(super) fn recorded(path: &Path) -> Result<Snapshot, Failure> {
     let shown = path.display();
-    let text = crate::files::read(path, crate::files::LARGE)
+    let text = crate::base::files::read(path, crate::base::files::LARGE)
         .map_err(|error| Failure::of_file("read", path, &error))?;
     // as a map first: serde takes a list, an empty one too, for a struct
     let lists = serde_json::from_slice::<serde_json::Map<_, _>>(&text);

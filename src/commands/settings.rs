@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::failure::Failure;
-use crate::address::Address;
-use crate::api::{self, Api, Token};
-use crate::cli::{Global, Sealing, Server};
-use crate::files;
-use crate::http::Config;
-use crate::id::Id;
-use crate::kind::Kind;
+use crate::base::files;
+use crate::base::id::Id;
+use crate::base::text::{ask, nearest, visible};
+use crate::commands::cli::{Global, Sealing, Server};
+use crate::model::address::Address;
+use crate::model::kind::Kind;
 use crate::secret::{Recipients, Sources};
-use crate::text::{ask, nearest, visible};
+use crate::wire::api::{self, Api, Token};
+use crate::wire::http::Config;
 
 /// Reads an environment variable; an empty one is unset: CI passes missing secrets as empty. One that is no text is
 /// refused before ([`readable`]).
@@ -75,8 +75,8 @@ fn is_ours(name: &str) -> bool {
             | "NO_COLOR"
             | "RUST_LOG"
     ) || prefixes.iter().any(|prefix| name.starts_with(prefix))
-        || crate::ci::is_variable(name)
-        || crate::http::is_proxy_variable(name)
+        || crate::forge::ci::is_variable(name)
+        || crate::wire::http::is_proxy_variable(name)
 }
 
 /// Returns a setting; an empty one is unset.

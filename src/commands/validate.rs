@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::Cli;
+use crate::check::validate::validate;
+use crate::commands::cli::Cli;
+use crate::commands::exit::Exit;
 use crate::commands::failure::Failure;
+use crate::commands::logging::Say;
 use crate::commands::{Said, finish, session, settings};
-use crate::config::{self, Finding, Place};
-use crate::exit::Exit;
-use crate::logging::Say;
+use crate::file::{self, Finding, Place};
 use crate::render;
-use crate::validate::validate;
 
 pub(super) fn run(cli: &Cli, say: Say) -> Exit {
-    let said = match config::load(&settings::file(&cli.global)) {
+    let said = match file::load(&settings::file(&cli.global)) {
         Err(error) => failed(Failure::from(error), &[], &[]),
         Ok(source) => match validate(&source) {
             Ok(valid) => {

@@ -1,8 +1,8 @@
 //! Which server a run failed on: an old one lacks what the program needs, and its errors do not say so.
 
 use super::failure::Failure;
-use crate::api::{Api, ApiError};
-use crate::gitea::{self, Repo};
+use crate::forge::gitea::{self, Repo};
+use crate::wire::api::{Api, ApiError};
 
 /// The oldest NetBird that everything works with (docs/netbird-api.md, "Versions").
 const NETBIRD: (u32, u32) = (0, 55);

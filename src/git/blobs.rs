@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use super::GitError;
 use super::command::Command;
 use super::error::MISSING_OBJECTS;
-use crate::text::file_error;
+use crate::base::text::file_error;
 
 /// Questions that may be open at a time: enough to keep git busy, and with paths of 400 bytes they fit into the smallest
 /// pipe there is (4 KiB), so that asking never waits for an answer to be read.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use super::{RepoPath, Sha};
-use crate::text::{file_error, is_hidden};
+use crate::base::text::{file_error, is_hidden};
 
 /// A git command that did not do what it should.
 #[derive(Debug)]

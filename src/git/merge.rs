@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::scratch::Objects;
 use super::{Entry, Git, GitError, RepoPath, Sha};
-use crate::text::visible;
+use crate::base::text::visible;
 
 /// The first git that has `merge-tree --write-tree`.
 const FIRST: (u32, u32) = (2, 38);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use super::GitError;
-use crate::text::{file_error, visible};
+use crate::base::text::{file_error, visible};
 
 /// A file's path from the root of the checkout, with slashes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::GitError;
 use super::command::Command;
-use crate::text::file_error;
+use crate::base::text::file_error;
 
 /// Where a command in the scratch repository finds objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::text::insert;
 use super::{Inventory, Left, Machine, Origin};
-use crate::id::Id;
+use crate::base::id::Id;
 
 /// An object that an entry adopts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,7 +192,7 @@ fn leave(left: &mut BTreeMap<String, Left>, key: &str, id: &Id, cause: &Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::Evidence;
+    use crate::base::evidence::Evidence;
 
     fn id(text: &str) -> Id {
         Id::from(text)

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Origin;
-use crate::id::Id;
+use crate::base::id::Id;
 
 /// An entry of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use std::fmt;
 use super::{
     Adoption, Delta, Entry, Inventory, Leaving, Match, Object, Origin, Scene, match_objects,
 };
-use crate::id::Id;
+use crate::base::id::Id;
 
 const NAME: &str = "x";
 const KEY: &str = "groups/x";

@@ -6,8 +6,8 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 
 use super::{Ids, Inventory, Left, Machine};
-use crate::evidence::Evidence;
-use crate::id::Id;
+use crate::base::evidence::Evidence;
+use crate::base::id::Id;
 
 /// The version of the form that this program writes, and the greatest that it reads.
 const FORMAT: u64 = 1;
@@ -31,7 +31,9 @@ impl Inventory {
         let mut fields: Map<String, Value> = match serde_json::from_slice(text) {
             Ok(Value::Object(fields)) => fields,
             Ok(_) => return refuse("it is no JSON object".into()),
-            Err(error) => return refuse(format!("it is no JSON: {}", crate::json::why(&error))),
+            Err(error) => {
+                return refuse(format!("it is no JSON: {}", crate::base::json::why(&error)));
+            }
         };
         match fields.remove("format_version").map(|value| value.as_u64()) {
             Some(Some(FORMAT)) => {}

@@ -6,16 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::actual::{Actual, NewNames, Unreadable};
-use crate::address::Address;
-use crate::desired::Desired;
-use crate::id::Id;
+use crate::account::actual::{Actual, NewNames, Unreadable};
+use crate::account::snapshot::Snapshot;
+use crate::base::id::Id;
 use crate::inventory::{Entry, Inventory, Leaving, Match, Object, Origin, Scene, match_objects};
-use crate::kind::{Answers, Declared, Kind, Live, TEMPORARY, differences};
-use crate::members;
-use crate::options::{Options, Prune};
-use crate::ours::Standing;
-use crate::snapshot::Snapshot;
+use crate::model::address::Address;
+use crate::model::desired::Desired;
+use crate::model::kind::{Answers, Declared, Kind, Live, TEMPORARY, differences};
+use crate::plan::members;
+use crate::plan::options::{Options, Prune};
+use crate::plan::ours::Standing;
 
 /// A recorded object that no entry stands for any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub fn read(
 
 /// Returns the recorded objects that do not exist: their lists were asked for, and the token sees everything.
 fn dead(snapshot: &Snapshot, actual: &Actual, options: &Options) -> BTreeMap<Id, Address> {
-    let sees_all = actual.me.as_ref().is_some_and(crate::gates::sees_all);
+    let sees_all = actual.me.as_ref().is_some_and(crate::plan::gates::sees_all);
     let is_listed = |kind: Kind| match kind.inside_as().map(|(_, inside)| inside.answers) {
         None => snapshot.has(kind),
         Some(Answers::Embedded(_)) => kind.parent().is_some_and(|parent| snapshot.has(parent)),

@@ -8,16 +8,16 @@ use super::Given;
 use super::order::{Step, order};
 use super::referrers::{deleted, referrers};
 use super::resolve::Resolved;
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::change::{Change, Operation};
-use crate::desired::Desired;
-use crate::hint;
-use crate::keys;
-use crate::kind::{Kind, Live, Policy, Protocol, Refers, Resource, Unresolved};
-use crate::members::Members;
-use crate::notice::{Logins, Notice, OfObject, Users};
-use crate::problem::{Impossible, Problem};
+use crate::account::actual::Actual;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::desired::Desired;
+use crate::model::hint;
+use crate::model::kind::{Kind, Live, Policy, Protocol, Refers, Resource, Unresolved};
+use crate::model::notice::{Logins, Notice, OfObject, Users};
+use crate::model::problem::{Impossible, Problem};
+use crate::plan::keys;
+use crate::plan::members::Members;
 
 /// Whether and in which order the changes can be carried out.
 #[derive(Debug, Default)]
@@ -250,7 +250,7 @@ fn look_alikes(changes: &[Change], actual: &Actual) -> Vec<Notice> {
         .filter(|change| matches!(change.operation, Operation::Create { .. }));
     let twin = |address: &Address| {
         let mut live = actual.objects.keys().filter(|at| at.kind == address.kind);
-        live.find(|at| crate::text::look_alike(&at.name, &address.name))
+        live.find(|at| crate::base::text::look_alike(&at.name, &address.name))
     };
     let notice = |change: &Change| {
         let address = &change.address;

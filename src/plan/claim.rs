@@ -14,20 +14,20 @@ use super::Given;
 use super::bind::{Left, is_protected};
 use super::resolve::Resolved;
 use super::rows;
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::change::Change;
-use crate::desired::Desired;
-use crate::held::{Held, Why};
-use crate::id::Id;
+use crate::account::actual::Actual;
+use crate::base::id::Id;
 use crate::inventory::Origin;
-use crate::keys::Decisions;
-use crate::kind::{Kind, Live, Resource};
-use crate::let_go::{LeftBy, LetGo, LetGoWhy};
-use crate::notice::{Gone, Notice, OfObject, OfRun};
-use crate::options::Prune;
-use crate::ours::Standing;
-use crate::reason::Reason;
+use crate::model::address::Address;
+use crate::model::change::Change;
+use crate::model::desired::Desired;
+use crate::model::held::{Held, Why};
+use crate::model::kind::{Kind, Live, Resource};
+use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
+use crate::model::notice::{Gone, Notice, OfObject, OfRun};
+use crate::model::reason::Reason;
+use crate::plan::keys::Decisions;
+use crate::plan::options::Prune;
+use crate::plan::ours::Standing;
 
 /// The result: live objects by what is to become of them.
 #[derive(Debug, Default)]
@@ -225,7 +225,8 @@ impl<'a> Claims<'a> {
             },
             fate => fate,
         };
-        let is_all = live.name == crate::kind::ALL && is_protected(address.kind, live, actual);
+        let is_all =
+            live.name == crate::model::kind::ALL && is_protected(address.kind, live, actual);
         // of keys only those that can still be used are worth a word
         let is_dead_key = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
         let claimed = &mut self.claimed;

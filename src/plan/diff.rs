@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use super::Given;
 use super::claim::Claimed;
 use super::resolve::Resolved;
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::change::{Change, Operation};
-use crate::desired::Desired;
-use crate::id::Id;
-use crate::kind::{FieldChange, Kind, Live, differences};
-use crate::problem::{Impossible, Problem};
-use crate::reason::Reason;
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::desired::Desired;
+use crate::model::kind::{FieldChange, Kind, Live, differences};
+use crate::model::problem::{Impossible, Problem};
+use crate::model::reason::Reason;
 
 /// What differs.
 #[derive(Debug, Default)]

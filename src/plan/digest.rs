@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::Plan;
-use crate::change::Change;
-use crate::kind::Resource;
+use crate::model::change::Change;
+use crate::model::kind::Resource;
 
 /// How a plan differs from the one of a digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

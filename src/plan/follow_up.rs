@@ -13,14 +13,14 @@ use super::Given;
 use super::claim::Claimed;
 use super::resolve::Resolved;
 use super::rows::{Row, cause, removal};
-use crate::change::Change;
-use crate::enrollment::Enrollment;
-use crate::held::Held;
-use crate::id::Id;
-use crate::kind::Live;
-use crate::notice::Notice;
-use crate::problem::Problem;
-use crate::versions::Cause;
+use crate::base::id::Id;
+use crate::git::versions::Cause;
+use crate::model::change::Change;
+use crate::model::held::Held;
+use crate::model::kind::Live;
+use crate::model::notice::Notice;
+use crate::model::problem::Problem;
+use crate::plan::enrollment::Enrollment;
 
 pub use enrolled::{DNS_LABEL, answered_labels, peer_renames};
 

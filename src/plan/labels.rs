@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::actual::Actual;
-use crate::change::{Change, Operation};
-use crate::id::Id;
-use crate::kind::Resource;
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::model::change::{Change, Operation};
+use crate::model::kind::Resource;
 
 /// Returns the changes with names in the place of ids in their fields, and the names of all peers of the plan: those in the
 /// changes, and these members that stay.

@@ -9,12 +9,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::change::{Change, Operation};
-use crate::id::Id;
-use crate::kind::{Kind, Live, PeerRef, Resource, Route};
-use crate::problem::{Impossible, Problem};
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::kind::{Kind, Live, PeerRef, Resource, Route};
+use crate::model::problem::{Impossible, Problem};
 
 /// One write of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

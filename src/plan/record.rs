@@ -6,16 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bind::Binding as Bound;
 use super::resolve::{Resolved, resolve};
 use super::{Adopting, Given, rows};
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::desired::Desired;
-use crate::enrollment::Binding;
-use crate::id::Id;
+use crate::account::actual::Actual;
+use crate::base::id::Id;
 use crate::inventory::{Delta, Machine};
-use crate::kind::Kind;
-use crate::let_go::LeftBy;
-use crate::options::Options;
-use crate::ours::Standing;
+use crate::model::address::Address;
+use crate::model::desired::Desired;
+use crate::model::kind::Kind;
+use crate::model::let_go::LeftBy;
+use crate::plan::enrollment::Binding;
+use crate::plan::options::Options;
+use crate::plan::ours::Standing;
 
 /// What is to be written down.
 #[derive(Debug, Default)]

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::change::{Change, Operation};
-use crate::id::Id;
-use crate::kind::{Kind, Live, Refers, Resource};
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::kind::{Kind, Live, Refers, Resource};
 
 /// Returns the objects of a kind that go.
 pub(super) fn deleted(changes: &[Change], kind: Kind) -> impl Iterator<Item = (&Address, &Live)> {

@@ -6,17 +6,17 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Given;
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::api::objects;
-use crate::desired::Desired;
-use crate::enrollment::{self, Enrollment, Replaced};
-use crate::id::Id;
-use crate::keys::{self, Decisions};
-use crate::kind::{Group, Kind, Live, Peer, PeerRef, Resource};
-use crate::members::{self, Known, Members, Names};
-use crate::notice::{Notice, OfKey};
-use crate::parallel;
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::base::parallel;
+use crate::model::address::Address;
+use crate::model::desired::Desired;
+use crate::model::kind::{Group, Kind, Live, Peer, PeerRef, Resource};
+use crate::model::notice::{Notice, OfKey};
+use crate::plan::enrollment::{self, Enrollment, Replaced};
+use crate::plan::keys::{self, Decisions};
+use crate::plan::members::{self, Known, Members, Names};
+use crate::wire::api::objects;
 
 /// What the entries of a file mean in an account.
 #[derive(Debug)]

@@ -1,13 +1,13 @@
 //! What a plan takes away, row by row, and which change of the file is the cause of each.
 
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::change::{Change, Operation};
-use crate::id::Id;
-use crate::kind::{Kind, Live, Moved};
-use crate::members::listed_names;
-use crate::ours::Ours;
-use crate::versions::{Cause, Versions};
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::git::versions::{Cause, Versions};
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::kind::{Kind, Live, Moved};
+use crate::plan::members::listed_names;
+use crate::plan::ours::Ours;
 
 /// What of an object goes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use super::Given;
 use super::resolve::Resolved;
-use crate::address::Address;
-use crate::kind::{Kind, Refers, Resource};
-use crate::notice::{Notice, OfObject};
+use crate::model::address::Address;
+use crate::model::kind::{Kind, Refers, Resource};
+use crate::model::notice::{Notice, OfObject};
 
 /// What is skipped.
 #[derive(Debug, Default)]

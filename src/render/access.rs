@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::access::{Delta, Idle, Login, Members, Passage, Place, Side, Traffic, WhyIdle};
-use crate::address::Address;
-use crate::json::with;
-use crate::kind::{ALL, Kind, PortRange};
-use crate::text::{count, listed};
+use crate::base::json::with;
+use crate::base::text::{count, listed};
+use crate::model::address::Address;
+use crate::model::kind::{ALL, Kind, PortRange};
 
 /// A passage as a line of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::access::{on_checks, parts, traffic};
 use super::terminal::aligned;
 use crate::access::{Answer, By, Near};
-use crate::text::{listed, visible};
+use crate::base::text::{listed, visible};
 
 /// Returns the answer for people. `asked` are the words of the question.
 pub fn text(answer: &Answer, (from, to, wanted): (&str, &str, Option<&str>)) -> String {

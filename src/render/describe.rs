@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use super::impact::about;
 use super::words;
-use crate::address::Address;
-use crate::change::{Change, Operation, list_changes};
+use crate::base::text::visible;
 use crate::inventory::Origin;
-use crate::kind::words::{address, listed};
-use crate::kind::{FieldChange, Kind, NameOf};
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation, list_changes};
+use crate::model::kind::words::{address, listed};
+use crate::model::kind::{FieldChange, Kind, NameOf};
 use crate::plan::{Adopting, DNS_LABEL, Plan};
-use crate::text::visible;
 
 /// Most characters of a free text in a line.
 const MOST_TEXT: usize = 80;

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use super::json::named;
 use super::markdown::{code, line};
 use super::{describe, words};
-use crate::address::Address;
-use crate::drift::{Cause, Doer, Drift, Item};
-use crate::json::with;
+use crate::base::json::with;
+use crate::base::text::{count, visible};
+use crate::model::address::Address;
 use crate::plan::Plan;
-use crate::text::{count, visible};
+use crate::plan::drift::{Cause, Doer, Drift, Item};
 
 /// Returns the heading: how much there is.
 pub fn heading(drift: &Drift) -> String {

@@ -5,24 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use super::{CreatedKey, Document, Status};
-use crate::address::Address;
-use crate::agreement::{self, Agreement, AllowDeletes};
-use crate::code::Code;
-use crate::config::{Finding, Place};
-use crate::evidence::Evidence;
-use crate::held::{Held, Why};
-use crate::id::Id;
+use crate::base::code::Code;
+use crate::base::evidence::Evidence;
+use crate::base::id::Id;
+use crate::file::{Finding, Place};
 use crate::inventory::Origin;
-use crate::kind::Kind;
-use crate::let_go::{LeftBy, LetGo, LetGoWhy};
-use crate::notice::Notice;
+use crate::model::address::Address;
+use crate::model::held::{Held, Why};
+use crate::model::kind::Kind;
+use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
+use crate::model::notice::Notice;
+use crate::model::reason::Reason;
+use crate::model::who::Who;
 use crate::plan::Adopting;
-use crate::reason::Reason;
+use crate::plan::agreement::{self, Agreement, AllowDeletes};
 use crate::testing::{
     Case, MADE, document, enrolled, group, key, nameservers, over, peer, policy, policy_with,
     route, used_at,
 };
-use crate::who::Who;
 
 const AGE: &str = "age1ql3z7h…mcac8p";
 
@@ -172,13 +172,13 @@ pub(super) fn refused() -> Document {
     let mut document = Case::new(file, json!({ "groups": live }))
         .prune_all()
         .document();
-    let context = crate::gates::Context {
+    let context = crate::plan::gates::Context {
         max_deletes: 10,
         ..Default::default()
     };
     let plan = document.plan.as_ref().expect("made above");
-    document.refusals = crate::gates::check(plan, &context);
-    let hint = crate::agreement::way_out(&[], plan.deletions(), true);
+    document.refusals = crate::plan::gates::check(plan, &context);
+    let hint = crate::plan::agreement::way_out(&[], plan.deletions(), true);
     for refusal in &mut document.refusals {
         refusal.hint.clone_from(&hint);
     }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::{Change, Operation};
-use crate::kind::{About, Live, Resource};
+use crate::base::sentence::Sentence;
+use crate::base::text::count;
+use crate::model::change::{Change, Operation};
+use crate::model::kind::{About, Live, Resource};
+use crate::model::reason::Reason;
 use crate::plan::Plan;
-use crate::reason::Reason;
-use crate::sentence::Sentence;
-use crate::text::count;
 
 /// What stands out about a change.
 #[derive(Debug, Clone, PartialEq)]

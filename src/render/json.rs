@@ -3,13 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::{Document, Said, Status, access, describe, memberships, words};
-use crate::address::Address;
-use crate::agreement::Agreement;
-use crate::change::{Change, Operation};
-use crate::id::Id;
-use crate::kind::Resource;
-use crate::let_go::{LetGo, LetGoWhy};
-use crate::notice::Notice;
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::kind::Resource;
+use crate::model::let_go::{LetGo, LetGoWhy};
+use crate::model::notice::Notice;
+use crate::plan::agreement::Agreement;
 use crate::plan::{Plan, name_peers};
 
 /// Returns the JSON document, indented, with a final newline.
@@ -110,7 +110,7 @@ pub fn document(document: &Document, applied: bool) -> String {
     if let Some(error) = &document.error {
         result["error"] = json!({ "message": error, "hint": document.hint });
     }
-    crate::json::text(&result)
+    crate::base::json::text(&result)
 }
 
 /// Every membership to come that the file grants and the base branch's does not, or the other way round.

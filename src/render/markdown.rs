@@ -9,8 +9,8 @@ mod table;
 
 use super::style::Style;
 use super::{Document, Status, Unplanned};
+use crate::base::text::count;
 use crate::plan::Plan;
-use crate::text::count;
 
 pub(super) use escape::line;
 pub use escape::marker;
@@ -190,7 +190,7 @@ fn error(document: &Document, most: usize) -> Option<String> {
     let mut size = 0;
     for (index, line) in lines.iter().enumerate() {
         // an escaped character takes up to ten
-        size += crate::text::visible(line).chars().count() + 1;
+        size += crate::base::text::visible(line).chars().count() + 1;
         if size > most {
             let more = count(lines.len() - index, "more line", "more lines");
             kept.push_str(&format!("… and {more} in the job's log\n"));

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::Document;
-use crate::change::Change;
-use crate::memberships::{ByKey, Memberships};
-use crate::text::count;
+use crate::base::text::count;
+use crate::model::change::Change;
+use crate::plan::memberships::{ByKey, Memberships};
 
 /// What one key's peer will join, or will not any more.
 pub(super) struct Row<'a> {

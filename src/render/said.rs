@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::words;
-use crate::code::Code;
-use crate::notice::{Notice, OfInventory, What};
-use crate::text::{listed, visible};
+use crate::base::code::Code;
+use crate::base::text::{listed, visible};
+use crate::model::notice::{Notice, OfInventory, What};
 
 /// From how many notices of one cause on they are one sentence.
 const MANY: usize = 4;
@@ -111,11 +111,11 @@ fn many(sentence: &str, notices: &[&Notice]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::address::Address;
-    use crate::config::Place;
-    use crate::id::Id;
-    use crate::kind::Kind;
-    use crate::notice::{OfKey, OfMember, Open};
+    use crate::base::id::Id;
+    use crate::file::Place;
+    use crate::model::address::Address;
+    use crate::model::kind::Kind;
+    use crate::model::notice::{OfKey, OfMember, Open};
 
     fn at(notice: Notice, line: usize) -> Notice {
         let place = Place {

@@ -2,13 +2,13 @@
 
 use super::impact::removed_members;
 use super::{Counts, Document, Status, describe, memberships};
-use crate::address::Address;
-use crate::agreement::{Agreement, Origin};
-use crate::held::Held;
-use crate::let_go::{LetGo, LetGoWhy};
-use crate::memberships::Memberships;
+use crate::base::text::{count, listed};
+use crate::model::address::Address;
+use crate::model::held::Held;
+use crate::model::let_go::{LetGo, LetGoWhy};
 use crate::plan::Plan;
-use crate::text::{count, listed};
+use crate::plan::agreement::{Agreement, Origin};
+use crate::plan::memberships::Memberships;
 
 /// How a renderer shows what stands in a sentence.
 #[derive(Clone, Copy)]

@@ -5,13 +5,13 @@ use comfy_table::{Table, presets};
 use super::impact::{Impact, impact};
 use super::style::Style;
 use super::{Document, Said, Status, Unplanned, access, describe, words};
-use crate::address::Address;
-use crate::agreement::ways_out as ways_out_of;
-use crate::change::Change;
-use crate::kind::Kind;
-use crate::let_go::LetGo;
+use crate::base::text::{listed, visible};
+use crate::model::address::Address;
+use crate::model::change::Change;
+use crate::model::kind::Kind;
+use crate::model::let_go::LetGo;
 use crate::plan::Plan;
-use crate::text::{listed, visible};
+use crate::plan::agreement::ways_out as ways_out_of;
 
 /// Names stand in quotes, and nothing stands out without colour.
 const STYLE: Style = Style {
@@ -29,7 +29,7 @@ const MOST_COVERED: usize = 10;
 pub struct Color(pub bool);
 
 impl Color {
-    pub(super) fn paint(self, code: &str, text: &str) -> String {
+    pub(crate) fn paint(self, code: &str, text: &str) -> String {
         if self.0 {
             format!("\x1b[{code}m{text}\x1b[0m")
         } else {

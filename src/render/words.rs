@@ -9,11 +9,11 @@ mod many;
 mod notice;
 mod reason;
 
-use crate::address::Address;
-use crate::drift::Unmanaged;
-use crate::evidence::Evidence;
-use crate::protection::Protection;
-use crate::who::Who;
+use crate::base::evidence::Evidence;
+use crate::model::address::Address;
+use crate::model::protection::Protection;
+use crate::model::who::Who;
+use crate::plan::drift::Unmanaged;
 
 pub(crate) use held::{way_out, why};
 pub(crate) use hint::hint;

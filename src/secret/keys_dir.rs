@@ -22,7 +22,7 @@ use super::Sealed;
 use super::file_name::{file_name, hashed};
 use leftovers::temporary;
 
-use crate::text::file_error;
+use crate::base::text::file_error;
 pub use leftovers::{is_temporary, remove_leftovers};
 
 const HINT: &str = "\nhint: --keys-dir chooses another directory";

@@ -8,11 +8,11 @@ use age::armor::{ArmoredWriter, Format};
 use anyhow::{Result, bail, ensure};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::kind::SealedFor;
+use crate::model::kind::SealedFor;
 
 use super::Sealed;
 use super::recipient::{Described, Recipient};
-use crate::text::file_error;
+use crate::base::text::file_error;
 
 /// The environment variable that names recipients.
 pub const ENVIRONMENT: &str = "AGE_PUBLIC_KEY";

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use super::recipient::{Described, Recipient};
 use super::recipients::{ENVIRONMENT, Keys, Recipients};
 use super::refusal::Refusal;
-use crate::files;
-use crate::text::file_error;
+use crate::base::files;
+use crate::base::text::file_error;
 
 /// Where recipients are named.
 #[derive(Debug, Clone, Default)]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use clap::{Arg, Command, CommandFactory};
-use netbird_gitops::cli::Cli;
+use netbird_gitops::commands::cli::Cli;
 use snapbox::{assert_data_eq, file};
 
 const HEAD: &str = "\

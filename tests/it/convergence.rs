@@ -3,7 +3,7 @@
 mod files;
 mod theirs;
 
-use netbird_gitops::options::Prune;
+use netbird_gitops::plan::options::Prune;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};

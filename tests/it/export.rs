@@ -5,7 +5,7 @@ mod adopt;
 
 use std::fs;
 
-use netbird_gitops::options::Prune;
+use netbird_gitops::plan::options::Prune;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
 use serde_json::{Value, json};
@@ -292,7 +292,7 @@ fn its_plan_is_empty_whatever_lives(account: &accounts::Account) -> Result<(), T
     ] {
         for name in bench.names(path).iter().filter(|name| *name != "All") {
             let section = file.pointer(pointer);
-            let shown = netbird_gitops::text::visible(name).into_owned();
+            let shown = netbird_gitops::base::text::visible(name).into_owned();
             prop_assert!(
                 section.is_some_and(|section| section.get(name).is_some())
                     || export.stderr.contains(&format!("{shown} is left out: ")),

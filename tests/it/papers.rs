@@ -120,7 +120,8 @@ fn every_page_is_reached_from_the_readme() {
 #[test]
 fn the_runbook_has_every_gate_and_every_exit_code() {
     let runbook = read("docs/runbook.md");
-    let gates = ["", "/protected", "/reviewed"].map(|file| read(format!("src/gates{file}.rs")));
+    let gates =
+        ["", "/protected", "/reviewed"].map(|file| read(format!("src/plan/gates{file}.rs")));
     let flat = gates
         .concat()
         .split_whitespace()
@@ -145,7 +146,7 @@ fn the_runbook_has_every_gate_and_every_exit_code() {
             "docs/gates.md lacks the gate {name}"
         );
     }
-    let codes = read("src/exit.rs");
+    let codes = read("src/commands/exit.rs");
     let codes = codes
         .lines()
         .filter_map(|line| line.trim().strip_suffix(',')?.split_once(" = "));

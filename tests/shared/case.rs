@@ -8,24 +8,24 @@ use serde_json::{Value, json};
 
 use super::{MADE, NOW, group, over, value};
 use crate::access::Delta;
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::api::objects::Peer;
-use crate::config::Source;
-use crate::desired::Desired;
+use crate::account::actual::Actual;
+use crate::account::snapshot::Snapshot;
+use crate::base::id::Id;
+use crate::check::validate::validate;
+use crate::file::Source;
 use crate::git::Sha;
-use crate::id::Id;
+use crate::git::versions::{Version, Versions};
 use crate::inventory::{Inventory, Machine};
-use crate::kind::Kind;
-use crate::memberships::Memberships;
-use crate::options::{Options, Prune};
-use crate::ours::{Ours, Standing};
+use crate::model::address::Address;
+use crate::model::desired::Desired;
+use crate::model::kind::Kind;
+use crate::model::problem::Problem;
+use crate::plan::memberships::Memberships;
+use crate::plan::options::{Options, Prune};
+use crate::plan::ours::{Ours, Standing};
 use crate::plan::{self, Part, Plan};
-use crate::problem::Problem;
 use crate::render::{Document, words};
-use crate::snapshot::Snapshot;
-use crate::validate::validate;
-use crate::versions::{Version, Versions};
+use crate::wire::api::objects::Peer;
 
 /// Returns the desired state of a valid file.
 pub(crate) fn desired(file: &Value) -> Desired {
@@ -128,7 +128,7 @@ impl Case {
                 let members = live.and_then(|live| live.resource.members());
                 let listed = entry.peers.iter().flatten();
                 for id in members.into_iter().flatten() {
-                    let names = crate::members::names_of(id, &actual);
+                    let names = crate::plan::members::names_of(id, &actual);
                     let listed = listed.clone().find(|name| names.contains(*name));
                     if let Some(name) = listed {
                         let members = inventory.members.entry(group.clone()).or_default();

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::entry::Entry;
-use crate::kind::Kind;
-use crate::text::visible;
+use crate::base::entry::Entry;
+use crate::base::text::visible;
+use crate::model::kind::Kind;
 
 mod case;
 

@@ -11,8 +11,8 @@ use crate::access::routes::Target;
 use crate::access::traffic::Traffic;
 use crate::access::world::{AFTER, BEFORE, SIDES};
 use crate::access::{Passage, Place, Side, Why};
-use crate::address::Address;
-use crate::kind::Kind;
+use crate::model::address::Address;
+use crate::model::kind::Kind;
 
 /// About how many rules are named as those which open it.
 const MOST_RULES: usize = 3;

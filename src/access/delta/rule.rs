@@ -11,8 +11,8 @@ use crate::access::reach::{FAIL, bits};
 use crate::access::traffic::Traffic;
 use crate::access::world::{AFTER, BEFORE, EVERYBODY, Grant, GroupAt, Node, Rule, SIDES};
 use crate::access::{Idle, Passage, Side, Why, WhyIdle};
-use crate::address::Address;
-use crate::kind::Kind;
+use crate::model::address::Address;
+use crate::model::kind::Kind;
 
 /// Most rules that are named as those which let something through anyway.
 const MOST_RULES: usize = 3;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::access::reach::{ClassAt, FAIL, PASS};
 use crate::access::traffic::Traffic;
-use crate::address::Address;
+use crate::model::address::Address;
 
 /// What is said of pairs with the same traffic: which classes, and the rules that cover it.
 #[derive(Debug, Default)]

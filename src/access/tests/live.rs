@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::access::reach::Reach;
 use crate::access::world::{BEFORE, GroupAt, NodeAt, What, World};
-use crate::actual::Actual;
-use crate::api::{self, Api};
-use crate::desired::Desired;
-use crate::fetch::{Needs, fetch};
-use crate::http::Token;
-use crate::id::Id;
-use crate::memberships::Memberships;
+use crate::account::actual::Actual;
+use crate::account::fetch::{Needs, fetch};
+use crate::base::id::Id;
+use crate::model::desired::Desired;
 use crate::plan::Plan;
+use crate::plan::memberships::Memberships;
+use crate::wire::api::{self, Api};
+use crate::wire::http::Token;
 
 fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set"))

@@ -7,15 +7,15 @@ use super::{
     Router, Rule, SIDES, What, World,
 };
 use crate::access::traffic::Traffic;
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::change::{Change, Operation};
-use crate::id::Id;
-use crate::kind::{
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::kind::{
     ALL, Action, Kind, Live, NetworkResource, PeerRef, Policy, Protocol, Resource, Target,
 };
-use crate::memberships::Memberships;
 use crate::plan::Plan;
+use crate::plan::memberships::Memberships;
 
 /// The object of an address before a plan and after it, and where it stands then.
 pub(super) struct Object<'a> {

@@ -2,11 +2,11 @@
 
 use super::super::failure::Failure;
 use super::super::session::Session;
-use crate::address::Address;
-use crate::id::Id;
+use crate::base::id::Id;
 use crate::inventory::Origin;
-use crate::kind::Kind;
-use crate::notice::{Notice, OfKey};
+use crate::model::address::Address;
+use crate::model::kind::Kind;
+use crate::model::notice::{Notice, OfKey};
 use crate::plan::Plan;
 
 /// Says in a job where the sealed text of a key is that nobody used yet and that a run made since the commit that changed the file

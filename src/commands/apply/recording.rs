@@ -9,14 +9,14 @@ use super::super::history::Through;
 use super::super::inventory::Place;
 use super::super::session::Session;
 use crate::apply::{Applied, NotRecorded, Recorder};
-use crate::change::Operation;
-use crate::id::Id;
+use crate::base::id::Id;
+use crate::git::versions::Cause;
 use crate::inventory::{Delta, Inventory};
-use crate::notice::{Notice, OfInventory};
-use crate::options::Options;
-use crate::ours::{Ours, Standing};
+use crate::model::change::Operation;
+use crate::model::notice::{Notice, OfInventory};
 use crate::plan::Plan;
-use crate::versions::Cause;
+use crate::plan::options::Options;
+use crate::plan::ours::{Ours, Standing};
 
 /// What an apply writes down.
 pub(super) struct Recording<'a> {

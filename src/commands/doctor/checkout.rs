@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Scene, failed};
-use crate::doctor::{Check, Purpose, Standing, standing};
-use crate::files;
+use crate::base::files;
+use crate::commands::setup::doctor::{Check, Purpose, Standing, standing};
 use crate::git::{Git, Opened};
 
 /// Where workflows stand; what one forge alone reads goes before what others read as well.

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use super::rights::{COMMENT, INVENTORY_BRANCH, INVENTORY_PUSH, PUSH, RULE, Work};
 use super::{Scene, failed};
-use crate::ci::Runner;
 use crate::commands::forge::{self, Forge, SETTINGS};
 use crate::commands::settings::{environment, find_token};
+use crate::commands::setup::doctor::{Check, Purpose};
 use crate::commands::versions::{commands_work, is_version, told_of_gitea};
-use crate::doctor::{Check, Purpose};
-use crate::gitea::{self, About, Error, Repo, Scopes, User};
+use crate::forge::ci::Runner;
+use crate::forge::gitea::{self, About, Error, Repo, Scopes, User};
 
 const URL: &str = "gitea_url";
 const VERSION: &str = "gitea_version";

@@ -2,17 +2,17 @@
 
 use super::netbird::Known;
 use super::{Scene, failed};
-use crate::api::objects::SetupKey;
+use crate::base::id::Id;
+use crate::base::text::count;
 use crate::commands::failure::Failure;
 use crate::commands::inventory::{Found, Place, Wanted};
 use crate::commands::settings::environment_name;
-use crate::doctor::Check;
-use crate::id::Id;
+use crate::commands::setup::doctor::Check;
 use crate::inventory::{Inventory, Origin};
-use crate::kind::Kind;
-use crate::ours::Standing;
+use crate::model::kind::Kind;
+use crate::plan::ours::Standing;
 use crate::render::words;
-use crate::text::count;
+use crate::wire::api::objects::SetupKey;
 
 const INVENTORY: &str = "inventory";
 const COPIES: &str = "inventory_key_copies";

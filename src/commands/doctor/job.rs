@@ -3,11 +3,11 @@
 use std::io::IsTerminal;
 
 use super::Scene;
-use crate::ci::{Event, Runner};
 use crate::commands::forge;
+use crate::commands::logging::use_color;
 use crate::commands::settings::environment;
-use crate::doctor::{Check, Purpose};
-use crate::logging::use_color;
+use crate::commands::setup::doctor::{Check, Purpose};
+use crate::forge::ci::{Event, Runner};
 
 /// Where the output goes.
 pub(super) fn terminal(scene: &Scene) -> Check {

@@ -6,16 +6,16 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{Scene, clock, failed};
-use crate::api::objects::{User, UserToken};
-use crate::api::{Api, ApiError, Greeting, Token, object_path};
-use crate::cli::Server;
+use crate::base::text::count;
+use crate::commands::cli::Server;
 use crate::commands::failure::Failure;
 use crate::commands::settings::{api_config, setting, token};
+use crate::commands::setup::doctor::{Check, Purpose};
 use crate::commands::versions::{is_version, told_of_netbird};
-use crate::doctor::{Check, Purpose};
-use crate::gates;
-use crate::kind::Kind;
-use crate::text::count;
+use crate::model::kind::Kind;
+use crate::plan::gates;
+use crate::wire::api::objects::{User, UserToken};
+use crate::wire::api::{Api, ApiError, Greeting, Token, object_path};
 
 const URL: &str = "netbird_url";
 const TOKEN: &str = "netbird_token";

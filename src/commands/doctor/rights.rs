@@ -1,12 +1,12 @@
 //! What the token may do in the repository, and what the rules of its branches let past review.
 
 use super::{Scene, failed};
+use crate::base::text::count;
 use crate::commands::forge;
 use crate::commands::settings::setting;
-use crate::doctor::{Check, Purpose};
-use crate::gitea::inventory::BRANCH;
-use crate::gitea::{About, Branch, Error, Repo, Scopes};
-use crate::text::count;
+use crate::commands::setup::doctor::{Check, Purpose};
+use crate::forge::gitea::inventory::BRANCH;
+use crate::forge::gitea::{About, Branch, Error, Repo, Scopes};
 
 pub(super) const PUSH: &str = "gitea_push";
 pub(super) const RULE: &str = "gitea_branch_rule";

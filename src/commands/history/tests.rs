@@ -1,10 +1,10 @@
 //! What the commits since the last apply made of the file.
 
 use super::History;
-use crate::ci::Context;
+use crate::forge::ci::Context;
 use crate::git::Sha;
 use crate::git::testing::Repo;
-use crate::versions::Versions;
+use crate::git::versions::Versions;
 
 fn file(groups: &[&str]) -> String {
     let entries: Vec<String> = groups

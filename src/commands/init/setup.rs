@@ -4,20 +4,22 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::cli::InitArgs;
+use crate::base::text::visible;
+use crate::commands::cli::InitArgs;
 use crate::commands::failure::Failure;
+use crate::commands::logging::Say;
 use crate::commands::settings::{environment, find_token, setting};
+use crate::commands::setup::init::remote::Remote;
+use crate::commands::setup::init::render;
+use crate::commands::setup::init::setup::{
+    Deed, SECRETS, Setting, There, VARIABLES, Wanted, decide,
+};
+use crate::commands::setup::init::{BRANCH, NETWORK};
 use crate::commands::signals;
 use crate::commands::versions::of_gitea;
-use crate::gitea::inventory::BRANCH as INVENTORY;
-use crate::gitea::{self, About, Repo, Rule, Token};
-use crate::init::remote::Remote;
-use crate::init::setup::{Deed, SECRETS, Setting, There, VARIABLES, Wanted, decide};
-use crate::init::{BRANCH, NETWORK};
-use crate::logging::Say;
-use crate::render::init as render;
+use crate::forge::gitea::inventory::BRANCH as INVENTORY;
+use crate::forge::gitea::{self, About, Repo, Rule, Token};
 use crate::secret::{ENVIRONMENT, Sources};
-use crate::text::visible;
 
 /// The settings of a repository, read and decided, and nothing written yet.
 pub(super) struct Setup {
@@ -204,7 +206,7 @@ fn variables(args: &InitArgs) -> Result<BTreeMap<&'static str, String>, Failure>
         }
     }
     if let Some(url) = variables.get("NETBIRD_API_URL") {
-        crate::api::config(url)?;
+        crate::wire::api::config(url)?;
     }
     if let Some(url) = variables.get("NETBIRD_GITOPS_SERVER") {
         gitea::config(url)?;

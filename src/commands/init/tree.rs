@@ -4,8 +4,8 @@ use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::edit;
-use crate::text::file_error;
+use crate::base::text::file_error;
+use crate::check::edit;
 
 /// The directory of a repository.
 pub(super) struct Tree {

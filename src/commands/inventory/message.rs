@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::id::Id;
+use crate::base::id::Id;
+use crate::base::text::count;
 use crate::inventory::{Inventory, Left, Origin};
-use crate::text::count;
 
 /// Returns the message of the commit that makes `after` of `before`.
 pub(super) fn message(

@@ -11,15 +11,15 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 use super::message::message;
 use super::{At, Place, ROOT};
 use crate::apply::{KeyCopy, NotRecorded, Recorded, Recorder};
+use crate::base::id::Id;
+use crate::base::text::file_error;
+use crate::check::validate::validate;
 use crate::commands::failure::Failure;
-use crate::config;
-use crate::desired::Desired;
-use crate::gitea::commit::{CommitError, Policy, Revision};
-use crate::id::Id;
+use crate::file;
+use crate::forge::gitea::commit::{CommitError, Policy, Revision};
 use crate::inventory::{Delta, Inventory};
+use crate::model::desired::Desired;
 use crate::secret::file_stem;
-use crate::text::file_error;
-use crate::validate::validate;
 
 /// Said where an inventory was there before.
 const GONE: &str =
@@ -154,7 +154,7 @@ impl Place {
     fn newest_file(&self) -> Option<std::sync::Arc<Desired>> {
         let source = match &self.forge {
             Some(forge) if forge.branch().is_some() => forge.source().ok()?,
-            _ => config::load(&self.file).ok()?,
+            _ => file::load(&self.file).ok()?,
         };
         Some(validate(&source).ok()?.desired)
     }

@@ -8,15 +8,15 @@ use tempfile::TempDir;
 
 use super::{Found, Place, Wanted};
 use crate::apply::{KeyCopy, Recorder};
-use crate::ci::Context;
-use crate::cli::{GiteaArgs, InventoryArgs};
+use crate::base::id::Id;
+use crate::commands::cli::{GiteaArgs, InventoryArgs};
+use crate::commands::exit::Exit;
 use crate::commands::failure::Failure;
-use crate::exit::Exit;
+use crate::forge::ci::Context;
 use crate::git::testing::Repo;
-use crate::id::Id;
 use crate::inventory::{Delta, Inventory};
-use crate::notice::{OfInventory, What};
-use crate::ours::Standing;
+use crate::model::notice::{OfInventory, What};
+use crate::plan::ours::Standing;
 
 const GITEA: GiteaArgs = GiteaArgs {
     gitea_url: None,

@@ -5,22 +5,22 @@ use std::path::Path;
 
 use super::{Session, notices};
 use crate::access::Delta;
-use crate::agreement::{self, Agreement, Outcome};
-use crate::change::Change;
-use crate::cli::{AccessLevel, Gates, GiteaArgs, Planning};
+use crate::account::fetch::More;
+use crate::base::id::Id;
 use crate::commands::agreements;
+use crate::commands::cli::{AccessLevel, Gates, GiteaArgs, Planning};
 use crate::commands::failure::Failure;
 use crate::commands::forge::Forge;
 use crate::commands::settings::{halt, setting};
-use crate::fetch::More;
-use crate::gates::{self, Refusal};
-use crate::id::Id;
-use crate::kind::Kind;
-use crate::let_go::LeftBy;
-use crate::notice::{Notice, OfAgreement};
+use crate::git::versions::Cause;
+use crate::model::change::Change;
+use crate::model::kind::Kind;
+use crate::model::let_go::LeftBy;
+use crate::model::notice::{Notice, OfAgreement};
+use crate::plan::agreement::{self, Agreement, Outcome};
+use crate::plan::gates::{self, Refusal};
 use crate::plan::{self, Plan, Row};
 use crate::render::Document;
-use crate::versions::Cause;
 
 impl Session {
     /// Makes the plan, with what is let go where somebody agreed to delete it. Looks for agreements as far as the plan needs

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::super::history::History;
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::cli::Sealing;
-use crate::code::Code;
-use crate::desired::Desired;
-use crate::kind::Kind;
-use crate::notice::{Notice, OfKey, OfRun};
+use crate::account::actual::Actual;
+use crate::base::code::Code;
+use crate::base::text::nearest;
+use crate::check::validate::Valid;
+use crate::commands::cli::Sealing;
+use crate::model::address::Address;
+use crate::model::desired::Desired;
+use crate::model::kind::Kind;
+use crate::model::notice::{Notice, OfKey, OfRun};
 use crate::plan::Plan;
 use crate::secret::Recipients;
-use crate::text::nearest;
-use crate::validate::Valid;
 
 /// The notices of a valid file that a plan tells, too. Whether a group or a network resource that is not declared exists the
 /// plan knows, and is no plan where it does not; whom a member means it knows as well.

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::actual::Actual;
-use crate::enrollment::Enrollment;
-use crate::id::Id;
-use crate::kind::{Group, Kind, Resource};
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::model::kind::{Group, Kind, Resource};
 use crate::plan::Plan;
+use crate::plan::enrollment::Enrollment;
 use crate::render::{Status, words};
 
 /// What was done about one key.

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::super::forge::{Became, Marked};
 use super::{Done, Place, Synced};
-use crate::notice::Remark;
+use crate::base::text::{count, visible};
+use crate::model::notice::Remark;
 use crate::render::words;
-use crate::text::{count, visible};
 
 pub(super) fn text(synced: &Synced) -> String {
     let mut out = String::new();

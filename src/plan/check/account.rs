@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::change::{Change, Operation};
-use crate::desired::Desired;
-use crate::kind::{AccountSettings, Kind, Live, Resource};
-use crate::problem::{Impossible, Problem};
+use crate::account::actual::Actual;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::desired::Desired;
+use crate::model::kind::{AccountSettings, Kind, Live, Resource};
+use crate::model::problem::{Impossible, Problem};
 
 /// Returns what is in the way of the settings that the file wants.
 pub(super) fn problems(changes: &[Change], desired: &Desired, actual: &Actual) -> Vec<Problem> {

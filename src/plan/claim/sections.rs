@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::address::Address;
-use crate::kind::Kind;
-use crate::notice::Gone;
+use crate::model::address::Address;
+use crate::model::kind::Kind;
+use crate::model::notice::Gone;
 use crate::plan::Given;
 
 /// Returns the sections of which something recorded lives and that the file has not, and those that go just now.

@@ -5,10 +5,10 @@ mod offboarding;
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use crate::address::Address;
-use crate::id::Id;
-use crate::kind::Kind;
-use crate::ours::Standing;
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::kind::Kind;
+use crate::plan::ours::Standing;
 use crate::testing::{Case, MADE, group, id, id_at, over, policy, route, table, zone};
 
 fn key(kind: Kind, name: &str) -> Vec<String> {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::change::{Change, Operation};
-use crate::enrollment::{self, Enrollment};
-use crate::id::Id;
-use crate::kind::{self, FieldChange, Kind, Resource};
-use crate::reason::{Guess, Reason};
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::kind::{self, FieldChange, Kind, Resource};
+use crate::model::reason::{Guess, Reason};
+use crate::plan::enrollment::{self, Enrollment};
 
 /// Peers that enrolled under another name get their key's.
 pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {

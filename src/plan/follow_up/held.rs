@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::FollowUp;
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::change::{Change, Operation};
-use crate::held::{Held, Why};
-use crate::id::Id;
-use crate::kind::{Kind, Live, Resource};
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::held::{Held, Why};
+use crate::model::kind::{Kind, Live, Resource};
+use crate::model::reason::Reason;
 use crate::plan::Given;
 use crate::plan::referrers::{deleted, naming, referrers};
-use crate::reason::Reason;
 
 /// Names an object for people, with its id and, of a key, its state.
 pub(super) fn holder(address: &Address, live: &Live, actual: &Actual) -> String {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::actual::Actual;
-use crate::api::objects::Peer;
-use crate::change::Change;
-use crate::enrollment;
-use crate::id::Id;
-use crate::kind::{Kind, Moved, Moves};
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::model::change::Change;
+use crate::model::kind::{Kind, Moved, Moves};
+use crate::plan::enrollment;
+use crate::wire::api::objects::Peer;
 
 /// Notes at each change the machines that it moves. A setting that moves nobody is like any other.
 pub(super) fn machines(changes: &mut [Change], actual: &Actual) {

@@ -7,23 +7,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::FollowUp;
 use super::held::holder;
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::api::objects::Peer;
-use crate::change::{Change, Operation};
-use crate::enrollment::{Binding, Evidence, Replaced};
-use crate::held::{Held, Why};
-use crate::id::Id;
-use crate::kind::{Kind, Live, PeerRef, Resource};
-use crate::members::Names;
-use crate::notice::{Notice, OfKey, OfPeer, PeerStays};
-use crate::options::Prune;
-use crate::ours::Standing;
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::git::versions::Cause;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::held::{Held, Why};
+use crate::model::kind::{Kind, Live, PeerRef, Resource};
+use crate::model::notice::{Notice, OfKey, OfPeer, PeerStays};
+use crate::model::reason::Reason;
 use crate::plan::Given;
+use crate::plan::enrollment::{Binding, Evidence, Replaced};
+use crate::plan::members::Names;
+use crate::plan::options::Prune;
+use crate::plan::ours::Standing;
 use crate::plan::referrers::then;
 use crate::plan::rows::Row;
-use crate::reason::Reason;
-use crate::versions::Cause;
+use crate::wire::api::objects::Peer;
 
 /// Returns the deletion of the machines whose keys' entries are gone.
 pub(super) fn offboard(given: Given, so_far: &FollowUp, names: &Names) -> FollowUp {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::FollowUp;
-use crate::actual::Actual;
-use crate::address::Address;
-use crate::change::{Change, Operation};
-use crate::id::Id;
-use crate::kind::{EXPIRY, Peer, Resource, differences};
-use crate::problem::{Impossible, Problem};
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::kind::{EXPIRY, Peer, Resource, differences};
+use crate::model::problem::{Impossible, Problem};
 
 /// Adds to the changes what differs of machines; `wanted` is what the file says, by the machines that it means. Of one that
 /// goes nothing is set.

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use serde_json::{Value, json};
 
-use crate::change::{Change, Operation};
-use crate::kind::{Kind, Refers, Resource};
+use crate::model::change::{Change, Operation};
+use crate::model::kind::{Kind, Refers, Resource};
 use crate::plan::{Part, Piece, Plan, Row};
 use crate::render::{Document, json as render_json, markdown};
 use crate::testing::{

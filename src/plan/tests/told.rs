@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use crate::kind::Kind;
+use crate::model::kind::Kind;
 use crate::render::words;
 use crate::testing::{
     Case, MADE, enrolled, group, id, id_at, key, key_at, nameservers, over, peer, policy,

@@ -5,8 +5,8 @@ use std::mem::{Discriminant, discriminant};
 use super::escape::{cell, fenced, text};
 use super::parts::folded;
 use crate::access::{Delta, Passage, Side};
+use crate::base::text::visible;
 use crate::render::access::{Line, calls, covered, line_of, lines};
-use crate::text::visible;
 
 /// How far back the line of the same sides is looked for: they stand together.
 const MOST_TOGETHER: usize = 8;

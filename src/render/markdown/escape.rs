@@ -7,8 +7,8 @@
 
 use jiff::Timestamp;
 
-use crate::address::Address;
-use crate::text::{visible, wrapped};
+use crate::base::text::{visible, wrapped};
+use crate::model::address::Address;
 
 const JOINER: char = '\u{2060}';
 

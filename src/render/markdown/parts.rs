@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::STYLE;
 use super::escape::{code, fenced, line, object, text};
-use crate::agreement;
-use crate::change::{Change, list_changes};
-use crate::kind::FieldChange;
-use crate::let_go::LetGo;
+use crate::base::text::{count, listed};
+use crate::model::change::{Change, list_changes};
+use crate::model::kind::FieldChange;
+use crate::model::let_go::LetGo;
 use crate::plan::Plan;
+use crate::plan::agreement;
 use crate::render::impact::impact;
 use crate::render::{Document, describe, words};
-use crate::text::{count, listed};
 
 /// Most warnings at the top; the table has them all.
 const MOST_WARNINGS: usize = 20;
@@ -54,7 +54,7 @@ pub(super) fn refusals(document: &Document) -> Option<String> {
     if document.error.is_some() {
         return None;
     }
-    let line = |refusal: &crate::gates::Refusal| {
+    let line = |refusal: &crate::plan::gates::Refusal| {
         let names: Vec<String> = refusal.names.iter().map(|name| code(name)).collect();
         let names = match names.is_empty() {
             true => String::new(),

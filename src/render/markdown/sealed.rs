@@ -5,8 +5,8 @@
 
 use super::escape::{code, fenced};
 use super::parts::folded;
+use crate::base::text::count;
 use crate::render::{CreatedKey, Document};
-use crate::text::count;
 
 const BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----";
 const END: &str = "-----END AGE ENCRYPTED FILE-----";

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use super::Level;
 use super::escape::{cell, code, object, text};
-use crate::address::Address;
-use crate::change::Change;
-use crate::kind::Kind;
+use crate::base::text::count;
+use crate::model::address::Address;
+use crate::model::change::Change;
+use crate::model::kind::Kind;
 use crate::plan::{Adopting, Plan};
 use crate::render::{Document, Status, describe, is_loud};
-use crate::text::count;
 
 /// Most names of a kind where there is room for no more.
 const MOST_NAMES: usize = 100;

@@ -9,9 +9,9 @@ use snapbox::{IntoData, assert_data_eq, file};
 
 use super::{BUDGET, document};
 use crate::access::{Delta, Members, Passage, Place, Side, Traffic, Why};
-use crate::address::Address;
-use crate::kind::Kind;
-use crate::notice::{Notice, OfAgreement};
+use crate::model::address::Address;
+use crate::model::kind::Kind;
+use crate::model::notice::{Notice, OfAgreement};
 use crate::render::{Document, Status, examples};
 use crate::testing::{Case, group, key};
 

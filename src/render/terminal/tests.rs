@@ -3,8 +3,8 @@
 use snapbox::{assert_data_eq, file};
 
 use super::{Color, applied, plan};
-use crate::kind::Kind;
-use crate::let_go::LetGoWhy;
+use crate::model::kind::Kind;
+use crate::model::let_go::LetGoWhy;
 use crate::render::examples;
 use crate::testing::Case;
 
@@ -106,7 +106,7 @@ fn names_are_visible() {
     made.unmanaged = made
         .unmanaged
         .iter()
-        .map(|address| crate::address::Address::new(address.kind, evil))
+        .map(|address| crate::model::address::Address::new(address.kind, evil))
         .collect();
     made.peer_labels
         .values_mut()
@@ -116,7 +116,8 @@ fn names_are_visible() {
         applied(&document, Color(false)),
     ] {
         assert!(
-            text.lines().all(|line| crate::text::visible(line) == line),
+            text.lines()
+                .all(|line| crate::base::text::visible(line) == line),
             "{text:?}"
         );
         assert!(!text.lines().any(|line| line.starts_with("fake")), "{text}");
@@ -144,7 +145,7 @@ fn the_example() {
     let kinds = [Kind::Group, Kind::Peer, Kind::SetupKey];
     let ids = kinds.iter().flat_map(|kind| case.snapshot.list(*kind));
     for entry in ids {
-        let id = crate::id::Id(
+        let id = crate::base::id::Id(
             crate::testing::value(entry)["id"]
                 .as_str()
                 .expect("an id")

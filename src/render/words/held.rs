@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::held::Why;
-use crate::text::listed;
+use crate::base::text::listed;
+use crate::model::held::Why;
 
 /// Returns why something stays, as it follows the object's name.
 pub(crate) fn why(why: &Why) -> String {

@@ -1,8 +1,8 @@
 //! The sentences of what people may have meant by a name.
 
-use crate::hint::{Hint, Looks};
-use crate::kind::ALL;
-use crate::text;
+use crate::base::text;
+use crate::model::hint::{Hint, Looks};
+use crate::model::kind::ALL;
 
 /// Returns what may be meant.
 pub(crate) fn hint(hint: &Hint) -> String {

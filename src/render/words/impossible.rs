@@ -1,9 +1,9 @@
 //! The sentences of what makes a plan impossible.
 
 use super::{hint as meant, protection};
-use crate::kind::{Kind, Refers};
-use crate::problem::{Impossible, Problem};
-use crate::text::listed;
+use crate::base::text::listed;
+use crate::model::kind::{Kind, Refers};
+use crate::model::problem::{Impossible, Problem};
 
 /// What is not declared here, and has to be there.
 const MAKE_IT: &str = "make it in NetBird first, or take it out here";

@@ -1,7 +1,7 @@
 //! The sentences of what is let go.
 
-use crate::let_go::{LeftBy, LetGo, LetGoWhy};
-use crate::origin::Origin;
+use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
+use crate::model::origin::Origin;
 
 /// Returns what becomes of an object that is let go, and why, as it follows kind and name.
 pub(crate) fn let_go(of: &LetGo) -> String {

@@ -1,6 +1,6 @@
 //! The sentences of many notices of one cause.
 
-use crate::code::Code as C;
+use crate::base::code::Code as C;
 
 /// Returns what is said of several notices of one cause, `{}` for their number; of notices about members it follows the group.
 /// `None` where each is told.

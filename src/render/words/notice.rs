@@ -7,7 +7,7 @@ mod member;
 mod object;
 mod run;
 
-use crate::notice::{Notice, OfKey, OfObject, What};
+use crate::model::notice::{Notice, OfKey, OfObject, What};
 
 pub(crate) use inventory::merge;
 pub(crate) use key::{open, remark};

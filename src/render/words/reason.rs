@@ -1,7 +1,7 @@
 //! The sentences of why something changes.
 
 use super::{told_by, who};
-use crate::reason::{Guess, Reason};
+use crate::model::reason::{Guess, Reason};
 
 /// Returns why the change of an object of that name is; nothing where its fields say it.
 pub(crate) fn reason(reason: Option<&Reason>, name: &str) -> String {

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use crate::text::file_error;
+use crate::base::text::file_error;
 use tempfile::NamedTempFile;
 
 const PREFIX: &str = ".netbird-gitops-";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use netbird_gitops::options::Prune;
+use netbird_gitops::plan::options::Prune;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use serde_json::{Map, Value, json};

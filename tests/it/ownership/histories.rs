@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use netbird_gitops::change::Operation;
-use netbird_gitops::id::Id;
-use netbird_gitops::kind::Kind;
-use netbird_gitops::options::Prune;
+use netbird_gitops::base::id::Id;
+use netbird_gitops::model::change::Operation;
+use netbird_gitops::model::kind::Kind;
 use netbird_gitops::plan::Plan;
+use netbird_gitops::plan::options::Prune;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};

@@ -4,22 +4,22 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use netbird_gitops::actual::Actual;
-use netbird_gitops::api::{self, Api, Token};
+use netbird_gitops::account::actual::Actual;
+use netbird_gitops::account::fetch::{More, Needs, complete, fetch};
 use netbird_gitops::apply::{
     Applied, Conduct, Custody, KeyCopy, NotRecorded, Observer, Recorded, Recorder, Records,
     StepOutcome, Verified, apply, verify,
 };
-use netbird_gitops::change::Change;
-use netbird_gitops::config::Source;
-use netbird_gitops::fetch::{More, Needs, complete, fetch};
+use netbird_gitops::check::validate::{Valid, validate};
+use netbird_gitops::file::Source;
 use netbird_gitops::inventory::{Delta, Inventory};
-use netbird_gitops::options::{Options, Prune};
-use netbird_gitops::ours::{Ours, Standing};
+use netbird_gitops::model::change::Change;
+use netbird_gitops::model::problem::Problem;
+use netbird_gitops::plan::options::{Options, Prune};
+use netbird_gitops::plan::ours::{Ours, Standing};
 use netbird_gitops::plan::{self, Binding, Plan, plan};
-use netbird_gitops::problem::Problem;
 use netbird_gitops::secret::{KeysDir, Sources};
-use netbird_gitops::validate::{Valid, validate};
+use netbird_gitops::wire::api::{self, Api, Token};
 use serde_json::Value;
 
 use super::{Bench, RECIPIENT};

@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use super::super::escape::{cell, code, fenced, line, marker, text};
 use super::super::{BUDGET, document};
 use crate::access::{Members, Place, Side};
-use crate::address::Address;
-use crate::let_go::LetGoWhy;
-use crate::notice::{Notice, OfAgreement};
+use crate::model::address::Address;
+use crate::model::let_go::LetGoWhy;
+use crate::model::notice::{Notice, OfAgreement};
 use crate::render::{Document, examples};
 
 /// The cells of a row as GFM splits it: at every pipe that no backslash escapes, inside code spans too. `pairs` says
@@ -49,8 +49,8 @@ fn with(evil: &str) -> Document {
     for change in &mut plan.changes {
         change.address.name = evil.into();
         change.reason = Some(examples::replaced_by(evil));
-        if let crate::change::Operation::Update { fields, .. }
-        | crate::change::Operation::Replace { fields, .. } = &mut change.operation
+        if let crate::model::change::Operation::Update { fields, .. }
+        | crate::model::change::Operation::Replace { fields, .. } = &mut change.operation
         {
             for field in fields {
                 field.after = evil.into();

@@ -1,7 +1,7 @@
 //! The sentences of agreements to deletions.
 
-use crate::notice::{OfAgreement, Void};
-use crate::text::{count, listed};
+use crate::base::text::{count, listed};
+use crate::model::notice::{OfAgreement, Void};
 
 pub(super) fn agreement(of: &OfAgreement) -> String {
     match of {

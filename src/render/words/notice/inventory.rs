@@ -1,7 +1,7 @@
 //! The sentences of the inventory, of the commits since the last apply, and of the merge of a pull request.
 
-use crate::notice::{OfInventory, OfMerge};
-use crate::text::count;
+use crate::base::text::count;
+use crate::model::notice::{OfInventory, OfMerge};
 
 pub(super) fn inventory(of: &OfInventory) -> String {
     match of {

@@ -2,9 +2,9 @@
 
 use super::super::{adopt, shell, told_by, who};
 use super::object::{beside, joined};
-use crate::address::Address;
-use crate::id::Id;
-use crate::notice::{Dead, OfKey, Open, PeerStays, Remark, Stays};
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::notice::{Dead, OfKey, Open, PeerStays, Remark, Stays};
 
 /// What is said where a server before 0.55 leaves only the event log to tell who came by a key, and it does not.
 pub(super) const UNTOLD: &str = "which peer enrolled with it nobody can tell: this NetBird does not say when peers enrolled \

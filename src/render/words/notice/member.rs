@@ -2,9 +2,9 @@
 
 use super::super::{adopt, hint, told_by, who};
 use super::key::UNTOLD;
-use crate::address::Address;
-use crate::kind::Kind;
-use crate::notice::{Machine, OfMember, WayOut};
+use crate::model::address::Address;
+use crate::model::kind::Kind;
+use crate::model::notice::{Machine, OfMember, WayOut};
 
 /// What to do for a machine that came otherwise than by the key of its name.
 const NEW_KEY: &str =

@@ -1,9 +1,9 @@
 //! The sentences of objects of any kind, and of peers.
 
 use super::super::{adopt, who};
-use crate::address::Address;
-use crate::id::Id;
-use crate::notice::{Logins, Meanwhile, OfObject, OfPeer, Users};
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::notice::{Logins, Meanwhile, OfObject, OfPeer, Users};
 use crate::render::describe;
 
 /// Those of other objects are whole sentences.

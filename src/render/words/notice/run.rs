@@ -1,10 +1,10 @@
 //! The sentences of a run as a whole.
 
 use super::super::adopt;
-use crate::address::Address;
-use crate::kind::Kind;
-use crate::notice::{Gone, OfRun};
-use crate::text::{ask, count, listed};
+use crate::base::text::{ask, count, listed};
+use crate::model::address::Address;
+use crate::model::kind::Kind;
+use crate::model::notice::{Gone, OfRun};
 
 pub(super) fn run(of: &OfRun) -> String {
     match of {

@@ -1,0 +1,7 @@
+//! The live account: fetched (`fetch`), kept as it was answered (`snapshot`), read into canonical form (`actual`).
+//!
+//! What of it is ours is told by `inventory`; what is to be done with it by `plan`.
+
+pub mod actual;
+pub mod fetch;
+pub(crate) mod snapshot;

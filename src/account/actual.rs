@@ -1,0 +1,356 @@
+//! Actual state: a snapshot read into canonical form, with what the stages after it look up.
+
+mod referrers;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::account::snapshot::{Peers, Snapshot};
+use crate::base::entry::Entry;
+use crate::base::id::Id;
+use crate::base::json;
+use crate::base::parallel;
+use crate::model::address::Address;
+use crate::model::kind::{self, Answers, Groups, Kind, Live, Other, Refers, Resource};
+use crate::model::protection::Protection;
+use crate::model::who::Who;
+use crate::plan::enrollment::{self, Bindings};
+use crate::wire::api::objects;
+
+pub use referrers::optional_lists;
+
+/// The live account.
+#[derive(Debug, Clone, Default)]
+pub struct Actual {
+    /// Every object of the kinds that a file can declare; namesakes by id, which is by age.
+    pub objects: BTreeMap<Address, Vec<Live>>,
+    /// The addresses of what others can stand in, by id.
+    parents: BTreeMap<Id, Address>,
+    /// What objects are called here, where that is not their name.
+    labels: BTreeMap<Id, String>,
+    /// Names and ids of the groups.
+    pub groups: Groups,
+    /// Groups that nobody may touch: `All` and what an identity provider issued.
+    pub protected_groups: BTreeMap<Id, Protection>,
+    /// Groups of an identity provider that bear the name of exactly one that the API made, and who issued them.
+    pub twins: BTreeMap<Id, String>,
+    /// Peers by id.
+    pub peers: Arc<Peers>,
+    /// Setup keys by id.
+    pub keys: BTreeMap<Id, objects::SetupKey>,
+    /// Ids of the setup keys of each name, the oldest first.
+    key_ids: BTreeMap<String, Vec<Id>>,
+    /// Which peer came by which key.
+    pub bindings: Bindings,
+    /// Whether the event log was read.
+    pub events_known: bool,
+    /// Ids of the events that were read.
+    pub event_ids: BTreeSet<String>,
+    /// The token's own user, where the server tells.
+    pub me: Option<objects::User>,
+    /// Who else keeps a group from being deleted, by group id, in words.
+    pub unmanaged_referrers: BTreeMap<Id, BTreeSet<String>>,
+    /// Of these, resources that groups list and that are no more: the server lets nobody delete such a group.
+    pub gone_resources: BTreeMap<Id, BTreeSet<String>>,
+    /// Who else keeps a peer from being deleted, by peer, in words.
+    pub peer_holders: BTreeMap<Id, BTreeSet<String>>,
+}
+
+/// What objects are called, where that is not their name.
+pub type NewNames = BTreeMap<(Kind, Id), String>;
+
+/// An answer that is not of the form that we read.
+#[derive(Debug)]
+pub struct Unreadable {
+    /// The list.
+    pub list: &'static str,
+    /// Which entry of it: position and id, if any.
+    pub entry: String,
+    /// What is wrong.
+    pub cause: serde_json::Error,
+}
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // the cause may quote a value of the entry; lists carry no secrets, keys are masked by the server
+        write!(
+            f,
+            "{}: {} cannot be read: {}",
+            self.list,
+            self.entry,
+            json::why(&self.cause)
+        )
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+impl Actual {
+    /// Returns a peer as an object that a change can be about.
+    pub fn live_peer(&self, peer: &objects::Peer) -> Live {
+        let answer = peer.answer.clone();
+        Live {
+            id: peer.id.clone(),
+            name: peer.name.clone(),
+            within: None,
+            resource: Resource::Peer(kind::Peer::of(peer)),
+            wire: answer.unwrap_or_else(|| Value::Null.into()),
+        }
+    }
+
+    /// Reads a snapshot.
+    pub fn read(snapshot: &Snapshot) -> Result<Self, Unreadable> {
+        Actual::read_named(snapshot, &NewNames::new())
+    }
+
+    /// Reads a snapshot; entries mean these objects by other names than their own.
+    pub fn read_named(snapshot: &Snapshot, names: &NewNames) -> Result<Self, Unreadable> {
+        let mut actual = Actual::default();
+        let mut groups = typed::<objects::Group>("groups", snapshot.list(Kind::Group))?;
+        for group in &mut groups {
+            if let Some(new) = names.get(&(Kind::Group, group.id.clone())) {
+                group.name.clone_from(new);
+            }
+        }
+        actual.twins = twins(&groups);
+        for group in &groups {
+            let why = if group.name == crate::model::kind::ALL {
+                Some(Protection::All)
+            } else if group.issued == "jwt" || group.issued == "integration" {
+                Some(Protection::Issued(group.issued.clone()))
+            } else {
+                None
+            };
+            let protected = why.map(|why| (group.id.clone(), why));
+            actual.protected_groups.extend(protected);
+            // the API-made one is meant where exactly one is, so the other needs another name here
+            let name = match actual.twins.get(&group.id) {
+                Some(issued) => format!("{} (issued by {issued}, {})", group.name, group.id),
+                None => group.name.clone(),
+            };
+            actual.groups.insert(group.id.clone(), name);
+        }
+        actual.read_others(snapshot, names)?;
+        let peers = snapshot.peers.read();
+        actual.peers = peers.map_err(|(entry, cause)| unreadable("peers", entry, cause))?;
+        let keys = typed::<objects::SetupKey>("setup_keys", snapshot.list(Kind::SetupKey))?;
+        let events = match &snapshot.rest.events {
+            Some(events) => Some(typed::<objects::Event>("events", events)?),
+            None => None,
+        };
+        actual.events_known = events.is_some();
+        let ids = events.iter().flatten().map(|event| event.id.clone());
+        actual.event_ids = ids.collect();
+        actual.bindings = enrollment::bind(&keys, &actual.peers, events.as_deref());
+        actual.keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
+        for key in actual.keys.values() {
+            let ids = actual.key_ids.entry(key.name.clone()).or_default();
+            ids.push(key.id.clone());
+        }
+        actual.read_referrers(snapshot, &groups)?;
+        drop(groups);
+
+        let labels = names.iter();
+        actual.labels = labels
+            .map(|((_, id), name)| (id.clone(), name.clone()))
+            .collect();
+        let issued = actual.twins.keys();
+        let issued = issued.map(|id| (id.clone(), actual.groups.name(id)));
+        actual.labels.extend(issued.collect::<Vec<_>>());
+
+        let lists = lists(snapshot);
+        for kind in Kind::sections().filter(|kind| !kind.enrolls()) {
+            let read = |entry: &Entry| {
+                Resource::read(kind, entry.clone(), &actual.groups)
+                    .map_err(|cause| unreadable(kind.section(), entry, cause))
+            };
+            for live in parallel::map(snapshot.list(kind), read) {
+                let live = live?;
+                let address = Address::new(kind, actual.label(&live));
+                actual.add(address, live, &lists)?;
+            }
+        }
+        for namesakes in actual.objects.values_mut() {
+            // what stands in one object stands side by side
+            namesakes.sort_by(|a, b| (&a.within, &a.id).cmp(&(&b.within, &b.id)));
+        }
+        Ok(actual)
+    }
+
+    /// Reads the names of what is no group and that entries name, where they were asked for.
+    fn read_others(&mut self, snapshot: &Snapshot, names: &NewNames) -> Result<(), Unreadable> {
+        if snapshot.has(Kind::NetworkResource) {
+            let list = snapshot.list(Kind::NetworkResource);
+            let mut resources = typed::<Other>("network_resources", list)?;
+            for resource in &mut resources {
+                if let Some(new) = names.get(&(Kind::NetworkResource, resource.id.clone())) {
+                    resource.name.clone_from(new);
+                }
+            }
+            self.groups.insert_others(Refers::Resource, resources);
+        }
+        if let Some(checks) = &snapshot.rest.posture_checks {
+            let checks = typed::<Other>("posture_checks", checks)?;
+            self.groups.insert_others(Refers::Check, checks);
+        }
+        Ok(())
+    }
+
+    /// Adds an object with what stands in it, of which `lists` are the lists.
+    fn add(&mut self, address: Address, live: Live, lists: &Lists) -> Result<(), Unreadable> {
+        for (kind, inside) in address.kind.children().filter_map(Kind::inside_as) {
+            let list = address.kind.section();
+            let mut answer = live
+                .wire
+                .value()
+                .map_err(|cause| unreadable(list, &live.wire, cause))?;
+            let entries: Vec<Entry> = match inside.answers {
+                Answers::Embedded(field) => match answer[field].take() {
+                    Value::Array(entries) => entries.into_iter().map(Entry::from).collect(),
+                    _ => Vec::new(),
+                },
+                Answers::Listed { ids, .. } => {
+                    let ids = answer[ids].as_array().into_iter().flatten();
+                    let ids = ids.filter_map(Value::as_str);
+                    let entries = ids.filter_map(|id| lists.get(&(kind, id.to_owned())));
+                    entries.map(|entry| (*entry).clone()).collect()
+                }
+            };
+            for entry in entries {
+                let unreadable = |cause| unreadable(kind.section(), &entry, cause);
+                let mut child =
+                    Resource::read(kind, entry.clone(), &self.groups).map_err(unreadable)?;
+                child.within = Some(live.id.clone());
+                self.add(address.child(kind, self.label(&child)), child, lists)?;
+            }
+        }
+        if address.kind.children().next().is_some() {
+            self.parents.insert(live.id.clone(), address.clone());
+        }
+        let namesakes = self.objects.entry(address);
+        // room for one: a list grows to four at its first entry, and most names are borne once
+        let namesakes = namesakes.or_insert_with(|| Vec::with_capacity(1));
+        namesakes.push(live);
+        Ok(())
+    }
+
+    /// Returns what entries call an object: its name, or what [`NewNames`] say.
+    pub fn label<'a>(&'a self, live: &'a Live) -> &'a str {
+        self.labels.get(&live.id).unwrap_or(&live.name)
+    }
+
+    /// Returns the address of what an object stands in, if in anything.
+    pub fn parent_of(&self, live: &Live) -> Option<&Address> {
+        self.parents.get(live.within.as_ref()?)
+    }
+
+    /// Returns what stands in that object.
+    pub fn children<'a>(
+        &'a self,
+        parent: &'a Live,
+    ) -> impl Iterator<Item = (&'a Address, &'a Live)> {
+        let is_there = |(_, live): &(&Address, &Live)| live.within.as_ref() == Some(&parent.id);
+        self.each().filter(is_there)
+    }
+
+    /// Returns every live object of the kinds that a file can declare.
+    pub fn each(&self) -> impl Iterator<Item = (&Address, &Live)> {
+        let objects = self.objects.iter();
+        objects.flat_map(|(address, all)| all.iter().map(move |live| (address, live)))
+    }
+
+    /// Returns the live objects of that kind and name, the oldest first.
+    pub fn named(&self, kind: Kind, name: &str) -> &[Live] {
+        self.at(&Address::new(kind, name))
+    }
+
+    /// Returns the live objects of that address, the oldest first.
+    pub fn at(&self, address: &Address) -> &[Live] {
+        let namesakes = self.objects.get(address);
+        namesakes.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the peers of that name, the oldest first.
+    pub fn peers_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a objects::Peer> {
+        self.peers.named(name)
+    }
+
+    /// Returns the setup keys of that name, the oldest first.
+    pub fn keys_named(&self, name: &str) -> impl Iterator<Item = &objects::SetupKey> {
+        let ids = self.key_ids.get(name).into_iter().flatten();
+        ids.filter_map(|id| self.keys.get(id))
+    }
+
+    /// Returns a peer's name for people who have to find it: with its id.
+    pub fn who(&self, id: &Id) -> Who {
+        Who {
+            id: id.clone(),
+            name: self.peers.get(id).map(|peer| peer.name.clone()),
+        }
+    }
+
+    /// Returns a peer's name for people; its id behind it where another peer bears the same.
+    pub fn peer_label(&self, id: &Id) -> String {
+        match self.peers.get(id) {
+            Some(peer) if self.peers_named(&peer.name).count() > 1 => {
+                format!("{} ({id})", peer.name)
+            }
+            Some(peer) => peer.name.clone(),
+            None => format!("(deleted peer {id})"),
+        }
+    }
+}
+
+/// What stands in other objects and has lists of its own, by kind and id.
+type Lists<'a> = BTreeMap<(Kind, String), &'a Entry>;
+
+fn lists(snapshot: &Snapshot) -> Lists<'_> {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        id: String,
+    }
+    let kinds = Kind::ALL.into_iter().filter(|kind| kind.parent().is_some());
+    let entries = kinds.flat_map(|kind| snapshot.list(kind).iter().map(move |entry| (kind, entry)));
+    // what has no id is in no other object's answer
+    let named = entries.filter_map(|(kind, entry)| {
+        let named: Named = entry.read().ok()?;
+        Some(((kind, named.id), entry))
+    });
+    named.collect()
+}
+
+/// The groups of an identity provider whose name exactly one API-made group has too.
+fn twins(groups: &[objects::Group]) -> BTreeMap<Id, String> {
+    let is_issued = |group: &&objects::Group| matches!(&group.issued[..], "jwt" | "integration");
+    let mut made: BTreeMap<&str, usize> = BTreeMap::new();
+    for group in groups.iter().filter(|group| !is_issued(group)) {
+        *made.entry(&group.name).or_default() += 1;
+    }
+    let issued = groups.iter().filter(is_issued);
+    issued
+        .filter(|group| made.get(group.name.as_str()) == Some(&1))
+        .map(|group| (group.id.clone(), group.issued.clone()))
+        .collect()
+}
+
+/// Returns the entries of a list with their types.
+fn typed<T: DeserializeOwned + Send>(
+    list: &'static str,
+    entries: &[Entry],
+) -> Result<Vec<T>, Unreadable> {
+    let read = |entry: &Entry| entry.read().map_err(|cause| unreadable(list, entry, cause));
+    parallel::map(entries, read).into_iter().collect()
+}
+
+fn unreadable(list: &'static str, entry: &Entry, cause: serde_json::Error) -> Unreadable {
+    let value = entry.value().unwrap_or_default();
+    let id = value["id"].as_str().unwrap_or("without an id");
+    Unreadable {
+        list,
+        entry: format!("entry {id}"),
+        cause,
+    }
+}

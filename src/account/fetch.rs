@@ -1,0 +1,419 @@
+//! Fetches the live account: one request a list, in parallel, none for a single object.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::thread::JoinHandle;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use crate::account::actual::optional_lists;
+use crate::account::snapshot::{PeerList, Snapshot};
+use crate::base::entry::Entry;
+use crate::inventory::Inventory;
+use crate::model::address::Address;
+use crate::model::desired::Desired;
+use crate::model::kind::{Groups, KeyType, Kind, Refers, Resource};
+use crate::plan::enrollment::{self, Binding, Evidence};
+use crate::wire::api::objects;
+use crate::wire::api::{Api, ApiError};
+
+/// The lists that a run needs at first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Needs {
+    kinds: BTreeSet<Kind>,
+    /// Lists of what is no group and that entries name.
+    others: BTreeSet<Refers>,
+}
+
+/// Returns the list of what is no group and that entries name.
+fn list_of(what: Refers) -> &'static str {
+    match what {
+        Refers::Group => Kind::Group.path(),
+        Refers::Resource => "/networks/resources",
+        Refers::Check => "/posture-checks",
+    }
+}
+
+impl Needs {
+    /// Returns what planning that file needs. What only deletions need is fetched by `complete`.
+    pub fn of(desired: &Desired, account: bool) -> Self {
+        let managed = |kind| desired.manages(kind);
+        let mut kinds: BTreeSet<Kind> = Kind::ALL
+            .into_iter()
+            .filter(|kind| managed(*kind))
+            .collect();
+        // everything refers to groups
+        kinds.insert(Kind::Group);
+        let mut named = desired.resources().flat_map(|(_, all)| all);
+        let names_peers = named.any(|one| !one.peers().is_empty());
+        if managed(Kind::Group) || managed(Kind::SetupKey) || names_peers {
+            kinds.extend([Kind::SetupKey, Kind::Peer]);
+        }
+        let settings = desired.resource(&Address::new(Kind::AccountSettings, ""));
+        let mut set = settings.iter().flat_map(|one| one.fields().into_iter());
+        if set
+            .any(|(field, value)| Kind::AccountSettings.moves(&field).is_some() && !value.is_null())
+        {
+            // machines that they move, and zones that they may be in the way of
+            kinds.extend([Kind::Peer, Kind::DnsZone]);
+        }
+        if account {
+            kinds.insert(Kind::AccountSettings);
+        }
+        let named = desired.resources().flat_map(|(_, all)| all);
+        let others = named.flat_map(Resource::others).map(|(what, _)| what);
+        Needs {
+            kinds,
+            others: others.collect(),
+        }
+    }
+
+    /// Adds the kinds of what is recorded: of those whose section the file has no more it is said what still lives.
+    pub fn and_recorded(mut self, inventory: &Inventory) -> Self {
+        let recorded = inventory.recorded();
+        let kinds = recorded.filter_map(|(key, ..)| Some(Address::of_key(key)?.kind));
+        for kind in kinds.collect::<BTreeSet<_>>() {
+            self.kinds
+                .extend(std::iter::once(kind).chain(kind.parent()));
+        }
+        if !inventory.enrolled.is_empty() {
+            self.kinds.insert(Kind::Peer);
+        }
+        self
+    }
+
+    /// Adds all that says who reaches whom.
+    pub fn and_reach(mut self) -> Self {
+        self.kinds.extend([
+            Kind::Group,
+            Kind::SetupKey,
+            Kind::Peer,
+            Kind::Network,
+            Kind::Policy,
+            Kind::Route,
+        ]);
+        self
+    }
+
+    /// Adds the account, whose id says whether an inventory is of it.
+    pub fn and_account(mut self) -> Self {
+        self.kinds.insert(Kind::AccountSettings);
+        self
+    }
+
+    /// Returns what finding enrollments needs.
+    pub fn enrollment() -> Self {
+        let kinds = BTreeSet::from([Kind::Group, Kind::SetupKey, Kind::Peer]);
+        Needs {
+            kinds,
+            others: BTreeSet::new(),
+        }
+    }
+
+    /// Returns what an export needs: every kind that a file can declare.
+    pub fn everything() -> Self {
+        Needs {
+            kinds: Kind::ALL.into_iter().collect(),
+            others: BTreeSet::from([Refers::Resource, Refers::Check]),
+        }
+    }
+
+    fn paths(&self) -> Vec<&'static str> {
+        let tops: BTreeSet<Kind> = self.kinds.iter().map(|kind| kind.top()).collect();
+        let mut paths: Vec<&str> = tops.into_iter().flat_map(lists).collect();
+        let others = self.others.iter().map(|what| list_of(*what));
+        paths.extend(
+            others
+                .filter(|path| !paths.contains(path))
+                .collect::<Vec<&str>>(),
+        );
+        paths.push("/users?service_user=true");
+        paths
+    }
+}
+
+/// Lists that are on their way before it is known what else is needed: the server answers while the file is read and its
+/// history looked up.
+#[derive(Default)]
+pub struct Ahead(BTreeMap<&'static str, JoinHandle<Result<Answer, ApiError>>>);
+
+impl Ahead {
+    /// Asks for the lists that every plan needs which says who reaches whom.
+    pub fn begin(api: &Api) -> Self {
+        let paths = Needs::default().and_reach().paths().into_iter();
+        Ahead(paths.map(|path| (path, begin(api, path))).collect())
+    }
+}
+
+fn begin(api: &Api, path: &'static str) -> JoinHandle<Result<Answer, ApiError>> {
+    let api = api.clone();
+    std::thread::spawn(move || fetch_one(&api, path))
+}
+
+/// Fetches what is needed. The events are added where a declared key was used and is not marked yet, or where times
+/// alone do not tell by whom.
+pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
+    fetch_rest(Ahead::default(), api, needs, desired)
+}
+
+/// Fetches likewise what is not on its way.
+pub fn fetch_rest(ahead: Ahead, api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
+    let mut snapshot = Snapshot::default();
+    let used = Kind::ALL.into_iter().filter(|kind| desired.manages(*kind));
+    let used: BTreeSet<&str> = used.filter_map(Kind::list).collect();
+    fetch_all(api, &needs.paths(), &used, ahead, &mut snapshot)?;
+    let unnamed = unnamed(&snapshot).filter(|what| !needs.others.contains(what));
+    let paths: Vec<&'static str> = unnamed.map(list_of).collect();
+    fetch_all(
+        api,
+        &paths,
+        &BTreeSet::new(),
+        Ahead::default(),
+        &mut snapshot,
+    )?;
+    let is_me = |user: &Entry| user.read().is_ok_and(|user: objects::User| user.is_current);
+    if !snapshot.rest.users.iter().any(is_me) {
+        snapshot.rest.users = api.list("/users").context("cannot list users")?;
+    }
+    if events_tell_more(&snapshot, desired) {
+        snapshot.rest.events = Some(api.list("/events").context("cannot list events")?);
+    }
+    Ok(snapshot)
+}
+
+/// What tells whether a policy can name anything but groups.
+#[derive(Deserialize)]
+struct Named {
+    #[serde(default, deserialize_with = "objects::nullable")]
+    source_posture_checks: Vec<IgnoredAny>,
+    #[serde(default, deserialize_with = "objects::nullable")]
+    rules: Vec<NamedByRule>,
+}
+
+/// The same of a rule.
+#[derive(Deserialize)]
+struct NamedByRule {
+    #[serde(default, rename = "sourceResource")]
+    source: Option<IgnoredAny>,
+    #[serde(default, rename = "destinationResource")]
+    destination: Option<IgnoredAny>,
+}
+
+impl Named {
+    fn is_some(&self) -> bool {
+        let names = |rule: &NamedByRule| rule.source.is_some() || rule.destination.is_some();
+        !self.source_posture_checks.is_empty() || self.rules.iter().any(names)
+    }
+}
+
+/// What live policies name that is no group: a plan speaks of it by name.
+fn unnamed(snapshot: &Snapshot) -> impl Iterator<Item = Refers> + use<> {
+    let read = |entry: &Entry| Resource::read(Kind::Policy, entry.clone(), &Groups::default());
+    // most name nothing else than groups; what cannot be read here is an error of `Actual::read`
+    let may_name = |entry: &&Entry| entry.read().is_ok_and(|named: Named| named.is_some());
+    let policies = snapshot.list(Kind::Policy).iter().filter(may_name);
+    let named = policies
+        .filter_map(|entry| read(entry).ok())
+        .flat_map(|live| {
+            let others = live.resource.others().into_iter();
+            others.map(|(what, _)| what).collect::<Vec<Refers>>()
+        });
+    named.collect::<BTreeSet<Refers>>().into_iter()
+}
+
+/// What a plan turned out to need beside the lists of every plan.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct More {
+    /// A group or a peer goes: everything that could refer to it.
+    pub referrers: bool,
+    /// Members are removed that nobody declared: who came by which key.
+    pub events: bool,
+}
+
+/// Fetches what a plan with deletions needs. Returns whether anything was missing.
+pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> {
+    let mut paths = Vec::new();
+    // the resources alone are there where a policy names one
+    if more.referrers && snapshot.rest.parts.is_empty() {
+        // all of these can keep a group or a peer, and so can every kind of the file
+        paths.push("/users");
+        paths.extend(optional_lists());
+        let missing = Kind::ALL.into_iter();
+        let missing = missing.filter(|kind| !kind.enrolls() && !snapshot.has(*kind));
+        paths.extend(missing.filter_map(Kind::list));
+    }
+    if more.events && snapshot.rest.events.is_none() {
+        paths.push("/events");
+    }
+    let used = BTreeSet::new();
+    fetch_all(api, &paths, &used, Ahead::default(), snapshot)?;
+    Ok(!paths.is_empty())
+}
+
+/// `used`: lists that the file needs, so that a server without one is an error.
+fn fetch_all(
+    api: &Api,
+    paths: &[&'static str],
+    used: &BTreeSet<&str>,
+    mut ahead: Ahead,
+    snapshot: &mut Snapshot,
+) -> Result<()> {
+    let threads = paths.iter().map(|path| {
+        let on_its_way = ahead.0.remove(path);
+        on_its_way.unwrap_or_else(|| begin(api, path))
+    });
+    let threads: Vec<_> = threads.collect();
+    let answers = threads
+        .into_iter()
+        .map(|thread| thread.join().expect("a fetching thread does not panic"));
+    let answers: Vec<Result<Answer, ApiError>> = answers.collect();
+    // the token's own trouble is the cause of all the others
+    let mut failed = None;
+    for (path, answer) in paths.iter().zip(answers) {
+        match answer {
+            // what there is one of is there: without it an apply would make another
+            Ok(Answer::Entries(all)) if all.is_empty() && is_one(path) => {
+                let nobody = anyhow::anyhow!(
+                    "GET {path} answered none, and every token has one\n\
+                     hint: something before NetBird may have answered"
+                );
+                failed.get_or_insert(nobody.context(format!("cannot list {}", what(path))));
+            }
+            Ok(answer) => store(snapshot, path, answer),
+            // a server that does not have it holds nothing by it; one before 0.46 takes "routers" for a network's id
+            Err(error) if is_optional(path) && !used.contains(path) && error.is_absent() => {
+                let nothing = match kind_of(path) {
+                    Some(_) => Answer::Entries(Vec::new()),
+                    None => Answer::Values(Vec::new()),
+                };
+                store(snapshot, path, nothing);
+            }
+            Err(error) => {
+                let access = error.is_access();
+                let what = what(path);
+                let context = match is_optional(path) && error.is_absent() {
+                    true => {
+                        format!("this NetBird has no {what}, which the file uses: it is too old")
+                    }
+                    false => format!("cannot list {what}"),
+                };
+                let error = anyhow::Error::new(error).context(context);
+                if failed.is_none() || access {
+                    failed = Some(error);
+                }
+            }
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+/// The lists of a kind and of what stands in its objects.
+fn lists(kind: Kind) -> impl Iterator<Item = &'static str> {
+    std::iter::once(kind)
+        .chain(kind.children())
+        .filter_map(Kind::list)
+}
+
+/// An answer, as it is read later.
+enum Answer {
+    /// A list of a kind whose objects are read one by one.
+    Entries(Vec<Entry>),
+    /// The list of peers.
+    Peers(PeerList),
+    /// A list that is looked into by the names of fields.
+    Values(Vec<Value>),
+}
+
+fn fetch_one(api: &Api, path: &str) -> Result<Answer, ApiError> {
+    match path {
+        path if kind_of(path).is_some_and(|kind| kind.is_one() && !kind.is_listed_one()) => {
+            api.get(path).map(|one| Answer::Entries(vec![one.into()]))
+        }
+        path if kind_of(path) == Some(Kind::Peer) => {
+            api.list_read(path).map(PeerList::from).map(Answer::Peers)
+        }
+        path if optional_lists().any(|part| part == path) => api.values(path).map(Answer::Values),
+        _ => api.list(path).map(Answer::Entries),
+    }
+}
+
+/// Whether older servers, or servers of another kind, do not have the list.
+fn is_optional(path: &str) -> bool {
+    path.starts_with("/networks")
+        || path.starts_with("/dns/zones")
+        || path == "/dns/settings"
+        || optional_lists().any(|optional| optional == path)
+}
+
+fn what(path: &str) -> &str {
+    if let Some(kind) = kind_of(path) {
+        return kind.plural();
+    }
+    match path.split('?').next().unwrap_or(path) {
+        "/users" => "users",
+        "/posture-checks" => "posture checks",
+        "/events" => "events",
+        other => other,
+    }
+}
+
+fn kind_of(path: &str) -> Option<Kind> {
+    Kind::ALL.into_iter().find(|kind| kind.list() == Some(path))
+}
+
+fn is_one(path: &str) -> bool {
+    kind_of(path).is_some_and(Kind::is_listed_one)
+}
+
+fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
+    match (path.split('?').next().unwrap_or(path), answer) {
+        ("/posture-checks", Answer::Entries(entries)) => {
+            snapshot.rest.posture_checks = Some(entries);
+        }
+        (path, Answer::Values(entries)) => {
+            drop(snapshot.rest.parts.insert(path.to_owned(), entries))
+        }
+        (_, Answer::Peers(peers)) => snapshot.peers = peers,
+        (path, Answer::Entries(entries)) if kind_of(path).is_some() => {
+            let kind = kind_of(path).expect("asked just now");
+            *snapshot.list_mut(kind) = entries;
+        }
+        ("/users", Answer::Entries(entries)) => snapshot.rest.users = entries,
+        ("/events", Answer::Entries(entries)) => snapshot.rest.events = Some(entries),
+        (path, _) => unreachable!("nobody asks for {path}"),
+    }
+}
+
+/// Whether the event log has something to tell: a pending key was used; the times of keys and peers do not tell by whom; or
+/// the peer of a key that was asked for anew may still be there, and who it is decides about its deletion.
+fn events_tell_more(snapshot: &Snapshot, desired: &Desired) -> bool {
+    // what cannot be read here is an error of `Actual::read`
+    let keys = snapshot.list(Kind::SetupKey).iter();
+    let keys = keys.filter_map(|key| key.read::<objects::SetupKey>().ok());
+    let keys: Vec<objects::SetupKey> = keys.filter(|key| key.used_times > 0).collect();
+    let Ok(peers) = snapshot.peers.read() else {
+        return false;
+    };
+    let bindings = enrollment::bind(&keys, &peers, None);
+    keys.iter().any(|key| {
+        let Some(declared) = desired.setup_key(&key.name) else {
+            return false;
+        };
+        let is_one_off = key.key_type == KeyType::OneOff && declared.key_type == KeyType::OneOff;
+        let was_replaced = || {
+            let created = key.id.created_at();
+            let asked = declared.reissue_after;
+            asked.is_some_and(|asked| created.is_none_or(|at| at < asked.as_second()))
+        };
+        match bindings.of_key(&key.id) {
+            _ if is_one_off && !declared.enrolled => true,
+            Some(Binding::Several(_) | Binding::Peer(_, Evidence::Name)) => true,
+            Some(Binding::Peer(_, Evidence::Time)) => is_one_off && was_replaced(),
+            _ if is_one_off && bindings.may_be_untold(&key.id) => true,
+            Some(Binding::Peer(_, Evidence::Event) | Binding::PeerGone | Binding::Nobody)
+            | None => false,
+        }
+    })
+}

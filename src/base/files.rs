@@ -1,0 +1,114 @@
+//! Files that people name, read as a whole: regular ones of a bounded size, asked for before anything is read.
+//!
+//! A pipe that nobody writes to would hang a run, and a device may never end. What a shell hands over by a name of its own,
+//! as in `-R <(command)`, is a pipe too, and is read; so is stdin, where it is named `-`.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+/// The largest of the small files, in bytes: tokens, keys, workflows.
+pub const SMALL: u64 = 1 << 20;
+/// The largest file at all: a recorded account.
+pub const LARGE: u64 = 1 << 30;
+
+/// Reads a file of at most so many bytes, or stdin.
+///
+/// Errors with [`ErrorKind::FileTooLarge`], and with [`ErrorKind::Unsupported`] where it is neither a file nor a directory.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let source: Box<dyn Read> = match path == Path::new("-") {
+        true => Box::new(io::stdin()),
+        false => {
+            check(path, most)?;
+            Box::new(File::open(path)?)
+        }
+    };
+    let mut bytes = Vec::new();
+    source
+        .take(most.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > most {
+        true => Err(ErrorKind::FileTooLarge.into()),
+        false => Ok(bytes),
+    }
+}
+
+/// Reads a text likewise. Errors with [`ErrorKind::InvalidData`] where it is no UTF-8.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    String::from_utf8(read(path, most)?).map_err(|_| ErrorKind::InvalidData.into())
+}
+
+fn check(path: &Path, most: u64) -> io::Result<()> {
+    let handed_over = ["/dev/stdin", "/dev/fd", "/proc/self/fd"];
+    let found = fs::metadata(path)?;
+    match is_file(&found) {
+        Err(error) if found.is_dir() => Err(error),
+        Err(_) if handed_over.iter().any(|start| path.starts_with(start)) => Ok(()),
+        Ok(()) if found.len() > most => Err(ErrorKind::FileTooLarge.into()),
+        is_file => is_file,
+    }
+}
+
+/// Errors where it is something else than a file.
+pub fn is_file(found: &Metadata) -> io::Result<()> {
+    let kind = found.file_type();
+    if kind.is_file() {
+        return Ok(());
+    }
+    if kind.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    #[cfg(unix)]
+    let what = {
+        use std::os::unix::fs::FileTypeExt;
+        match (kind.is_fifo(), kind.is_socket()) {
+            (true, _) => "a pipe",
+            (_, true) => "a socket",
+            _ => "a device",
+        }
+    };
+    #[cfg(not(unix))]
+    let what = "something else";
+    let words = format!("it is {what}, not a file");
+    Err(io::Error::new(ErrorKind::Unsupported, words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::text::file_error;
+
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let pipe = dir.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("mkfifo").success());
+        let socket = dir.path().join("socket");
+        let _listening = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+        for (path, words) in [
+            (pipe.as_path(), "it is a pipe, not a file"),
+            (&socket, "it is a socket, not a file"),
+            (Path::new("/dev/zero"), "it is a device, not a file"),
+            (dir.path(), "it is a directory"),
+            (Path::new("/nowhere/x"), "no such file or directory"),
+        ] {
+            let error = read(path, SMALL).expect_err("no file");
+            assert_eq!(file_error(&error), words, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_size_is_asked_before_anything_is_read() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("large");
+        // nothing of it is on the disk
+        let large = File::create(&path).expect("a file");
+        large.set_len(1 << 40).expect("a length");
+        let error = read(&path, SMALL).expect_err("a large file");
+        assert_eq!(file_error(&error), "it is too large");
+        large.set_len(3).expect("a length");
+        assert_eq!(read(&path, 3).expect("a file"), [0; 3]);
+        assert!(read(&path, 2).is_err());
+    }
+}

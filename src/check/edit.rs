@@ -1,0 +1,304 @@
+//! Changing `enrolled` to `true` in the text of netbird.json, and nothing else: byte order mark, line ends,
+//! indentation, order, escapes and the final newline stay as people wrote them.
+//!
+//! The text is read with positions and changed at those. What came out is read again and compared with what went in:
+//! a text that differs in anything but those flags is never returned.
+
+mod insert;
+mod on_disk;
+mod stale;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::ops::Range;
+
+use jsonc_parser::ast::{Object, ObjectProp, Value};
+use jsonc_parser::common::Ranged;
+use serde_json::Value as Json;
+
+use crate::base::code::Code;
+use crate::check::validate::validate;
+use crate::file::{self, Cursor, Finding, Findings, Log, Place, Source, SourceError};
+
+pub use insert::insert_entry;
+pub(crate) use insert::pretty;
+pub use on_disk::{mark_enrolled_file, replace};
+pub use stale::content_differs_but_for_enrolled;
+
+/// What became of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The whole text, changed where a key is in `flipped`.
+    pub text: Vec<u8>,
+    /// Keys that were not marked before.
+    pub flipped: BTreeSet<String>,
+    /// Keys that were marked already.
+    pub already: BTreeSet<String>,
+    /// Names that `setup_keys` does not have.
+    pub missing: BTreeSet<String>,
+}
+
+/// Why keys are not marked in a file.
+#[derive(Debug)]
+pub enum MarkError {
+    /// There is no text to judge.
+    Source(SourceError),
+    /// The file is not valid as it is.
+    Invalid(Findings),
+    /// It would not be valid any more.
+    WouldBeInvalid(Findings),
+}
+
+impl fmt::Display for MarkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MarkError::Source(error) => write!(f, "{error}"),
+            MarkError::Invalid(problems) => write!(f, "{problems}"),
+            MarkError::WouldBeInvalid(problems) => write!(
+                f,
+                "marked, the file would not be valid; nothing was written\n{problems}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for MarkError {}
+
+/// A stretch of the text and what is put there.
+type Patch = (Range<usize>, String);
+
+/// Returns the text of a valid file with `setup_keys.NAME.enrolled` true for each of `names` that it declares. `file` is
+/// what messages call it.
+///
+/// `false` becomes `true`; where the field is missing it is added behind the others, written as they are.
+///
+/// Errors when the text is no valid file, or would be none with the marks: such a text is never returned.
+pub fn mark_enrolled(file: &str, text: &[u8], names: &BTreeSet<String>) -> Result<Edit, MarkError> {
+    let source = valid(file, text, MarkError::Invalid)?;
+    let edit = flip(&source, names).map_err(|problem| {
+        let file = file.to_owned();
+        let list = vec![problem];
+        MarkError::Invalid(Findings { file, list })
+    })?;
+    if !edit.flipped.is_empty() {
+        valid(file, &edit.text, MarkError::WouldBeInvalid)?;
+    }
+    Ok(edit)
+}
+
+fn valid(file: &str, text: &[u8], wrong: fn(Findings) -> MarkError) -> Result<Source, MarkError> {
+    let source = Source::from_bytes(file, text.to_vec()).map_err(MarkError::Source)?;
+    validate(&source).map_err(wrong)?;
+    Ok(source)
+}
+
+/// Marks keys in any JSON text; what is no key is none of that name.
+///
+/// Errors when it is no strict JSON, or has two members of one name in an object.
+fn flip(source: &Source, names: &BTreeSet<String>) -> Result<Edit, Finding> {
+    let root = parse(source)?;
+    let keys = root
+        .as_object()
+        .and_then(|root| object_in(root, "setup_keys"));
+    let mut edit = Edit {
+        text: Vec::new(),
+        flipped: BTreeSet::new(),
+        already: BTreeSet::new(),
+        missing: BTreeSet::new(),
+    };
+    let mut changes: Vec<Patch> = Vec::new();
+    for name in names {
+        let outcome = match keys.and_then(|keys| object_in(keys, name)) {
+            None => &mut edit.missing,
+            Some(key) => match flag(source.json(), &root, key) {
+                None => &mut edit.already,
+                Some(change) => {
+                    changes.push(change);
+                    &mut edit.flipped
+                }
+            },
+        };
+        outcome.insert(name.clone());
+    }
+    edit.text = apply(source, changes);
+    check(source, &edit.text, |wanted| {
+        for name in &edit.flipped {
+            wanted["setup_keys"][name]["enrolled"] = Json::Bool(true);
+        }
+    })?;
+    Ok(edit)
+}
+
+/// Reads a text as strict JSON without two members of one name in an object.
+fn parse(source: &Source) -> Result<Value<'_>, Finding> {
+    let root = file::parse(source)?;
+    let mut log = Log::default();
+    Cursor::root(source, &root).duplicates(&mut log);
+    log.findings.into_iter().next().map_or(Ok(root), Err)
+}
+
+/// The changed text must say what the old one said, but for what `change` does.
+fn check(source: &Source, after: &[u8], change: impl FnOnce(&mut Json)) -> Result<(), Finding> {
+    let after = Source::from_bytes(source.name(), after.to_vec()).map_err(|_| broken())?;
+    parse(&after)?;
+    let read = |source: &Source| serde_json::from_str::<Json>(source.json());
+    let (mut wanted, after) = match (read(source), read(&after)) {
+        (Ok(wanted), Ok(after)) => (wanted, after),
+        _ => return Err(broken()),
+    };
+    change(&mut wanted);
+    match after == wanted {
+        true => Ok(()),
+        false => Err(broken()),
+    }
+}
+
+fn broken() -> Finding {
+    let place = Place {
+        path: String::new(),
+        line: 1,
+        column: 1,
+    };
+    let text =
+        "the changed text says something else than it should: this is a defect of netbird-gitops";
+    Finding::error(Code::Value, place, text)
+}
+
+/// Returns the keys that a text marks as enrolled and `base` does not, though their entries are the same otherwise: one
+/// that asks for another machine since (`reissue_after`) has another entry. A text that cannot be read marks none.
+pub fn marked_since(base: &[u8], text: &[u8]) -> BTreeSet<String> {
+    // whether each is marked, and its entry without that
+    let keys = |text: &[u8]| -> Option<BTreeMap<String, (bool, Json)>> {
+        let source = Source::from_bytes("", text.to_vec()).ok()?;
+        parse(&source).ok()?;
+        let mut root: Json = serde_json::from_str(source.json()).ok()?;
+        let keys = root.get_mut("setup_keys")?.as_object_mut()?;
+        let take = |(name, key): (&String, &mut Json)| {
+            let flag = key
+                .as_object_mut()
+                .and_then(|fields| fields.remove("enrolled"));
+            (name.clone(), (flag == Some(Json::Bool(true)), key.take()))
+        };
+        Some(keys.iter_mut().map(take).collect())
+    };
+    let base = keys(base).unwrap_or_default();
+    let mut keys = keys(text).unwrap_or_default();
+    keys.retain(|name, (is_marked, entry)| {
+        let before = base.get(name);
+        *is_marked && before.is_some_and(|(was_marked, before)| !was_marked && before == entry)
+    });
+    keys.into_keys().collect()
+}
+
+/// Returns the names of the setup keys that a text declares; of one that cannot be read none.
+pub fn key_names(file: &str, text: &[u8]) -> Vec<String> {
+    let names = |text: &[u8]| -> Option<Vec<String>> {
+        let source = Source::from_bytes(file, text.to_vec()).ok()?;
+        let root: Json = serde_json::from_str(source.json()).ok()?;
+        Some(
+            root.get("setup_keys")?
+                .as_object()?
+                .keys()
+                .cloned()
+                .collect(),
+        )
+    };
+    names(text).unwrap_or_default()
+}
+
+fn member<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b ObjectProp<'a>> {
+    object
+        .properties
+        .iter()
+        .find(|member| member.name.as_str() == name)
+}
+
+/// Returns the object of that name.
+fn object_in<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b Object<'a>> {
+    member(object, name)?.value.as_object()
+}
+
+/// Returns the change that marks a key, `None` when it is marked.
+fn flag(json: &str, root: &Value<'_>, key: &Object<'_>) -> Option<Patch> {
+    match member(key, "enrolled").map(|field| &field.value) {
+        Some(Value::BooleanLit(flag)) if flag.value => None,
+        Some(other) => Some((other.start()..other.end(), "true".to_owned())),
+        None => Some(match key.properties.as_slice() {
+            [] => into_empty(json, root, key),
+            members => behind(json, key, members),
+        }),
+    }
+}
+
+/// Adds the field behind the last one, with the white space and the colon of that one.
+fn behind(json: &str, object: &Object<'_>, members: &[ObjectProp<'_>]) -> Patch {
+    let [.., last] = members else {
+        unreachable!("the object has members")
+    };
+    let (name, value) = (last.name.range(), last.value.range());
+    let colon = match &json[name.end..value.start] {
+        colon if colon.contains('\n') => ": ",
+        colon => colon,
+    };
+    let separator = match members {
+        [.., before, _] => json[before.value.range().end..name.start].to_owned(),
+        // One member shows no comma: what stands before it shows the rest.
+        _ => match &json[object.range.start + 1..name.start] {
+            "" if colon.ends_with(' ') => ", ".to_owned(),
+            lead => format!(",{lead}"),
+        },
+    };
+    let field = format!("{separator}\"enrolled\"{colon}true");
+    (value.end..value.end, field)
+}
+
+/// Adds the field to an object without any.
+fn into_empty(json: &str, root: &Value<'_>, object: &Object<'_>) -> Patch {
+    let inside = object.range.start + 1..object.range.end - 1;
+    let colon = colon_of(json, root);
+    let field = format!("\"enrolled\"{colon}true");
+    let space = &json[inside.clone()];
+    let Some((before, indent)) = space.rsplit_once('\n') else {
+        return (inside.start..inside.start, format!("{space}{field}"));
+    };
+    let newline = if before.ends_with('\r') { "\r\n" } else { "\n" };
+    let unit = indent_of(json, root);
+    (
+        inside.start..inside.start,
+        format!("{newline}{indent}{unit}{field}"),
+    )
+}
+
+/// Returns the colon of the root's first member, with the white space around it.
+fn colon_of<'a>(json: &'a str, root: &Value<'_>) -> &'a str {
+    let first = first_member(root);
+    let colon = first.map(|member| &json[member.name.range().end..member.value.range().start]);
+    colon.filter(|colon| !colon.contains('\n')).unwrap_or(": ")
+}
+
+/// Returns the indentation of the root's first member.
+fn indent_of<'a>(json: &'a str, root: &Value<'_>) -> &'a str {
+    let lead = first_member(root).map(|first| &json[root.range().start + 1..first.range.start]);
+    let indent = lead.and_then(|lead| lead.rsplit_once('\n'));
+    indent.map_or("  ", |(_, indent)| indent)
+}
+
+fn first_member<'a, 'b>(root: &'b Value<'a>) -> Option<&'b ObjectProp<'a>> {
+    root.as_object()?.properties.first()
+}
+
+/// Returns the text with all changes made, which do not overlap.
+fn apply(source: &Source, mut changes: Vec<Patch>) -> Vec<u8> {
+    changes.sort_by_key(|(range, _)| range.start);
+    let (json, text) = (source.json().as_bytes(), source.text().as_bytes());
+    let (mut out, mut from) = (text[..source.json_offset()].to_vec(), 0);
+    for (range, new) in changes {
+        out.extend_from_slice(&json[from..range.start]);
+        out.extend_from_slice(new.as_bytes());
+        from = range.end;
+    }
+    out.extend_from_slice(&json[from..]);
+    out
+}

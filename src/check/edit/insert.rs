@@ -1,0 +1,213 @@
+//! Adding entries to the text of netbird.json; everything that stands there stays as it is.
+
+use jsonc_parser::ast::{Object, Value};
+
+use super::{Patch, apply, broken, check, colon_of, indent_of, object_in, parse};
+use crate::file::{Finding, Source};
+use crate::model::address::Address;
+
+/// Returns the text with one more entry, behind the others of its section; a missing section is added behind the others.
+///
+/// Errors when the text is no valid file, or declares the entry already.
+pub fn insert_entry(
+    source: &Source,
+    address: &Address,
+    entry: &serde_json::Value,
+) -> Result<Vec<u8>, Finding> {
+    let root = parse(source)?;
+    let mut object = root.as_object().ok_or_else(broken)?;
+    let section = address.kind.section_path();
+    let (section, own) = match section.split_last() {
+        Some((last, rest)) if address.kind.is_one() => (rest, *last),
+        _ => (section, address.name.as_str()),
+    };
+    let mut missing = section;
+    while let [name, rest @ ..] = missing
+        && let Some(found) = object_in(object, name)
+    {
+        object = found;
+        missing = rest;
+    }
+    // what is not there yet is wrapped around the entry, from the inside
+    let with_name = |path: &[&'static str]| [path, &[own]].concat();
+    let path = with_name(missing);
+    let (name, inner) = path.split_first().ok_or_else(broken)?;
+    let wrap = |value, name: &&str| serde_json::json!({ *name: value });
+    let value = inner.iter().rev().fold(entry.clone(), wrap);
+    let names = address.kind.field_names();
+    let change = behind_all(source.json(), &root, object, name, &value, &names);
+
+    let changed = apply(source, vec![change]);
+    check(source, &changed, |wanted| {
+        let place = with_name(section).into_iter();
+        *place.fold(wanted, |place, name| &mut place[name]) = entry.clone();
+    })?;
+    Ok(changed)
+}
+
+/// Adds a member behind the last one: on a line of its own where the others have that, else on theirs.
+fn behind_all(
+    json: &str,
+    root: &Value<'_>,
+    object: &Object<'_>,
+    name: &str,
+    value: &serde_json::Value,
+    names: &[&str],
+) -> Patch {
+    let colon = colon_of(json, root);
+    let unit = indent_of(json, root);
+    let newline = if json.contains("\r\n") { "\r\n" } else { "\n" };
+    let name = serde_json::Value::from(name);
+    let (first, last) = (object.properties.first(), object.properties.last());
+    match (first, last) {
+        (Some(first), Some(last)) => {
+            let lead = &json[object.range.start + 1..first.range.start];
+            let at = last.range.end;
+            match lead.rsplit_once('\n') {
+                Some((_, indent)) => {
+                    let value = pretty(value, names, newline, indent, unit);
+                    (at..at, format!(",{newline}{indent}{name}{colon}{value}"))
+                }
+                None => (at..at, format!(", {name}{colon}{}", compact(value, names))),
+            }
+        }
+        _ => {
+            let start = json[..object.range.start]
+                .rfind('\n')
+                .map_or(0, |at| at + 1);
+            let line = &json[start..];
+            let outer = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
+            let indent = format!("{outer}{unit}");
+            let value = pretty(value, names, newline, &indent, unit);
+            let inside = object.range.start + 1..object.range.end - 1;
+            (
+                inside,
+                format!("{newline}{indent}{name}{colon}{value}{newline}{outer}"),
+            )
+        }
+    }
+}
+
+/// The fields of an object in the order of these names, others behind them by name: each with its value as `text` has it.
+fn members(
+    fields: &serde_json::Map<String, serde_json::Value>,
+    names: &[&str],
+    text: impl Fn(&serde_json::Value) -> String,
+) -> Vec<String> {
+    let place = |name: &str| names.iter().position(|known| *known == name);
+    let mut ordered: Vec<_> = fields.iter().collect();
+    ordered.sort_by_key(|(name, _)| (place(name).unwrap_or(names.len()), *name));
+    let member = |(name, value): (&String, &serde_json::Value)| {
+        let name = serde_json::Value::from(name.as_str());
+        format!("{name}: {}", text(value))
+    };
+    ordered.into_iter().map(member).collect()
+}
+
+/// Returns the text of an entry at that indent, its fields in the order of `names`. Lists of plain values stay on one
+/// line, as people write them.
+pub(crate) fn pretty(
+    value: &serde_json::Value,
+    names: &[&str],
+    newline: &str,
+    indent: &str,
+    unit: &str,
+) -> String {
+    let is_plain = |value: &serde_json::Value| !value.is_object() && !value.is_array();
+    let inner = format!("{indent}{unit}");
+    let (open, parts, close) = match value {
+        serde_json::Value::Object(fields) if !fields.is_empty() => {
+            let text = |value: &serde_json::Value| pretty(value, names, newline, &inner, unit);
+            ('{', members(fields, names, text), '}')
+        }
+        serde_json::Value::Array(items) if !items.iter().all(is_plain) => {
+            let items = items.iter().map(|item| compact(item, names));
+            ('[', items.collect(), ']')
+        }
+        _ => return compact(value, names),
+    };
+    let parts = parts.join(&format!(",{newline}{inner}"));
+    format!("{open}{newline}{inner}{parts}{newline}{indent}{close}")
+}
+
+/// Returns the text of a value on one line.
+fn compact(value: &serde_json::Value, names: &[&str]) -> String {
+    match value {
+        serde_json::Value::Object(fields) if !fields.is_empty() => {
+            let fields = members(fields, names, |value| compact(value, names));
+            format!("{{ {} }}", fields.join(", "))
+        }
+        serde_json::Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(|item| compact(item, names)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        plain => plain.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::kind::Kind;
+
+    fn inserted(text: &str, kind: Kind, name: &str, entry: serde_json::Value) -> String {
+        let source = Source::from_text("f", text).unwrap();
+        let text = insert_entry(&source, &Address::new(kind, name), &entry).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn an_entry_goes_behind_the_others_as_they_are_written() {
+        let text = "{\n  \"groups\": {\n    \"a\": {}\n  }\n}\n";
+        let with = inserted(text, Kind::Group, "b", json!({ "peers": ["x", "y"] }));
+        let wanted = "{\n  \"groups\": {\n    \"a\": {},\n    \"b\": {\n      \"peers\": [\"x\", \"y\"]\n    }\n  }\n}\n";
+        assert_eq!(with, wanted);
+        let line = inserted("{\"groups\": {\"a\": {}}}", Kind::Group, "b", json!({}));
+        assert_eq!(line, "{\"groups\": {\"a\": {}, \"b\": {}}}");
+    }
+
+    #[test]
+    fn a_missing_section_is_made() {
+        let text = "{\r\n\t\"groups\": {}\r\n}";
+        let entry = json!({ "groups": ["a"] });
+        let with = inserted(text, Kind::NameserverGroup, "n", entry);
+        let wanted = "{\r\n\t\"groups\": {},\r\n\t\"dns\": {\r\n\t\t\"nameserver_groups\": {\r\n\t\t\t\"n\": {\r\n\
+                      \t\t\t\t\"groups\": [\"a\"]\r\n\t\t\t}\r\n\t\t}\r\n\t}\r\n}";
+        assert_eq!(with, wanted);
+    }
+
+    #[test]
+    fn an_empty_section_opens() {
+        let with = inserted("{\n  \"groups\": {}\n}\n", Kind::Group, "a", json!({}));
+        assert_eq!(with, "{\n  \"groups\": {\n    \"a\": {}\n  }\n}\n");
+    }
+
+    #[test]
+    fn the_fields_stand_in_the_order_of_the_kinds_table() {
+        let server = json!({ "ns_type": "udp", "port": 53, "ip": "10.0.0.1" });
+        let entry =
+            json!({ "enabled": true, "primary": true, "groups": ["a"], "nameservers": [server] });
+        let text = "{\"dns\": {\"nameserver_groups\": {\"m\": {}}}}";
+        let with = inserted(text, Kind::NameserverGroup, "n", entry);
+        let wanted = "{\"dns\": {\"nameserver_groups\": {\"m\": {}, \"n\": { \
+                      \"nameservers\": [{ \"ip\": \"10.0.0.1\", \"port\": 53, \"ns_type\": \"udp\" }], \
+                      \"groups\": [\"a\"], \"primary\": true, \"enabled\": true }}}}";
+        assert_eq!(with, wanted);
+    }
+
+    #[test]
+    fn what_is_there_is_not_written_over() {
+        let address = Address::new(Kind::Group, "a");
+        for there in ["{}", "1"] {
+            let text = format!("{{\"groups\": {{\"a\": {there}}}}}");
+            let source = Source::from_text("f", text).unwrap();
+            let error = insert_entry(&source, &address, &json!({})).unwrap_err();
+            assert!(
+                error.message.starts_with("\"a\" is here twice"),
+                "{error:?}"
+            );
+        }
+    }
+}

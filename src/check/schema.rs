@@ -1,0 +1,232 @@
+//! The JSON Schema of netbird.json, made from the tables of fields: `netbird-gitops schema` prints it, and
+//! docs/netbird.schema.json is its copy for editors.
+
+use serde_json::{Map, Value, json};
+
+use crate::file::{Objects, Outline, Presence, Row, Shape};
+use crate::model::kind::values::names;
+use crate::model::kind::{Descriptor, Kind};
+
+/// Returns the schema.
+pub fn schema() -> Value {
+    let mut properties = Map::from_iter([(
+        "$schema".to_owned(),
+        json!({ "description": "Address of this schema, for editors.", "type": "string" }),
+    )]);
+    let mut definitions = Map::from_iter([("name".to_owned(), name(names::MAX_CHARS))]);
+    for kind in Kind::sections() {
+        let descriptor = kind.descriptor();
+        let (section, folders) = descriptor.section.split_last().expect("a section");
+        let place = folders.iter().fold(&mut properties, |place, folder| {
+            let folder = place.entry(*folder).or_insert_with(|| {
+                json!({ "description": "Sections by name.", "type": "object", "additionalProperties": false,
+                        "properties": {} })
+            });
+            let inside = folder["properties"].as_object_mut();
+            inside.expect("made above")
+        });
+        let entries = match kind.is_one() {
+            true => json!({ "allOf": [{ "$ref": format!("#/definitions/{}", kind.word()) }],
+                            "description": descriptor.about }),
+            false => entries(descriptor),
+        };
+        place.insert((*section).to_owned(), entries);
+        let outline = (descriptor.outline)();
+        definitions.insert(descriptor.word.to_owned(), object(&outline));
+        for inner in objects(&outline) {
+            definitions.insert(inner.word.to_owned(), object(&(inner.outline)()));
+        }
+    }
+    let top = Kind::sections().map(|kind| kind.section_path()[0]);
+    let mut top: Vec<&str> = top.collect();
+    top.dedup();
+    let sections: Vec<Value> = top
+        .iter()
+        .map(|name| json!({ "required": [name] }))
+        .collect();
+    json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "netbird.json",
+        "description": "A NetBird network, applied by netbird-gitops. A section that is left out is not managed; an empty \
+                        one wants no objects.",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": properties,
+        "anyOf": sections,
+        "definitions": definitions,
+    })
+}
+
+/// Returns the schema's text.
+pub fn text() -> String {
+    let text = serde_json::to_string_pretty(&schema()).expect("plain values serialise");
+    text + "\n"
+}
+
+/// The entries of a section, by name.
+fn entries(descriptor: &Descriptor) -> Value {
+    let mut names = match descriptor.special.longest_name {
+        names::MAX_CHARS => json!({ "$ref": "#/definitions/name" }),
+        shorter => name(shorter),
+    };
+    if let Some(reserved) = descriptor.special.reserved_name {
+        names = json!({ "allOf": [names, { "not": { "const": reserved } }] });
+    }
+    let one = json!({ "$ref": format!("#/definitions/{}", descriptor.word) });
+    let entry = match descriptor.special.is_several {
+        true => json!({ "anyOf": [one, { "type": "array", "minItems": 1, "items": one }] }),
+        false => one,
+    };
+    json!({
+        "description": descriptor.about,
+        "type": "object",
+        "propertyNames": names,
+        "additionalProperties": entry,
+    })
+}
+
+fn name(longest: usize) -> Value {
+    json!({
+        "description": format!("A name: 1 to {longest} characters, no blank at either end."),
+        "type": "string",
+        "minLength": 1,
+        "maxLength": longest,
+        "pattern": r"^\S([\s\S]*\S)?$",
+    })
+}
+
+/// The lists of objects in these fields.
+fn objects(outline: &Outline) -> impl Iterator<Item = Objects> {
+    outline.rows.iter().filter_map(|row| match row.shape {
+        Shape::Objects(inner) | Shape::Named(inner) => Some(inner),
+        _ => None,
+    })
+}
+
+/// An object of these fields.
+fn object(outline: &Outline) -> Value {
+    let rows = outline.rows.iter();
+    let properties = rows.map(|row| (row.name.to_owned(), field(row)));
+    let properties: Map<String, Value> = properties.collect();
+    let rows = outline.rows.iter();
+    let required = rows.filter(|row| row.presence == Presence::Required);
+    let required: Vec<&str> = required.map(|row| row.name).collect();
+    let mut object = parsed(outline.rules);
+    object.insert("type".to_owned(), json!("object"));
+    object.insert("additionalProperties".to_owned(), json!(false));
+    object.insert("properties".to_owned(), Value::Object(properties));
+    if !required.is_empty() {
+        object.insert("required".to_owned(), json!(required));
+    }
+    Value::Object(object)
+}
+
+fn field(row: &Row) -> Value {
+    let mut field = match row.shape {
+        Shape::Text => parsed(r#"{"type": "string"}"#),
+        Shape::Flag => parsed(r#"{"type": "boolean"}"#),
+        Shape::Whole(least, i64::MAX) => {
+            parsed(&format!(r#"{{"type": "integer", "minimum": {least}}}"#))
+        }
+        Shape::Whole(least, most) => parsed(&format!(
+            r#"{{"type": "integer", "minimum": {least}, "maximum": {most}}}"#
+        )),
+        Shape::Groups => {
+            parsed(r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#)
+        }
+        Shape::SomeGroups => parsed(
+            r#"{"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}"#,
+        ),
+        Shape::Named(Objects { word, .. }) => parsed(&format!(
+            r##"{{"type": "object", "propertyNames": {{"$ref": "#/definitions/name"}},
+                 "additionalProperties": {{"$ref": "#/definitions/{word}"}}}}"##
+        )),
+        Shape::Objects(Objects { word, count, .. }) => {
+            let mut list = parsed(&format!(
+                r##"{{"type": "array", "items": {{"$ref": "#/definitions/{word}"}}}}"##
+            ));
+            if let Some((least, most)) = count {
+                list.insert("minItems".to_owned(), json!(least));
+                list.insert("maxItems".to_owned(), json!(most));
+            }
+            list
+        }
+        Shape::Schema(text) => parsed(text),
+    };
+    field.insert("description".to_owned(), json!(row.doc));
+    if let Some(default) = row.default {
+        let default = serde_json::from_str(default).expect("a default is JSON");
+        field.insert("default".to_owned(), default);
+    }
+    Value::Object(field)
+}
+
+fn parsed(text: &str) -> Map<String, Value> {
+    serde_json::from_str(text).expect("a table's schema is an object")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of a kind's fields in the reference.
+    fn reference(outline: &Outline, before: &str) -> String {
+        let line = |row: &Row| {
+            let left_out = match (row.presence, row.default) {
+                (Presence::Required, _) => "required".to_owned(),
+                (_, Some(default)) if !matches!(row.shape, Shape::Text) => format!("`{default}`"),
+                (_, Some(_)) => "empty".to_owned(),
+                (_, None) => String::new(),
+            };
+            let doc = row.doc.replace('|', "\\|");
+            format!("| `{before}{}` | {doc} | {left_out} |\n", row.name)
+        };
+        outline.rows.iter().map(line).collect()
+    }
+
+    #[test]
+    fn the_schema_for_editors_is_the_programs() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/netbird.schema.json");
+        let there = std::fs::read_to_string(path).expect("a file");
+        assert!(
+            there == text(),
+            "write docs/netbird.schema.json anew: cargo run -- schema > docs/netbird.schema.json"
+        );
+    }
+
+    #[test]
+    fn every_field_says_what_it_is() {
+        for kind in Kind::ALL {
+            for row in (kind.descriptor().outline)().rows {
+                assert!(row.doc.ends_with('.'), "{} of {}", row.name, kind.label());
+            }
+        }
+    }
+
+    #[test]
+    fn the_reference_has_the_tables() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/netbird-json.md");
+        let page = std::fs::read_to_string(path).expect("a file");
+        let outlines = || Kind::sections().map(|kind| (kind.descriptor().outline)());
+        let nested = outlines().flat_map(|outline| {
+            let rows = outline.rows.into_iter();
+            rows.filter_map(|row| match row.shape {
+                Shape::Objects(inner) => {
+                    Some(reference(&(inner.outline)(), &format!("{}[].", row.name)))
+                }
+                Shape::Named(inner) => {
+                    Some(reference(&(inner.outline)(), &format!("{}.*.", row.name)))
+                }
+                _ => None,
+            })
+        });
+        let tables = outlines().map(|outline| reference(&outline, ""));
+        let tables = tables.chain(nested);
+        let missing: Vec<String> = tables.filter(|table| !page.contains(table)).collect();
+        assert!(
+            missing.is_empty(),
+            "docs/netbird-json.md lacks:\n{}",
+            missing.join("\n")
+        );
+    }
+}

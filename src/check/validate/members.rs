@@ -1,0 +1,322 @@
+//! Setup keys and the groups that list them.
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashMap;
+
+use super::{Entry, of_kind};
+use crate::base::code::Code;
+use crate::file::{Cursor, Log, quote};
+use crate::model::desired::Desired;
+use crate::model::hint;
+use crate::model::kind::values::names;
+use crate::model::kind::{DeclaredKey, KeyType, Kind};
+use crate::render::words;
+
+/// Notes pending keys that a group forgets, and members that look like a key and are none.
+pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
+    let is_pending = |entry: &&Entry<'_>| {
+        let key = desired.setup_key(&entry.address.name);
+        key.is_some_and(is_pending)
+    };
+    let mut pending = of_kind(entries, Kind::SetupKey)
+        .filter(is_pending)
+        .peekable();
+    if pending.peek().is_some() {
+        let groups: FxHashMap<&str, Cursor<'_>> = peers_of(entries).collect();
+        pending.for_each(|entry| check_listed(entry, &groups, desired, log));
+    }
+    check_members(entries, desired, log);
+}
+
+/// The `peers` of every group that has them.
+fn peers_of<'e, 'a>(
+    entries: &'e [Entry<'a>],
+) -> impl Iterator<Item = (&'a str, Cursor<'a>)> + use<'e, 'a> {
+    let groups = of_kind(entries, Kind::Group);
+    groups.filter_map(|entry| Some((entry.cursor.name(), entry.cursor.get("peers")?)))
+}
+
+/// The peers that entries name outside of groups, and those that entries are about.
+fn single_peers<'e, 'a>(
+    entries: &'e [Entry<'a>],
+) -> impl Iterator<Item = (Cursor<'a>, &'a str)> + use<'e, 'a> {
+    entries.iter().flat_map(|entry| {
+        let sides = ["source_resource", "destination_resource"];
+        let sides = sides.map(|side| entry.cursor.get(side));
+        let of_sides = sides.into_iter().flatten();
+        let holders = of_sides.chain([entry.cursor]);
+        let named = holders.filter_map(|holder| holder.get("peer"));
+        let named = named.filter_map(|peer| Some((peer, peer.text()?)));
+        let is_one = entry.address.kind == Kind::Peer;
+        let itself = is_one.then(|| (entry.cursor, entry.cursor.name()));
+        named.chain(itself).collect::<Vec<_>>()
+    })
+}
+
+/// A key whose one peer is still to come, and to stay.
+fn is_pending(key: &DeclaredKey) -> bool {
+    key.key_type == KeyType::OneOff && !key.enrolled && key.ephemeral != Some(true)
+}
+
+/// A peer that joins by its key, and is not listed where members are, would be thrown out by the next apply.
+fn check_listed(
+    entry: &Entry<'_>,
+    groups: &FxHashMap<&str, Cursor<'_>>,
+    desired: &Desired,
+    log: &mut Log,
+) {
+    let key = entry.cursor.name();
+    for granted in entry
+        .cursor
+        .get("auto_groups")
+        .iter()
+        .flat_map(|list| list.elements())
+    {
+        let group = granted.text().unwrap_or_default();
+        let declared = desired.group(group).and_then(|group| group.peers.as_ref());
+        let (Some(members), Some(peers)) = (declared, groups.get(group)) else {
+            continue;
+        };
+        if members.contains(key) {
+            continue;
+        }
+        let message = format!(
+            "group {} lists its peers, and {} is not among them: the next apply would undo its enrollment",
+            quote(group),
+            quote(key)
+        );
+        let place = peers.place();
+        let hint = format!(
+            "add {} to {} in line {}",
+            quote(key),
+            place.path,
+            place.line
+        );
+        log.error(granted.place(), message)
+            .coded(Code::Members)
+            .suggest(hint);
+    }
+}
+
+/// Members are matched with keys by name: one that only looks like a key's name is some other peer.
+fn check_members(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
+    let keys = || of_kind(entries, Kind::SetupKey).map(|entry| entry.cursor.name());
+    let declared: FxHashMap<&str, &DeclaredKey> = desired
+        .setup_keys()
+        .map(|(name, key)| (name.as_str(), key))
+        .collect();
+    let composed: FxHashMap<Cow<str>, &str> = keys().map(|name| (names::nfc(name), name)).collect();
+    let folded: FxHashMap<Cow<str>, &str> = keys().map(|name| (names::fold(name), name)).collect();
+    let of_groups = peers_of(entries).flat_map(|(_, peers)| peers.elements());
+    let of_groups = of_groups.filter_map(|member| Some((member, member.text()?)));
+    for (member, name) in of_groups.chain(single_peers(entries)) {
+        if let Some(key) = declared.get(name) {
+            if !key.enrolled && !is_pending(key) {
+                let kind = if key.key_type == KeyType::Reusable {
+                    "a reusable"
+                } else {
+                    "an ephemeral"
+                };
+                log.notice(
+                    Code::KeyOfMany,
+                    member.place(),
+                    format!("{} is {kind} setup key, which names no peer", quote(name)),
+                )
+                .suggest(
+                    "name one of its peers by that peer's own name; all of them join a group by auto_groups"
+                        .to_owned(),
+                );
+            }
+            continue;
+        }
+        let form = names::nfc(name);
+        if let Some(twin) = composed.get(&form).filter(|twin| **twin != name) {
+            log.error(
+                member.place(),
+                format!(
+                    "{} looks like a setup key's name, but is made of other characters",
+                    quote(name)
+                ),
+            )
+            .coded(Code::Members)
+            .suggest(format!("copy the name {} from \"setup_keys\"", quote(twin)));
+        } else if let Some(sibling) = folded.get(&names::fold(name)).filter(|key| **key != name) {
+            log.notice(
+                Code::CaseTwin,
+                member.place(),
+                format!(
+                    "{} differs from the setup key {} by case",
+                    quote(name),
+                    quote(sibling)
+                ),
+            );
+        } else if let Some(hint) = odd_member(name, desired) {
+            log.notice(
+                Code::OddMember,
+                member.place(),
+                format!("{} does not look like the name of a peer", quote(name)),
+            )
+            .brief(format!("{} ({hint})", quote(name)))
+            .suggest(hint);
+        }
+    }
+}
+
+/// What may be meant by a member that can hardly be a peer.
+fn odd_member(name: &str, desired: &Desired) -> Option<String> {
+    match desired.group(name) {
+        Some(_) => Some("it is a group here: groups hold peers, not groups".to_owned()),
+        None => hint::member(name, []).as_ref().map(words::hint),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use snapbox::str;
+
+    use crate::check::validate::testing::{assert_table, table};
+
+    fn file(key: &str) -> String {
+        format!(
+            r#"{{"groups": {{"g": {{"peers": [ROW]}}, "free": {{}}}}, "setup_keys": {{"node-1": {{{key}}}}}}}"#
+        )
+    }
+
+    #[test]
+    fn a_pending_key_is_listed_where_members_are() {
+        let pending = r#""type": "one-off", "expires_in": 3600, "auto_groups": ["free", "g"]"#;
+        assert_table(
+            &file(pending),
+            &["", r#""node-1""#, r#""node-2""#],
+            str![[r#"
+
+    setup_keys.node-1.auto_groups[1]: group "g" lists its peers, and "node-1" is not among them: the next apply would undo its enrollment | add "node-1" to groups.g.peers in line 1
+"node-1"
+"node-2"
+    setup_keys.node-1.auto_groups[1]: group "g" lists its peers, and "node-1" is not among them: the next apply would undo its enrollment | add "node-1" to groups.g.peers in line 1
+
+"#]],
+        );
+        for not_pending in [
+            r#""type": "one-off", "expires_in": 3600, "auto_groups": ["g"], "enrolled": true"#,
+            r#""type": "one-off", "expires_in": 3600, "auto_groups": ["g"], "ephemeral": true"#,
+            r#""type": "one-off", "expires_in": 3600, "auto_groups": ["free"]"#,
+            r#""type": "one-off", "expires_in": 3600"#,
+            r#""type": "reusable", "expires_in": 3600, "usage_limit": 2, "auto_groups": ["g"]"#,
+        ] {
+            assert_eq!(
+                table(&file(not_pending), &["", r#""node-2""#]),
+                "\n\"node-2\"\n",
+                "{not_pending}"
+            );
+        }
+    }
+
+    #[test]
+    fn members_that_are_hardly_peers() {
+        assert_table(
+            &file(r#""type": "one-off", "expires_in": 3600"#),
+            &[
+                r#""100.92.14.7""#,
+                r#""edge-1.netbird.cloud""#,
+                r#""d2m7q0rl0ubs73a9k2v0""#,
+                r#""*""#,
+                r#""free""#,
+                r#""edge-1.example.com""#,
+            ],
+            str![[r#"
+"100.92.14.7"
+    note: groups.g.peers[0]: "100.92.14.7" does not look like the name of a peer | this looks like an address: members are the names of setup keys and of peers
+"edge-1.netbird.cloud"
+    note: groups.g.peers[0]: "edge-1.netbird.cloud" does not look like the name of a peer | this looks like a DNS name: members are the names of setup keys and of peers
+"d2m7q0rl0ubs73a9k2v0"
+    note: groups.g.peers[0]: "d2m7q0rl0ubs73a9k2v0" does not look like the name of a peer | this looks like an id of NetBird: members are the names of setup keys and of peers
+"*"
+    note: groups.g.peers[0]: "*" does not look like the name of a peer | members are named one by one; every peer is in "All" without being listed
+"free"
+    note: groups.g.peers[0]: "free" does not look like the name of a peer | it is a group here: groups hold peers, not groups
+"edge-1.example.com"
+
+"#]],
+        );
+    }
+
+    #[test]
+    fn single_peers_that_are_nearly_keys() {
+        let file = r#"{ "groups": { "g": {} }, ROW,
+            "setup_keys": { "fleet": { "type": "reusable", "expires_in": 3600, "usage_limit": 2, "auto_groups": ["g"] } } }"#;
+        let rows = [
+            r#""routes": { "r": [{ "network": "10.0.0.0/8", "peer": "fleet", "groups": ["g"] }] }"#,
+            r#""networks": { "n": { "routers": [{ "peer": "Fleet" }] } }"#,
+            r#""policies": { "p": { "sources": ["g"], "destination_resource": { "peer": "fleet" } } }"#,
+            r#""policies": { "p": { "source_resource": { "peer": "fleet" }, "destinations": ["g"] } }"#,
+            r#""peers": { "fleet": { "ssh_enabled": false } }"#,
+        ];
+        assert_table(
+            file,
+            &rows,
+            str![[r#"
+"routes": { "r": [{ "network": "10.0.0.0/8", "peer": "fleet", "groups": ["g"] }] }
+    note: routes.r[0].peer: "fleet" is a reusable setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
+"networks": { "n": { "routers": [{ "peer": "Fleet" }] } }
+    note: networks.n.routers[0].peer: "Fleet" differs from the setup key "fleet" by case
+"policies": { "p": { "sources": ["g"], "destination_resource": { "peer": "fleet" } } }
+    note: policies.p.destination_resource.peer: "fleet" is a reusable setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
+"policies": { "p": { "source_resource": { "peer": "fleet" }, "destinations": ["g"] } }
+    note: policies.p.source_resource.peer: "fleet" is a reusable setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
+"peers": { "fleet": { "ssh_enabled": false } }
+    note: peers.fleet: "fleet" is a reusable setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
+
+"#]],
+        );
+    }
+
+    #[test]
+    fn members_that_are_nearly_keys() {
+        let rows = [r#""node-1""#, r#""Node-1""#, r#""node-1", "NODE-1""#];
+        let done = r#""type": "one-off", "expires_in": 3600, "enrolled": true"#;
+        assert_table(
+            &file(done),
+            &rows,
+            str![[r#"
+"node-1"
+"Node-1"
+    note: groups.g.peers[0]: "Node-1" differs from the setup key "node-1" by case
+"node-1", "NODE-1"
+    note: groups.g.peers[1]: "NODE-1" differs from the setup key "node-1" by case
+
+"#]],
+        );
+        let reusable = r#""type": "reusable", "expires_in": 3600, "usage_limit": 2"#;
+        assert_table(
+            &file(reusable),
+            &rows[..1],
+            str![[r#"
+"node-1"
+    note: groups.g.peers[0]: "node-1" is a reusable setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
+
+"#]],
+        );
+        let ephemeral = r#""type": "one-off", "expires_in": 3600, "ephemeral": true"#;
+        assert_table(
+            &file(ephemeral),
+            &rows[..1],
+            str![[r#"
+"node-1"
+    note: groups.g.peers[0]: "node-1" is an ephemeral setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
+
+"#]],
+        );
+        let umlaut = file(done).replace("node-1", "B\\u00fcro");
+        assert_table(
+            &umlaut,
+            &[r#""Bu\u0308ro""#],
+            str![[r#"
+"Bu\u0308ro"
+    groups.g.peers[0]: "Büro" looks like a setup key's name, but is made of other characters | copy the name "Büro" from "setup_keys"
+
+"#]],
+        );
+    }
+}

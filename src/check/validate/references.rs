@@ -1,0 +1,349 @@
+//! References to groups and network resources: those that the file declares, and those that must exist in NetBird.
+
+use std::borrow::Cow;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Entry;
+use crate::base::code::Code;
+use crate::file::{Cursor, Log, Place, quote};
+use crate::model::address::Address;
+use crate::model::hint;
+use crate::model::kind::values::names;
+use crate::model::kind::{ALL, Kind};
+use crate::render::words;
+
+/// Most comparisons that are spent on suggestions; a file that asks for more gets none.
+const MAX_GUESSES: usize = 100_000;
+
+/// Most references that are kept: who has more gets no place for the rest.
+const MOST_KEPT: usize = 10_000;
+
+/// A reference to a group that the file does not declare.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// The entry that refers.
+    pub owner: Address,
+    /// The group's name.
+    pub group: String,
+    /// Where it stands.
+    pub place: Place,
+    /// `did you mean "…"?`, where a declared group has such a name.
+    pub hint: Option<String>,
+}
+
+/// What is said of a name that is that of something else here: the kind that stands there, the kind that the name is of.
+const TAKEN_FOR: [(Kind, Kind, &str); 5] = [
+    (
+        Kind::Group,
+        Kind::SetupKey,
+        "it is a setup key here: groups stand here, such as one that lists it",
+    ),
+    (
+        Kind::Group,
+        Kind::NetworkResource,
+        "it is a network resource here: groups stand here; a policy names a resource in \"destination_resource\"",
+    ),
+    (
+        Kind::NetworkResource,
+        Kind::Group,
+        "it is a group here: groups stand in \"destinations\"",
+    ),
+    (
+        Kind::NetworkResource,
+        Kind::SetupKey,
+        "it is a setup key here: for its peer write { \"peer\": \"NAME\" }",
+    ),
+    (
+        Kind::NetworkResource,
+        Kind::Network,
+        "it is a network here: one of its resources stands here, or a group that they are in",
+    ),
+];
+
+/// Returns the references to undeclared groups in file order, and notes one notice for each such group, and for each network
+/// resource that a policy names and the file does not declare.
+pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference> {
+    let mut declared: FxHashMap<Kind, FxHashSet<&str>> = FxHashMap::default();
+    let mut in_order: FxHashMap<Kind, Vec<&str>> = FxHashMap::default();
+    for entry in entries {
+        let (kind, name) = (entry.address.kind, entry.cursor.name());
+        declared.entry(kind).or_default().insert(name);
+        in_order.entry(kind).or_default().push(name);
+    }
+    let names_of = |kind| in_order.get(&kind).into_iter().flatten().copied();
+    let is_declared = |kind, name: &str| declared.get(&kind).is_some_and(|all| all.contains(name));
+    // ASCII is made of no other characters
+    let composed: FxHashMap<Cow<str>, &str> = names_of(Kind::Group)
+        .filter(|name| !name.is_ascii())
+        .map(|name| (names::nfc(name), name))
+        .collect();
+    let way_out = |kind, name: &str, is_cheap: bool| {
+        let mut taken_for = TAKEN_FOR.iter().filter(|(wanted, ..)| *wanted == kind);
+        if let Some((_, _, text)) = taken_for.find(|(_, found, _)| is_declared(*found, name)) {
+            return Some((*text).to_owned());
+        }
+        let near = match kind {
+            _ if !is_cheap => None,
+            Kind::Group => hint::group(name, names_of(kind).chain([ALL])),
+            _ => hint::other(name, names_of(kind)),
+        };
+        near.as_ref().map(words::hint)
+    };
+    let mut hints: FxHashMap<(Kind, &str), Option<String>> = FxHashMap::default();
+    let mut references = Vec::new();
+    for (entry, kind, name, named) in entries.iter().flat_map(named) {
+        let is_group = kind == Kind::Group;
+        if is_group && name == ALL || is_declared(kind, name) || names::flaw(name).is_some() {
+            continue;
+        }
+        let place = named.place();
+        if let Some(twin) = composed.get(&names::nfc(name)).filter(|_| is_group) {
+            let message = format!(
+                "the group {} is declared in other characters that look the same",
+                quote(name)
+            );
+            log.error(place, message)
+                .coded(Code::Reference)
+                .suggest(format!("copy the name {} from \"groups\"", quote(twin)));
+            continue;
+        }
+        let told = hints.len() + 1;
+        let hint = hints.entry((kind, name)).or_insert_with(|| {
+            let number = in_order.get(&kind).map_or(0, Vec::len);
+            let is_cheap = told.saturating_mul(number) <= MAX_GUESSES;
+            let hint = way_out(kind, name, is_cheap);
+            let brief = hint.iter().map(|hint| format!(" ({hint})"));
+            let brief = quote(name) + &brief.collect::<String>();
+            let (code, label) = match is_group {
+                true => (Code::UndeclaredGroup, "group"),
+                false => (Code::UndeclaredResource, "network resource"),
+            };
+            let message = format!(
+                "{label} {} is not declared here, so it must exist in NetBird",
+                quote(name)
+            );
+            log.notice(code, place.clone(), message)
+                .brief(brief)
+                .suggest(hint.clone());
+            hint
+        });
+        if is_group && references.len() < MOST_KEPT {
+            references.push(Reference {
+                owner: entry.address.clone(),
+                group: name.to_owned(),
+                place,
+                hint: hint.clone(),
+            });
+        }
+    }
+    references
+}
+
+/// What names a group: most are declared, so it is looked for where it stands when something is to be said of it.
+enum Named<'a> {
+    /// A text.
+    Text(Cursor<'a>),
+    /// The name of a member.
+    Member(Cursor<'a>),
+}
+
+impl Named<'_> {
+    fn place(&self) -> Place {
+        match self {
+            Named::Text(text) => text.place(),
+            Named::Member(member) => member.key_place(),
+        }
+    }
+}
+
+/// Every text of an entry that names a group, or in a policy a network resource: with the kind, and where it stands.
+fn named<'e, 'a>(
+    entry: &'e Entry<'a>,
+) -> impl Iterator<Item = (&'e Entry<'a>, Kind, &'a str, Named<'a>)> {
+    let outline = (entry.address.kind.descriptor().outline)();
+    let is_list = move |field: &Cursor<'_>| {
+        let mut rows = outline.rows.iter();
+        rows.any(|row| row.is_reference && row.name == field.name())
+    };
+    let lists = entry.cursor.members().filter(is_list);
+    let elements = lists.flat_map(Cursor::elements);
+    let texts = elements.filter_map(|text| Some((Kind::Group, text.text()?, Named::Text(text))));
+    let of_policy = |field| {
+        let is_policy = entry.address.kind == Kind::Policy;
+        is_policy.then(|| entry.cursor.get(field)).flatten()
+    };
+    let users = of_policy("authorized_groups").into_iter();
+    let users = users.flat_map(Cursor::members);
+    let users = users.map(|group| (Kind::Group, group.name(), Named::Member(group)));
+    let target = of_policy("destination_resource").into_iter();
+    let target = target.filter_map(|it| Some((Kind::NetworkResource, it.text()?, Named::Text(it))));
+    let all = texts.chain(users).chain(target);
+    all.map(move |(kind, name, named)| (entry, kind, name, named))
+}
+
+#[cfg(test)]
+mod tests {
+    use snapbox::str;
+
+    use super::*;
+    use crate::check::validate::testing::{assert_table, check};
+
+    #[test]
+    fn every_field_that_names_groups_is_looked_at() {
+        let file = r#"{"groups": {"pilots": {}},
+            "setup_keys": {"k": {"type": "one-off", "expires_in": 3600, "auto_groups": ["g1"]}},
+            "policies": {"p": {"sources": ["g2", "pilots"], "destinations": ["g3", "All"]}},
+            "routes": {"r": {"network": "10.0.0.0/8", "peer_groups": ["g4"], "groups": ["g5"], "access_control_groups": ["g6"]}},
+            "dns": {"nameserver_groups": {"n": {"nameservers": [{"ip": "1.1.1.1"}], "groups": ["g7", "g2"], "primary": true}}}}"#;
+        let valid = check(file).expect("a valid file");
+        let found: Vec<_> = valid
+            .references
+            .iter()
+            .map(|reference| {
+                (
+                    reference.place.path.as_str(),
+                    reference.group.as_str(),
+                    reference.place.line,
+                )
+            })
+            .collect();
+        let wanted = [
+            ("setup_keys.k.auto_groups[0]", "g1", 2),
+            ("policies.p.sources[0]", "g2", 3),
+            ("policies.p.destinations[0]", "g3", 3),
+            ("routes.r.peer_groups[0]", "g4", 4),
+            ("routes.r.groups[0]", "g5", 4),
+            ("routes.r.access_control_groups[0]", "g6", 4),
+            ("dns.nameserver_groups.n.groups[0]", "g7", 5),
+            ("dns.nameserver_groups.n.groups[1]", "g2", 5),
+        ];
+        assert_eq!(found, wanted);
+        assert_eq!(
+            valid.references[6].owner,
+            Address::new(Kind::NameserverGroup, "n")
+        );
+        assert_eq!(
+            valid.notices.len(),
+            7,
+            "one notice a group: {:?}",
+            valid.notices
+        );
+    }
+
+    #[test]
+    fn undeclared_groups() {
+        let file = r#"{"groups": {"pilots": {}, "B\u00fcro": {}}, "setup_keys": {"Pilot-1": {"type": "one-off", "expires_in": 3600}}, "policies": {"p": {"sources": [ROW], "destinations": ["All"]}}}"#;
+        let rows = [
+            r#""pilot""#,
+            r#""Pilots""#,
+            r#""contractors""#,
+            r#""all""#,
+            r#""Bu\u0308ro""#,
+            r#""pilot", "pilot""#,
+            r#""Pilot-1""#,
+        ];
+        assert_table(
+            file,
+            &rows,
+            str![[r#"
+"pilot"
+    note: policies.p.sources[0]: group "pilot" is not declared here, so it must exist in NetBird | did you mean "pilots"?
+"Pilots"
+    note: policies.p.sources[0]: group "Pilots" is not declared here, so it must exist in NetBird | did you mean "pilots"?
+"contractors"
+    note: policies.p.sources[0]: group "contractors" is not declared here, so it must exist in NetBird
+"all"
+    note: policies.p.sources[0]: group "all" is not declared here, so it must exist in NetBird | did you mean "All"?
+"Bu\u0308ro"
+    policies.p.sources[0]: the group "Büro" is declared in other characters that look the same | copy the name "Büro" from "groups"
+"pilot", "pilot"
+    note: policies.p.sources[0]: group "pilot" is not declared here, so it must exist in NetBird | did you mean "pilots"?
+    note: policies.p.sources[1]: "pilot" is in the list twice
+"Pilot-1"
+    note: policies.p.sources[0]: group "Pilot-1" is not declared here, so it must exist in NetBird | it is a setup key here: groups stand here, such as one that lists it
+
+"#]],
+        );
+        let valid = check(&file.replace("ROW", r#""pilot""#)).expect("a valid file");
+        assert_eq!(
+            valid.references[0].hint.as_deref(),
+            Some("did you mean \"pilots\"?")
+        );
+    }
+
+    #[test]
+    fn groups_of_users_are_groups() {
+        let file = r#"{"groups": {"ops": {}}, "policies": {"p": {"sources": ["ops"], "destinations": ["All"],
+            "protocol": "netbird-ssh", "ports": [22], "authorized_groups": {"ops": ["root"], ROW: ["root"]}}}}"#;
+        assert_table(
+            file,
+            &[r#""All""#, r#""opps""#],
+            str![[r#"
+"All"
+"opps"
+    note: policies.p.authorized_groups.opps: group "opps" is not declared here, so it must exist in NetBird | did you mean "ops"?
+
+"#]],
+        );
+    }
+
+    #[test]
+    fn undeclared_resources() {
+        let file = r#"{"groups": {"ops": {}}, "setup_keys": {"gw-1": {"type": "one-off", "expires_in": 3600}},
+            "networks": {"office": {"resources": {"printer": {"address": "10.0.0.9"}}}},
+            "policies": {"p": {"sources": ["ops"], ROW}}}"#;
+        let rows = [
+            r#""destination_resource": "printer""#,
+            r#""destination_resource": "pinter""#,
+            r#""destination_resource": "lan""#,
+            r#""destination_resource": "ops""#,
+            r#""destination_resource": "gw-1""#,
+            r#""destination_resource": "office""#,
+            r#""destination_resource": {"peer": "gw-1"}"#,
+            r#""destinations": ["printer"]"#,
+        ];
+        assert_table(
+            file,
+            &rows,
+            str![[r#"
+"destination_resource": "printer"
+"destination_resource": "pinter"
+    note: policies.p.destination_resource: network resource "pinter" is not declared here, so it must exist in NetBird | did you mean "printer"?
+"destination_resource": "lan"
+    note: policies.p.destination_resource: network resource "lan" is not declared here, so it must exist in NetBird
+"destination_resource": "ops"
+    note: policies.p.destination_resource: network resource "ops" is not declared here, so it must exist in NetBird | it is a group here: groups stand in "destinations"
+"destination_resource": "gw-1"
+    note: policies.p.destination_resource: network resource "gw-1" is not declared here, so it must exist in NetBird | it is a setup key here: for its peer write { "peer": "NAME" }
+"destination_resource": "office"
+    note: policies.p.destination_resource: network resource "office" is not declared here, so it must exist in NetBird | it is a network here: one of its resources stands here, or a group that they are in
+"destination_resource": {"peer": "gw-1"}
+"destinations": ["printer"]
+    note: policies.p.destinations[0]: group "printer" is not declared here, so it must exist in NetBird | it is a network resource here: groups stand here; a policy names a resource in "destination_resource"
+
+"#]],
+        );
+    }
+
+    #[test]
+    fn a_file_of_many_names_gets_few_suggestions() {
+        let list = |word: &str, end: &str| {
+            let names: Vec<_> = (0..2000)
+                .map(|index| format!("\"{word}-{index}\"{end}"))
+                .collect();
+            names.join(",")
+        };
+        let file = format!(
+            r#"{{"groups": {{{}}}, "policies": {{"p": {{"sources": [{}], "destinations": ["All"]}}}}}}"#,
+            list("group", ": {}"),
+            list("gruop", "")
+        );
+        let references = check(&file).expect("a valid file").references;
+        let hinted = references
+            .iter()
+            .filter(|reference| reference.hint.is_some())
+            .count();
+        assert_eq!((references.len(), hinted), (2000, MAX_GUESSES / 2000));
+    }
+}

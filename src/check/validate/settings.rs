@@ -1,0 +1,71 @@
+//! Settings of the account and of peers that NetBird would refuse, as far as the file tells.
+
+use super::{Entry, of_kind};
+use crate::base::code::Code;
+use crate::file::{Log, quote};
+use crate::model::desired::Desired;
+use crate::model::kind::{EXPIRY, Kind, Resource};
+
+/// Notes settings that NetBird would refuse: what lives may be in the way of more, which a plan tells.
+pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
+    if let Some(entry) = of_kind(entries, Kind::AccountSettings).next() {
+        account(entry, entries, desired, log);
+    }
+    for entry in of_kind(entries, Kind::Peer) {
+        peer(entry, desired, log);
+    }
+}
+
+/// The domain of machines is none of a zone, and who may expose services is said by groups (docs/netbird-api.md, "Account
+/// settings").
+fn account(entry: &Entry<'_>, entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
+    let [Resource::AccountSettings(settings)] = desired.resource(&entry.address) else {
+        return;
+    };
+    let domain = settings.dns_domain.as_ref();
+    let domain = domain.filter(|domain| !domain.is_empty());
+    let is_of = |zone: &&Entry<'_>| match desired.resource(&zone.address) {
+        [Resource::DnsZone(zone)] => Some(&zone.domain) == domain,
+        _ => false,
+    };
+    let zone = domain.and_then(|_| entries.iter().find(is_of));
+    if let Some(zone) = zone {
+        let message = format!(
+            "the DNS zone {} in line {} has that domain: NetBird does not take both",
+            quote(zone.cursor.name()),
+            zone.cursor.key_place().line
+        );
+        log.error(entry.cursor.place_of("dns_domain"), message)
+            .coded(Code::Overlap)
+            .suggest("give the machines, or the zone, another one".to_owned());
+    }
+    let nobody = settings.peer_expose_groups.as_ref();
+    let nobody = nobody.is_some_and(|groups| groups.is_empty());
+    if settings.peer_expose_enabled == Some(true) && nobody {
+        let message =
+            "machines cannot expose services without a group of those that may: NetBird refuses it";
+        log.error(entry.cursor.place_of("peer_expose_groups"), message)
+            .suggest("name one, or write \"peer_expose_enabled\": false".to_owned());
+    }
+}
+
+/// The peer of a setup key has no person who could log in again (docs/netbird-api.md, "Peers").
+fn peer(entry: &Entry<'_>, desired: &Desired, log: &mut Log) {
+    if desired.setup_key(entry.cursor.name()).is_none() {
+        return;
+    }
+    let [Resource::Peer(peer)] = desired.resource(&entry.address) else {
+        return;
+    };
+    let wanted = [
+        peer.login_expiration_enabled,
+        peer.inactivity_expiration_enabled,
+    ];
+    for (field, wanted) in EXPIRY.into_iter().zip(wanted) {
+        if wanted == Some(true) {
+            let message = "it enrolls with a setup key, and only machines of people log in again";
+            log.error(entry.cursor.place_of(field), message)
+                .suggest("leave the field out".to_owned());
+        }
+    }
+}

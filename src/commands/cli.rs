@@ -1,0 +1,514 @@
+//! The command line: flags, their environment variables and their help, nothing else.
+//!
+//! Every value with an environment variable is read as text and an empty one counts as absent: CI passes unset secrets
+//! and variables as empty. A token is never a flag.
+
+mod examples;
+mod init;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::commands::setup::doctor::Purpose;
+use crate::plan::options::Prune;
+
+pub use init::{ForgeName, InitArgs};
+pub use values::{AccessLevel, Format, LogFormat, When};
+use values::{digest, number, seconds};
+
+/// Declare a NetBird network in netbird.json, review its changes as pull requests, apply them from CI.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, propagate_version = true)]
+#[command(
+    after_help = "Examples:\n  netbird-gitops init\n  netbird-gitops plan --live examples/live.json\n\n\
+    Exit codes: 0 done or nothing to do; 1 error, nothing changed; 2 changes pending \
+    (plan --detailed-exitcode), drift, or something left to do (init); 3 refused by a gate, nothing changed; 4 stopped part way or not converged."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// What every command takes.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+impl Cli {
+    /// Reads the arguments and variables of this process. Help names the variables, and shows nothing of what they hold.
+    pub fn read() -> Result<Cli, clap::Error> {
+        let without_values =
+            |command: clap::Command| command.mut_args(|arg| arg.hide_env_values(true));
+        let command = without_values(Cli::command()).mut_subcommands(without_values);
+        let matches = command.try_get_matches()?;
+        let mut cli = Cli::from_arg_matches(&matches)?;
+        if let Command::Validate(ValidateArgs { path: Some(path) }) = &cli.command {
+            if matches.value_source("file") == Some(ValueSource::CommandLine) {
+                let text = "the file is named twice: by --file, and behind the command";
+                return Err(Cli::command().error(ErrorKind::ArgumentConflict, text));
+            }
+            cli.global.file = Some(path.clone());
+        }
+        Ok(cli)
+    }
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Write what a repository needs: netbird.json, workflows, schema, .gitignore; with --setup its settings
+    #[command(after_help = examples::INIT)]
+    Init(InitArgs),
+    /// Parse and check the file: no network, no token
+    #[command(after_help = examples::VALIDATE)]
+    Validate(ValidateArgs),
+    /// Show what an apply would do
+    #[command(after_help = examples::PLAN)]
+    Plan(PlanArgs),
+    /// Bring NetBird to the file
+    #[command(after_help = examples::APPLY)]
+    Apply(ApplyArgs),
+    /// Find peers that enrolled: rename them, put them into their groups, commit `enrolled: true`
+    #[command(after_help = examples::SYNC_EVENTS)]
+    SyncEvents(SyncArgs),
+    /// Commit `enrolled: true` for keys, nothing else
+    #[command(
+        after_help = examples::MARK_ENROLLED,
+        override_usage = "netbird-gitops mark-enrolled [OPTIONS] <NAME>...\n       \
+                                netbird-gitops mark-enrolled [OPTIONS] --from <PATH>"
+    )]
+    MarkEnrolled(MarkArgs),
+    /// Print the live account as a netbird.json
+    #[command(after_help = examples::EXPORT)]
+    Export(ExportArgs),
+    /// Take live objects over into the file
+    #[command(
+        after_help = examples::ADOPT,
+        override_usage = "netbird-gitops adopt [OPTIONS] <KIND/NAME>...\n       \
+                                netbird-gitops adopt [OPTIONS] --candidates"
+    )]
+    Adopt(AdoptArgs),
+    /// Report where NetBird differs from the committed file; correct nothing
+    #[command(after_help = examples::DRIFT)]
+    Drift(DriftArgs),
+    /// Say whether one can reach another, by which rule, or what comes nearest
+    #[command(after_help = examples::ACCESS)]
+    Access(AccessArgs),
+    /// Check a set-up: servers, tokens, rights, checkout; change nothing
+    #[command(after_help = examples::DOCTOR)]
+    Doctor(DoctorArgs),
+    /// Print the JSON Schema of netbird.json, for editors
+    #[command(after_help = examples::SCHEMA)]
+    Schema,
+    /// Print a script that completes this program's arguments in a shell
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(CompletionsArgs),
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Global {
+    /// The file, - for stdin [default: netbird.json]
+    #[arg(
+        short,
+        long,
+        global = true,
+        env = "NETBIRD_GITOPS_FILE",
+        value_name = "PATH",
+        help_heading = None::<&str>
+    )]
+    pub file: Option<String>,
+    /// What stdout carries
+    #[arg(long, global = true, default_value = "text", value_name = "FORMAT")]
+    pub format: Format,
+    /// Also write the JSON result there
+    #[arg(long, global = true, value_name = "PATH")]
+    pub report: Option<PathBuf>,
+    /// This network's name in comments and issues [default: default]
+    #[arg(
+        long,
+        global = true,
+        env = "NETBIRD_GITOPS_ENVIRONMENT",
+        value_name = "NAME"
+    )]
+    pub environment: Option<String>,
+    /// Colour; auto is on a terminal without NO_COLOR
+    #[arg(long, global = true, default_value = "auto", value_name = "WHEN")]
+    pub color: When,
+    /// More log: -v every write, -vv every request (RUST_LOG chooses finer)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// Nothing but errors on stderr
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Form of what goes to stderr; auto is JSON lines when CI is set
+    #[arg(long, global = true, default_value = "auto", value_name = "FORMAT")]
+    pub log_format: LogFormat,
+}
+
+/// How to reach NetBird.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "NetBird")]
+pub struct Server {
+    /// The server, with or without /api
+    #[arg(long, env = "NETBIRD_API_URL", value_name = "URL")]
+    pub netbird_url: Option<String>,
+    /// File that holds the token; without it NETBIRD_API_TOKEN holds the token itself, or NETBIRD_API_TOKEN_FILE
+    /// names the file
+    #[arg(long, value_name = "PATH")]
+    pub netbird_token_file: Option<String>,
+    /// Refuse to work on any account but this
+    #[arg(long, env = "NETBIRD_ACCOUNT_ID", value_name = "ID")]
+    pub account: Option<String>,
+    /// PEM file of CAs to trust beside the system's; named by the variable, it is for Gitea, too
+    #[arg(long, env = "NETBIRD_GITOPS_CA_FILE", value_name = "PATH")]
+    pub ca_file: Option<String>,
+    /// Longest wait for a connection, in seconds
+    #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = seconds)]
+    pub connect_timeout: f64,
+    /// Longest wait for a whole request, in seconds
+    #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: f64,
+    /// Wait before a read is tried again, in seconds; it doubles each time
+    #[arg(long, default_value = "0.5", value_name = "SECONDS", value_parser = seconds, hide_short_help = true)]
+    pub retry_wait: f64,
+    /// Wait after a 429 that names no time, in seconds
+    #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = seconds, hide_short_help = true)]
+    pub throttle_wait: f64,
+}
+
+/// What a plan is made for, beside the file.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Plan")]
+pub struct Scope {
+    /// What happens to live objects that the file does not declare
+    #[arg(long, default_value = "owned", value_name = "WHAT")]
+    pub prune: Prune,
+    /// Make an entry anew, as in setup_keys/NAME or policies/NAME
+    #[arg(long, value_name = "KIND/NAME")]
+    pub replace: Vec<String>,
+    /// Refuse to delete that or to make it anew, whoever agreed; NETBIRD_GITOPS_PROTECT holds more, with commas or one a line
+    #[arg(long, value_name = "KIND/NAME", help_heading = "Gates")]
+    pub protect: Vec<String>,
+}
+
+impl Scope {
+    /// What the inventory has, and no more.
+    pub fn plain() -> Scope {
+        Scope {
+            prune: Prune::Owned,
+            replace: Vec::new(),
+            protect: Vec::new(),
+        }
+    }
+}
+
+/// Where the inventory is kept: the ids of the objects that applies made or adopted.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Inventory")]
+pub struct InventoryArgs {
+    /// Its file [default: on Gitea that of the branch, else .netbird-gitops/ENVIRONMENT/inventory.json beside the file]
+    #[arg(long, env = "NETBIRD_GITOPS_INVENTORY", value_name = "FILE")]
+    pub inventory: Option<String>,
+    /// Its branch on Gitea, with the copies of sealed keys [default: netbird-gitops/inventory]
+    #[arg(long, env = "NETBIRD_GITOPS_INVENTORY_BRANCH", value_name = "NAME")]
+    pub inventory_branch: Option<String>,
+}
+
+/// How to reach Gitea or Forgejo. Without it everything else works.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Gitea")]
+pub struct GiteaArgs {
+    /// The server; in a job the job's own
+    #[arg(long, env = "GITEA_URL", value_name = "URL")]
+    pub gitea_url: Option<String>,
+    /// The repository; in a job the job's own
+    #[arg(long, env = "GITEA_REPO", value_name = "OWNER/NAME")]
+    pub gitea_repo: Option<String>,
+    /// The branch that is applied [default: in a job the repository's default branch]
+    #[arg(long, env = "GITEA_BRANCH", value_name = "NAME")]
+    pub branch: Option<String>,
+    /// File that holds the token; without it GITEA_TOKEN holds the token itself, or GITEA_TOKEN_FILE names the file
+    #[arg(long, value_name = "PATH")]
+    pub gitea_token_file: Option<String>,
+}
+
+/// Limits that an apply must not exceed.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Gates")]
+pub struct Gates {
+    /// Most deletions that need no word of agreement; removed members count
+    #[arg(long, default_value_t = 10, value_parser = number, value_name = "N")]
+    pub max_deletes: usize,
+    /// Agree to deletions: their exact number, in a job "N DIGEST" as the plan prints it
+    #[arg(long, value_name = "N [DIGEST]")]
+    pub allow_deletes: Option<String>,
+}
+
+/// Who can open new setup keys.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Sealed keys")]
+pub struct Sealing {
+    /// An age or SSH public key that can open new setup keys; AGE_PUBLIC_KEY holds more, one a line
+    #[arg(short, long, value_name = "KEY")]
+    pub recipient: Vec<String>,
+    /// File of such keys, one a line
+    #[arg(short = 'R', long, value_name = "PATH")]
+    pub recipients_file: Vec<PathBuf>,
+    /// Where a copy of each sealed key is kept: branch is beside the inventory, none is nowhere [default: branch, none where
+    /// everybody may read the repository]
+    #[arg(long, env = "NETBIRD_GITOPS_KEY_COPIES", value_name = "WHERE")]
+    pub key_copies: Option<String>,
+}
+
+/// Flags of whatever makes a plan and lets the gates judge it.
+#[derive(Debug, Args)]
+pub struct Planning {
+    /// See Scope.
+    #[command(flatten)]
+    pub scope: Scope,
+    /// See Gates.
+    #[command(flatten)]
+    pub gates: Gates,
+    /// See Sealing.
+    #[command(flatten)]
+    pub sealing: Sealing,
+    /// See InventoryArgs.
+    #[command(flatten)]
+    pub inventory: InventoryArgs,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+    /// How finely the plan says who reaches whom
+    #[arg(
+        long,
+        default_value = "groups",
+        value_name = "LEVEL",
+        help_heading = "Output"
+    )]
+    pub access: AccessLevel,
+}
+
+/// Flags of `plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// Plan against a recorded account instead of a server
+    #[arg(long, value_name = "PATH")]
+    pub live: Option<PathBuf>,
+    /// Exit with 2 when there is something to do
+    #[arg(long)]
+    pub detailed_exitcode: bool,
+    /// Post the plan as the pull request's one comment, edited in place
+    #[arg(long)]
+    pub comment: bool,
+    /// See Planning.
+    #[command(flatten)]
+    pub planning: Planning,
+}
+
+/// Flags of `apply`.
+#[derive(Debug, Args)]
+pub struct ApplyArgs {
+    /// Ask nothing
+    #[arg(short, long)]
+    pub yes: bool,
+    /// After a failure carry on with what does not depend on it
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Do not fetch and plan again afterwards
+    #[arg(long)]
+    pub no_verify: bool,
+    /// Post the result on the merged pull request
+    #[arg(long)]
+    pub comment: bool,
+    /// Apply this file even if the branch has another one by now
+    #[arg(long)]
+    pub any_commit: bool,
+    /// Adopt that object for an entry, or let a name of a machine mean that peer, as in setup_keys/NAME=ID or peers/NAME=ID;
+    /// NETBIRD_GITOPS_ADOPT holds more, with commas or one a line
+    #[arg(long, value_name = "KIND/NAME=ID", help_heading = "Inventory")]
+    pub adopt: Vec<String>,
+    /// Refuse any plan but the one of that digest, as a plan's JSON and its comment have it
+    #[arg(long, value_name = "DIGEST", value_parser = digest, help_heading = "Gates")]
+    pub expect_digest: Option<String>,
+    /// Directory of the sealed keys [default: sealed-keys]
+    #[arg(
+        long,
+        env = "NETBIRD_GITOPS_KEYS_DIR",
+        value_name = "PATH",
+        help_heading = "Sealed keys"
+    )]
+    pub keys_dir: Option<String>,
+    /// See Planning.
+    #[command(flatten)]
+    pub planning: Planning,
+}
+
+/// Flags of `sync-events`.
+#[derive(Debug, Args)]
+pub struct SyncArgs {
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Rename and group, but commit nothing
+    #[arg(long)]
+    pub no_commit: bool,
+    /// Commit to a branch of its own and open or update one pull request
+    #[arg(long)]
+    pub via_pr: bool,
+    /// See InventoryArgs.
+    #[command(flatten)]
+    pub inventory: InventoryArgs,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// Flags of `mark-enrolled`.
+#[derive(Debug, Args)]
+pub struct MarkArgs {
+    /// Names of setup keys
+    #[arg(value_name = "NAME", required_unless_present = "from")]
+    pub names: Vec<String>,
+    /// File with such names, one a line, or the JSON of sync-events; - is stdin
+    #[arg(long, value_name = "PATH")]
+    pub from: Option<PathBuf>,
+    /// Edit the file on disk instead of the branch
+    #[arg(long, conflicts_with = "via_pr")]
+    pub local: bool,
+    /// Commit to a branch of its own and open or update one pull request
+    #[arg(long)]
+    pub via_pr: bool,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// Flags of `validate`.
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// The same as --file
+    #[arg(value_name = "FILE")]
+    pub path: Option<String>,
+}
+
+/// Flags of `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Only what the file declares
+    #[arg(long, conflicts_with = "raw")]
+    pub managed_only: bool,
+    /// Groups without their members, which are left alone then: they come and go by keys, or by hand
+    #[arg(long, conflicts_with = "raw")]
+    pub no_members: bool,
+    /// The server's own answers, for plan --live
+    #[arg(long)]
+    pub raw: bool,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+}
+
+/// Flags of `adopt`.
+#[derive(Debug, Args)]
+pub struct AdoptArgs {
+    /// What to take over, as in policies/NAME
+    #[arg(value_name = "KIND/NAME", required_unless_present = "candidates")]
+    pub names: Vec<String>,
+    /// List what lives in NetBird and not in the file
+    #[arg(long)]
+    pub candidates: bool,
+    /// See InventoryArgs.
+    #[command(flatten)]
+    pub inventory: InventoryArgs,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// Flags of `drift`.
+#[derive(Debug, Args)]
+pub struct DriftArgs {
+    /// Keep one issue about it: opened, edited, closed when there is no drift
+    #[arg(long)]
+    pub issue: bool,
+    /// See InventoryArgs.
+    #[command(flatten)]
+    pub inventory: InventoryArgs,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// Flags of `access`.
+#[derive(Debug, Args)]
+pub struct AccessArgs {
+    /// Who opens the connection: group/NAME, or peer/NAME (a peer's name or id, or a pending setup key)
+    pub from: String,
+    /// To whom or what: group/NAME, peer/NAME, resource/NAME, or route/NAME
+    pub to: String,
+    /// What has to pass: tcp/22, udp/53, tcp/8000-8100, tcp, udp, icmp or all; without it anything
+    pub traffic: Option<String>,
+    /// Ask a recorded account instead of a server
+    #[arg(long, value_name = "PATH")]
+    pub live: Option<PathBuf>,
+    /// Ask of the account as the file would leave it
+    #[arg(long)]
+    pub after: bool,
+    /// See InventoryArgs.
+    #[command(flatten)]
+    pub inventory: InventoryArgs,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// Flags of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// What the tokens are for [default: plan in a pull request's job, apply in another one, without a job what NetBird's token
+    /// can do]
+    #[arg(long = "for", value_name = "COMMAND")]
+    pub purpose: Option<Purpose>,
+    /// See Sealing.
+    #[command(flatten)]
+    pub sealing: Sealing,
+    /// See InventoryArgs.
+    #[command(flatten)]
+    pub inventory: InventoryArgs,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// Flags of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}

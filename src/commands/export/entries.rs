@@ -1,0 +1,463 @@
+//! The live account as a netbird.json: what `export` prints and `adopt` takes entries from.
+//!
+//! Planning the result changes nothing. What the file cannot express is left out and named: the check that decides is the
+//! one that every file passes, so nothing invalid comes out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use crate::account::actual::Actual;
+use crate::check::edit::pretty;
+use crate::check::validate::validate;
+use crate::file::Source;
+use crate::model::address::Address;
+use crate::model::kind::values::names;
+use crate::model::kind::{ALL, EXPIRY, KeyType, Kind, Live, NameOf, PeerRef, Resource, TEMPORARY};
+use crate::plan::enrollment::Binding;
+use crate::render::words;
+use crate::wire::api::objects;
+
+/// An account as a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Export {
+    /// Entries by address, in the file's form.
+    pub entries: BTreeMap<Address, Value>,
+    /// What has no form in the file, and why.
+    pub left_out: Vec<(Address, String)>,
+    /// Members that their group cannot list, and why.
+    pub unlisted: Vec<(Address, String)>,
+}
+
+/// Puts the account into the file's form.
+pub fn export(actual: &Actual) -> Export {
+    let mut export = Export::default();
+    let sections = actual.objects.iter();
+    for (address, namesakes) in sections.filter(|(address, _)| address.parent().is_none()) {
+        let entry = match address.kind {
+            Kind::SetupKey => setup_key(address, namesakes, actual),
+            _ => match namesakes.as_slice() {
+                [live] => entry(live, &export, actual).map(|entry| {
+                    entry.map(|entry| with_children(entry, live, &mut export, actual))
+                }),
+                all if address.kind.descriptor().special.is_several => {
+                    let all = all.iter().map(|live| entry(live, &export, actual));
+                    let all: Result<Vec<Option<Value>>, String> = all.collect();
+                    all.map(|all| Some(all.into_iter().flatten().collect()))
+                }
+                _ => Err(format!(
+                    "{} {} have this name",
+                    namesakes.len(),
+                    address.kind.plural()
+                )),
+            },
+        };
+        let referring = namesakes.iter().find_map(|live| unresolved(live, actual));
+        let entry = match referring {
+            Some(why) if matches!(entry, Ok(Some(_))) => Err(why),
+            _ => entry,
+        };
+        match entry {
+            Ok(Some(entry)) => drop(export.entries.insert(address.clone(), entry)),
+            Ok(None) => {}
+            Err(why) => export.left_out.push((address.clone(), why)),
+        }
+    }
+    list_members(&mut export, actual);
+    set_machines(&mut export, actual);
+    let listed = list_pending(&mut export);
+    drop_invalid(&mut export);
+    // the name of a key that is left out would be that of a peer
+    for (group, key) in listed {
+        if !export
+            .entries
+            .contains_key(&Address::new(Kind::SetupKey, &key))
+            && let Some(Value::Array(peers)) = export
+                .entries
+                .get_mut(&group)
+                .map(|group| &mut group["peers"])
+        {
+            peers.retain(|peer| *peer != key);
+        }
+    }
+    export.left_out.sort();
+    export
+}
+
+impl Export {
+    /// Returns the entries as a file's value; sections without entries are left out: they are not managed.
+    pub fn file(&self) -> Value {
+        let mut sections: BTreeMap<Kind, Map<String, Value>> = BTreeMap::new();
+        for (address, entry) in &self.entries {
+            let section = sections.entry(address.kind).or_default();
+            match entry {
+                Value::Object(fields) if address.kind.is_one() => section.clone_from(fields),
+                entry => drop(section.insert(address.name.clone(), entry.clone())),
+            }
+        }
+        let mut file = Map::new();
+        for (kind, entries) in sections {
+            let (name, folders) = kind.section_path().split_last().expect("a section");
+            let place = folders.iter().fold(&mut file, |place, folder| {
+                let folder = place.entry(*folder).or_insert_with(|| json!({}));
+                folder.as_object_mut().expect("made above")
+            });
+            place.insert((*name).to_owned(), Value::Object(entries));
+        }
+        Value::Object(file)
+    }
+
+    /// Leaves the members of groups out: a file that does not say them leaves them alone.
+    pub fn forget_members(&mut self) {
+        self.unlisted.clear();
+        let groups = self.entries.iter_mut();
+        for (_, group) in groups.filter(|(address, _)| address.kind == Kind::Group) {
+            group
+                .as_object_mut()
+                .and_then(|group| group.remove("peers"));
+        }
+    }
+
+    /// Returns the file's text as people write it: sections in their order, entries sorted, lists on one line.
+    pub fn text(&self) -> String {
+        match self.file() {
+            Value::Object(file) if !file.is_empty() => format!("{}\n", block(&file, &[])),
+            _ => "{}\n".into(),
+        }
+    }
+}
+
+/// The text of what stands at that place of the file: sections in the order of the kinds, their entries sorted.
+fn block(place: &Map<String, Value>, path: &[&str]) -> String {
+    const UNIT: &str = "  ";
+    let indent = UNIT.repeat(path.len() + 1);
+    let paths: Vec<&[&str]> = Kind::sections().map(Kind::section_path).collect();
+    let kind = Kind::sections().find(|kind| kind.section_path() == path);
+    let fields = kind.map(Kind::field_names).unwrap_or_default();
+    let mut names: Vec<&str> = place.keys().map(String::as_str).collect();
+    if kind.is_none() {
+        let position = |name: &&str| {
+            paths.iter().position(|one| {
+                one.strip_prefix(path)
+                    .is_some_and(|rest| rest.first() == Some(name))
+            })
+        };
+        names.sort_by_key(position);
+    }
+    let line = |name: &&str| {
+        let value = match &place[*name] {
+            Value::Object(inner) if kind.is_none() => {
+                let path: Vec<&str> = path.iter().copied().chain([*name]).collect();
+                block(inner, &path)
+            }
+            entry => pretty(entry, &fields, "\n", &indent, UNIT),
+        };
+        format!("{indent}{}: {value}", Value::from(*name))
+    };
+    let lines: Vec<String> = names.iter().map(line).collect();
+    format!("{{\n{}\n{}}}", lines.join(",\n"), UNIT.repeat(path.len()))
+}
+
+/// Why the names of what an object refers to do not tell which they are.
+fn unresolved(live: &Live, actual: &Actual) -> Option<String> {
+    let groups = live.resource.references().into_iter();
+    let mut found = groups.filter_map(|group| Some((group, actual.groups.id(group).err()?)));
+    if let Some((group, why)) = found.next() {
+        return Some(format!("it refers to group {group:?}, but {why}"));
+    }
+    let mut others = live.resource.others().into_iter();
+    let why = others.find_map(|(what, name)| actual.groups.other(what, name).err())?;
+    Some(format!("it refers to what cannot be named: {why}"))
+}
+
+fn entry(live: &Live, export: &Export, actual: &Actual) -> Result<Option<Value>, String> {
+    if live.resource.kind() == Kind::Group {
+        if live.name == ALL {
+            return Ok(None);
+        }
+        if let Some(why) = actual.protected_groups.get(&live.id) {
+            return Err(format!("it is {}", words::protection(why)));
+        }
+    }
+    if live.resource.kind() == Kind::Policy && live.name.starts_with(TEMPORARY) {
+        return Err("NetBird made it for a while, and deletes it by itself".into());
+    }
+    let entry = fields(live, export, actual)?;
+    // there is always one of it, so only what it says is worth an entry
+    let is_idle = live.resource.kind().is_one() && entry.is_empty();
+    Ok((!is_idle).then_some(Value::Object(entry)))
+}
+
+/// Returns the fields of an entry, with names of peers in the place of their ids; `Err` says why there can be none.
+fn fields(live: &Live, export: &Export, actual: &Actual) -> Result<Map<String, Value>, String> {
+    let mut resource = live.resource.clone();
+    for peer in resource.peers_mut() {
+        let found = peer.id().and_then(|id| actual.peers.get(id));
+        let Some(found) = found else {
+            return Err("it names a peer that is gone".into());
+        };
+        match unnamed(found, export, actual) {
+            Some(why) => return Err(format!("it names the peer {:?}: {why}", found.name)),
+            None => *peer = PeerRef::Name(found.name.clone()),
+        }
+    }
+    resource.export()
+}
+
+/// Adds what stands in an object to its entry.
+fn with_children(mut entry: Value, parent: &Live, export: &mut Export, actual: &Actual) -> Value {
+    let kinds = parent.resource.kind().children();
+    for (kind, inside) in kinds.filter_map(Kind::inside_as) {
+        let mut found = Vec::new();
+        for (address, live) in actual.children(parent) {
+            if address.kind != kind {
+                continue;
+            }
+            match fields(live, export, actual) {
+                Ok(fields) => {
+                    let fields = Value::Object((inside.written)(fields, &entry));
+                    found.push((address.name.clone(), fields));
+                }
+                Err(why) => export.left_out.push((address.clone(), why)),
+            }
+        }
+        entry[kind.section()] = match inside.name {
+            NameOf::Key => Value::Object(found.into_iter().collect()),
+            NameOf::Texts { .. } => found.into_iter().map(|(_, fields)| fields).collect(),
+        };
+    }
+    entry
+}
+
+/// Why a file that names a peer does not mean it, if it does not: its name means another peer, or none yet.
+fn unnamed(peer: &objects::Peer, export: &Export, actual: &Actual) -> Option<&'static str> {
+    let means = |key: &Value| {
+        let keys = actual.keys_named(&peer.name);
+        let newest = keys.filter(|key| key.used_times > 0).last();
+        let bound = newest.and_then(|key| actual.bindings.of_key(&key.id)?.peer());
+        key["enrolled"] == Value::Bool(true) && bound == Some(&peer.id)
+    };
+    let key = export
+        .entries
+        .get(&Address::new(Kind::SetupKey, &peer.name));
+    let is_shared = || {
+        let bearing = actual.peers_named(&peer.name);
+        bearing.filter(|peer| !peer.ephemeral).count() > 1
+    };
+    if peer.ephemeral {
+        Some("it is ephemeral")
+    } else if names::own_flaw(&peer.name).is_some() {
+        Some("a file cannot have that name")
+    } else if !key.is_none_or(means) {
+        Some("its name is that of a setup key that is not its own")
+    } else if key.is_none() && is_shared() {
+        Some("several peers have this name")
+    } else {
+        None
+    }
+}
+
+/// Lists the members of each group by their names. A name that means another peer, or none yet, is not listed: the file
+/// leaves such a member alone.
+fn list_members(export: &mut Export, actual: &Actual) {
+    let groups = export.entries.keys();
+    let groups: Vec<Address> = groups
+        .filter(|at| at.kind == Kind::Group)
+        .cloned()
+        .collect();
+    for address in groups {
+        let [
+            Live {
+                resource: Resource::Group(group),
+                ..
+            },
+        ] = actual.at(&address)
+        else {
+            continue;
+        };
+        let members = group
+            .peers
+            .iter()
+            .flatten()
+            .filter_map(|id| actual.peers.get(id));
+        let mut names = BTreeSet::new();
+        for peer in members.filter(|peer| !peer.ephemeral) {
+            match unnamed(peer, export, actual) {
+                None => drop(names.insert(peer.name.clone())),
+                Some(why) => {
+                    let text = format!("its member {:?} is not listed: {why}", peer.name);
+                    export.unlisted.push((address.clone(), text));
+                }
+            }
+        }
+        if let Some(entry) = export.entries.get_mut(&address) {
+            entry["peers"] = json!(names);
+        }
+    }
+}
+
+/// Says of machines what is otherwise than when they came: with SSH off, and expiring where they are a person's.
+fn set_machines(export: &mut Export, actual: &Actual) {
+    for peer in actual.peers.iter() {
+        let is_persons = !peer.user_id.is_empty();
+        let Ok(mut entry) = actual.live_peer(peer).resource.export() else {
+            continue;
+        };
+        entry
+            .retain(|field, value| *value != json!(is_persons && EXPIRY.contains(&field.as_str())));
+        if entry.is_empty() {
+            continue;
+        }
+        let address = Address::new(Kind::Peer, &peer.name);
+        let why = match actual.peers_named(&peer.name).count() {
+            1 => unnamed(peer, export, actual),
+            _ => Some("several peers have this name"),
+        };
+        match why {
+            None => drop(export.entries.insert(address, Value::Object(entry))),
+            Some(why) => export.left_out.push((address, why.to_owned())),
+        }
+    }
+}
+
+/// A key that can still be used is declared pending, one whose peer bears its name enrolled; what is dead is left out.
+fn setup_key(
+    address: &Address,
+    namesakes: &[Live],
+    actual: &Actual,
+) -> Result<Option<Value>, String> {
+    let keys = namesakes
+        .iter()
+        .filter_map(|live| Some((live, actual.keys.get(&live.id)?)));
+    let is_spent = |key: &objects::SetupKey| key.key_type == KeyType::OneOff && key.used_times > 0;
+    let (valid, dead): (Vec<_>, Vec<_>) = keys.partition(|(_, key)| key.valid && !is_spent(key));
+    let enrolled = dead.iter().rfind(|(live, key)| {
+        let peer = actual.bindings.of_key(&live.id).and_then(Binding::peer);
+        let peer = peer.and_then(|id| actual.peers.get(id));
+        !key.ephemeral && peer.is_some_and(|peer| peer.name == address.name)
+    });
+    // a pending key of which a newer namesake was used would be taken for that one's enrollment; and its name in a group
+    // means the peer of an older one, until it is used itself
+    let newest_use = dead.iter().rev().find(|(_, key)| is_spent(key));
+    if let ([(_, valid)], Some((_, used))) = (&valid[..], newest_use)
+        && (valid.id < used.id
+            || actual
+                .bindings
+                .of_key(&used.id)
+                .and_then(Binding::peer)
+                .is_some())
+    {
+        return Err("several keys have this name, and another one was used".into());
+    }
+    let (live, key, is_enrolled) = match (&valid[..], enrolled) {
+        ([(live, key)], None) => (live, key, false),
+        ([], Some((live, key))) => (live, key, true),
+        ([], None) => return Err("it is used, expired or revoked".into()),
+        _ => return Err("several keys have this name".into()),
+    };
+    let mut fields = live.resource.export()?;
+    fields.insert("expires_in".into(), json!(life_time(key)));
+    if key.key_type == KeyType::OneOff && !key.ephemeral {
+        fields.insert("enrolled".into(), json!(is_enrolled));
+    }
+    Ok(Some(Value::Object(fields)))
+}
+
+/// Seconds from a key's creation to its expiry, 0 = never. The server does not tell the life time it was made with.
+fn life_time(key: &objects::SetupKey) -> i64 {
+    let Some(expires) = key.expires else { return 0 };
+    let created = key
+        .id
+        .created_at()
+        .or_else(|| key.updated_at.map(|time| time.as_second()));
+    (expires.as_second() - created.unwrap_or_default()).clamp(1, 9_223_372_036)
+}
+
+/// A pending one-off key must be listed in the groups that it joins: otherwise its enrollment would be undone. Returns
+/// the groups and keys where it was not.
+fn list_pending(export: &mut Export) -> Vec<(Address, String)> {
+    let is_pending = |entry: &Value| entry["enrolled"] == Value::Bool(false);
+    let pending = export
+        .entries
+        .iter()
+        .filter(|(address, entry)| address.kind == Kind::SetupKey && is_pending(entry));
+    let pairs: Vec<(String, String)> = pending
+        .flat_map(|(address, entry)| {
+            let groups = entry["auto_groups"].as_array().into_iter().flatten();
+            let groups = groups.filter_map(Value::as_str);
+            groups
+                .map(|group| (group.to_owned(), address.name.clone()))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let mut listed = Vec::new();
+    for (group, key) in pairs {
+        let address = Address::new(Kind::Group, group);
+        let group = export.entries.get_mut(&address);
+        let Some(Value::Array(peers)) = group.and_then(|group| group.get_mut("peers")) else {
+            continue;
+        };
+        if !peers.iter().any(|peer| *peer == key) {
+            peers.push(Value::String(key.clone()));
+            peers.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+            listed.push((address, key));
+        }
+    }
+    listed
+}
+
+/// Takes out what a file must not have, entry by entry.
+fn drop_invalid(export: &mut Export) {
+    if flaws(&export.file()).is_empty() {
+        return;
+    }
+    // alone first: most flaws are an entry's own, such as a name with a control character
+    for (address, entry) in export.entries.clone() {
+        let alone = Export {
+            entries: BTreeMap::from([(address.clone(), entry)]),
+            ..Export::default()
+        };
+        if let Some(why) = flaws(&alone.file()).into_iter().next() {
+            export.entries.remove(&address);
+            export.left_out.push((address, why));
+        }
+    }
+    // then what does not go together: whatever leaves fewer flaws behind when it goes
+    loop {
+        let flaws = flaws(&export.file());
+        let Some(why) = flaws.first().cloned() else {
+            return;
+        };
+        let helps = |address: &&Address| {
+            let mut rest = export.clone();
+            rest.entries.remove(*address);
+            self::flaws(&rest.file()).len() < flaws.len()
+        };
+        let found = export
+            .entries
+            .keys()
+            .find(helps)
+            .or(export.entries.keys().next_back())
+            .cloned();
+        let Some(address) = found else { return };
+        export.entries.remove(&address);
+        export.left_out.push((address, why));
+    }
+}
+
+/// What is wrong with a file; an empty one has no flaw here.
+fn flaws(file: &Value) -> Vec<String> {
+    if file.as_object().is_some_and(Map::is_empty) {
+        return Vec::new();
+    }
+    match Source::from_text("export", file.to_string()) {
+        Err(error) => vec![error.in_words().0],
+        Ok(source) => match validate(&source) {
+            Ok(_) => Vec::new(),
+            Err(problems) => problems
+                .errors()
+                .map(|problem| problem.message.clone())
+                .collect(),
+        },
+    }
+}

@@ -1,0 +1,241 @@
+//! What goes to stderr: log lines, and what a run says of itself, as text or as one JSON object a line.
+
+mod moving;
+
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use env_logger::{Builder, Target, WriteStyle};
+use log::LevelFilter;
+use log::kv::{Error, Key, Value, VisitSource};
+use serde_json::{Map, json};
+
+use crate::base::json;
+use crate::base::mask::masked;
+use crate::base::text::{obedient_to_us, visible};
+use crate::commands::cli::{Global, LogFormat, When};
+
+pub use moving::Moving;
+use moving::{Around, around};
+
+/// Where a run says what it does.
+#[derive(Debug, Clone, Copy)]
+pub struct Say {
+    json: bool,
+    quiet: bool,
+    color: bool,
+    in_job: bool,
+    /// Whether a line that moves can be shown.
+    moves: bool,
+}
+
+/// Starts the log and returns how to speak on stderr. `lookup` reads the environment; an empty variable is unset.
+pub fn start(global: &Global, lookup: impl Fn(&str) -> Option<String>) -> Say {
+    let json = match global.log_format {
+        LogFormat::Auto => lookup("CI").is_some_and(|ci| ci != "false" && ci != "0"),
+        LogFormat::Text => false,
+        LogFormat::Json => true,
+    };
+    let color = use_color(global.color, std::io::stderr().is_terminal(), &lookup);
+    let level = match (global.quiet, global.verbose) {
+        (true, _) => LevelFilter::Error,
+        (false, 0) => LevelFilter::Warn,
+        (false, 1) => LevelFilter::Info,
+        (false, _) => LevelFilter::Debug,
+    };
+    let mut builder = Builder::new();
+    builder.target(Target::Pipe(Box::new(Around)));
+    match lookup("RUST_LOG") {
+        Some(filters) => builder.parse_filters(&filters),
+        // other crates' lines are of use only to somebody who asks for them by RUST_LOG
+        None => builder
+            .filter_level(LevelFilter::Warn)
+            .filter_module("netbird_gitops", level),
+    };
+    builder.write_style(match color {
+        true => WriteStyle::Always,
+        false => WriteStyle::Never,
+    });
+    if json {
+        builder.format(|buffer, record| {
+            let mut fields = Fields(Map::new());
+            let _ = record.key_values().visit(&mut fields);
+            let level = record.level().as_str().to_lowercase();
+            for (name, value) in [
+                ("time", jiff::Timestamp::now().to_string()),
+                ("level", level),
+                ("target", record.target().to_owned()),
+                ("message", record.args().to_string()),
+            ] {
+                fields.0.insert(name.to_owned(), json!(value));
+            }
+            let line = serde_json::Value::Object(fields.0).to_string();
+            writeln!(buffer, "{}", json::escape(&line))
+        });
+    }
+    // a second start, in a test, keeps the first
+    let _ = builder.try_init();
+    let in_job = lookup("CI").is_some();
+    let can_erase = lookup("TERM").is_some_and(|term| term != "dumb");
+    let is_watched = std::io::stderr().is_terminal() && can_erase;
+    Say {
+        json,
+        in_job,
+        moves: is_watched && !in_job && !json && !global.quiet,
+        quiet: global.quiet,
+        color,
+    }
+}
+
+/// Returns whether to colour a stream.
+pub fn use_color(when: When, is_terminal: bool, lookup: impl Fn(&str) -> Option<String>) -> bool {
+    match when {
+        When::Always => true,
+        When::Never => false,
+        When::Auto => is_terminal && lookup("NO_COLOR").is_none(),
+    }
+}
+
+struct Fields(Map<String, serde_json::Value>);
+
+impl<'kvs> VisitSource<'kvs> for Fields {
+    fn visit_pair(&mut self, key: Key<'kvs>, value: Value<'kvs>) -> Result<(), Error> {
+        let value = match (
+            value.to_u64(),
+            value.to_i64(),
+            value.to_f64(),
+            value.to_bool(),
+        ) {
+            (Some(number), ..) => json!(number),
+            (_, Some(number), ..) => json!(number),
+            (_, _, Some(number), _) => json!(number),
+            (.., Some(flag)) => json!(flag),
+            _ => json!(value.to_string()),
+        };
+        self.0.insert(key.to_string(), value);
+        Ok(())
+    }
+}
+
+impl Say {
+    /// Begins a line that moves, for somebody at a terminal who wants to see it. Once `stop` is set it stands still.
+    pub fn moving(self, stop: &Arc<AtomicBool>) -> Option<Moving> {
+        self.moves.then(|| Moving::start(stop.clone()))
+    }
+
+    /// Says what happens; not with `--quiet`.
+    pub fn progress(self, text: &str) {
+        if !self.quiet {
+            self.line("info", text, &[]);
+        }
+    }
+
+    /// Says what somebody should know; not with `--quiet`.
+    pub fn note(self, text: &str) {
+        match (self.quiet, self.json) {
+            (true, _) => {}
+            (false, true) => self.line("notice", text, &[]),
+            (false, false) => {
+                let text = format!("{} {text}", self.label(36, "note"));
+                self.line("notice", &text, &[]);
+            }
+        }
+    }
+
+    /// Says why a run ends, and what to do.
+    pub fn error(self, label: &str, text: &str, hint: Option<&str>) {
+        if self.json {
+            let hint: Vec<(&str, &str)> = hint.map(|hint| ("hint", hint)).into_iter().collect();
+            return self.line("error", &format!("{label}: {text}"), &hint);
+        }
+        let label = self.label(31, label);
+        self.line("error", &format!("{label} {text}"), &[]);
+        if let Some(hint) = hint {
+            // further lines stand under the first word
+            let (label, hint) = (self.label(36, "hint"), hint.replace('\n', "\n      "));
+            self.line("error", &format!("{label} {hint}"), &[]);
+        }
+    }
+
+    fn label(self, colour: u8, word: &str) -> String {
+        match self.color {
+            true => format!("\x1b[{colour}m{word}:\x1b[0m"),
+            false => format!("{word}:"),
+        }
+    }
+
+    /// Says a refusal as lines where the log is JSON: people read it in the job.
+    pub fn refusal(self, text: &str, hint: Option<&str>) {
+        if self.json {
+            let hint = hint.map(|hint| format!("\nhint: {}", hint.replace('\n', "\n      ")));
+            self.lines(&format!("refused: {text}{}", hint.unwrap_or_default()));
+        }
+    }
+
+    /// Shows a sealed key: in a job's log it outlives disk and artifact. A block at column 0 that can be copied and opened as
+    /// it is, also where the log is JSON.
+    pub fn sealed(self, name: &str, armored: &str) {
+        let text = format!("sealed setup key {}:", visible(name));
+        self.line("info", &text, &[("name", name)]);
+        self.lines(armored);
+    }
+
+    /// Shows a text of several lines, such as a plan: as lines, also where the log is JSON, since people read them.
+    pub fn text(self, text: &str) {
+        if !self.quiet {
+            self.lines(text);
+        }
+    }
+
+    /// Begins a part of a job's log that its page folds; not with `--quiet`.
+    pub fn group(self, title: &str) {
+        if !self.quiet {
+            around(|stderr| writeln!(stderr, "::group::{title}"));
+        }
+    }
+
+    /// Ends it.
+    pub fn end_group(self) {
+        if !self.quiet {
+            around(|stderr| writeln!(stderr, "::endgroup::"));
+        }
+    }
+
+    fn lines(self, text: &str) {
+        around(|stderr| writeln!(stderr, "{}", self.harmless(text.trim_end())));
+    }
+
+    /// Without secrets, and without what others could order a terminal to do. In a job, a line that begins like a runner's
+    /// command would be one.
+    fn harmless(self, text: &str) -> String {
+        let text = masked(text);
+        let text = obedient_to_us(&text);
+        match self.in_job {
+            true => crate::forge::ci::safe_line(&text).into_owned(),
+            false => text.into_owned(),
+        }
+    }
+
+    /// Asks a question on a terminal; returns whether the answer is yes.
+    pub fn ask(self, question: &str) -> bool {
+        let mut stderr = std::io::stderr().lock();
+        let _ = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
+        let mut answer = String::new();
+        let read = std::io::stdin().read_line(&mut answer);
+        read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+    }
+
+    /// A closed stderr is nobody's business.
+    fn line(self, level: &str, text: &str, fields: &[(&str, &str)]) {
+        if self.json {
+            let mut line = json!({ "time": jiff::Timestamp::now().to_string(), "level": level, "message": masked(text) });
+            for (key, value) in fields {
+                line[*key] = json!(masked(value));
+            }
+            around(|stderr| writeln!(stderr, "{}", json::escape(&line.to_string())));
+        } else {
+            around(|stderr| writeln!(stderr, "{}", self.harmless(text)));
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! What `init` says: what became of each file and each setting, and what to do next.
+
+mod next;
+
+use serde_json::{Value, json};
+
+use crate::base::text::{count, visible};
+use crate::commands::setup::init::remote::Remote;
+use crate::commands::setup::init::setup::{Deed, Remark, Setting};
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Became {
+    /// It is new.
+    Written,
+    /// It was otherwise, and its text is gone.
+    Overwritten,
+    /// It was as it should be.
+    Unchanged,
+    /// It is otherwise, and was left alone.
+    Differs,
+    /// It is there, and the people's own.
+    Theirs,
+}
+
+/// A file.
+#[derive(Debug, Clone)]
+pub struct File {
+    /// Its path from the root.
+    pub path: String,
+    /// What became of it.
+    pub became: Became,
+    /// The change, where it was or is otherwise.
+    pub diff: Option<String>,
+}
+
+/// Where the text of netbird.json comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Network {
+    /// The account at this server, of so many objects.
+    Exported {
+        /// The server.
+        server: String,
+        /// How many objects it declares.
+        objects: usize,
+        /// The variable that the token came from, where `plan` does not read it.
+        token: Option<&'static str>,
+    },
+    /// The example.
+    Minimal,
+    /// It was there.
+    Theirs,
+}
+
+/// What is worth a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// The account has nothing that a file can declare.
+    EmptyAccount,
+    /// Workflows stand in a directory that is not read beside the other one.
+    NotRead {
+        /// Where they are.
+        there: &'static str,
+        /// What is read in its place.
+        read: &'static str,
+    },
+    /// The workflows start on main, and this is another branch.
+    OtherBranch(String),
+    /// Actions are switched off in the repository.
+    NoActions,
+}
+
+/// The repository's settings.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    /// As in `owner/name`.
+    pub name: String,
+    /// The server.
+    pub server: String,
+    /// What was decided.
+    pub deeds: Vec<Deed>,
+    /// How many of them were looked at before something failed.
+    pub done: usize,
+}
+
+impl Repository {
+    /// Returns whether anything was set.
+    pub fn changed(&self) -> bool {
+        let mut deeds = self.deeds.iter().take(self.done);
+        deeds.any(|deed| matches!(deed, Deed::Make(_)))
+    }
+}
+
+/// A run of `init`.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// The root of the repository, as it was given; empty where it is the current directory.
+    pub directory: String,
+    /// Nothing was written.
+    pub dry_run: bool,
+    /// Something failed: what to do next is to mend that.
+    pub failed: bool,
+    /// The files.
+    pub files: Vec<File>,
+    /// Where the network comes from.
+    pub network: Network,
+    /// What is worth a word.
+    pub notes: Vec<Note>,
+    /// The settings, with `--setup`.
+    pub repository: Option<Repository>,
+    /// Whether the directory is a git checkout, and has a remote.
+    pub checkout: Checkout,
+    /// The repository that the remote names.
+    pub remote: Option<Remote>,
+}
+
+/// What git knows of the directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checkout {
+    /// Nothing: it is in no checkout.
+    None,
+    /// It is one that is pushed nowhere.
+    Alone,
+    /// It has the remote origin.
+    Pushed,
+}
+
+impl Document {
+    /// Returns the paths of the files that became that.
+    pub fn paths(&self, became: Became) -> impl Iterator<Item = &str> {
+        let files = self.files.iter().filter(move |file| file.became == became);
+        files.map(|file| file.path.as_str())
+    }
+
+    /// Returns whether a file was written, or would be.
+    pub fn writes(&self) -> bool {
+        let is_new = |file: &File| matches!(file.became, Became::Written | Became::Overwritten);
+        self.files.iter().any(is_new)
+    }
+
+    /// Returns whether a setting is missing that the workflows do not run without.
+    pub fn lacks_settings(&self) -> bool {
+        self.has(|deed| matches!(deed, Deed::NoValue(_) | Deed::NoBot))
+    }
+
+    fn has(&self, deed: fn(&Deed) -> bool) -> bool {
+        let mut deeds = self.repository.iter().flat_map(|found| &found.deeds);
+        deeds.any(deed)
+    }
+}
+
+/// Returns the name of a setting.
+pub fn name(setting: &Setting) -> String {
+    match setting {
+        Setting::Collaborator(bot) => format!("collaborator {bot}"),
+        Setting::Secret(name) => format!("secret {name}"),
+        Setting::Variable(name) => format!("variable {name}"),
+        Setting::Rule { branch, .. } => format!("branch rule {branch}"),
+    }
+}
+
+/// Returns the run for a terminal.
+pub fn text(document: &Document) -> String {
+    let mut out = String::new();
+    for file in &document.files {
+        let word = word(file.became, document.dry_run);
+        out.push_str(&line(word, &file.path, &about(file, document)));
+    }
+    for file in &document.files {
+        if let Some(diff) = &file.diff {
+            out.push('\n');
+            diff.lines().for_each(|line| {
+                out.push_str(&shown(line));
+                out.push('\n');
+            });
+        }
+    }
+    if let Some(repository) = &document.repository {
+        out.push_str(&format!(
+            "\n{} at {}:\n",
+            visible(&repository.name),
+            visible(&repository.server)
+        ));
+        for (at, deed) in repository.deeds.iter().enumerate() {
+            let (word, name, about) = of_deed(deed, at < repository.done, document.dry_run);
+            out.push_str(&line(word, &name, &about));
+        }
+    }
+    for note in &document.notes {
+        out.push_str(&format!("\n{}\n", visible(&said(note))));
+    }
+    if !document.failed {
+        out.push_str(&next::text(document));
+    }
+    out
+}
+
+/// A tab is no hidden character here.
+fn shown(line: &str) -> String {
+    let parts: Vec<_> = line.split('\t').map(visible).collect();
+    parts.join("\t")
+}
+
+fn line(word: &str, name: &str, about: &str) -> String {
+    let about = match about {
+        "" => String::new(),
+        about => format!("  ({about})"),
+    };
+    format!("  {word:<12} {}{}\n", visible(name), visible(&about))
+}
+
+fn word(became: Became, dry_run: bool) -> &'static str {
+    match (became, dry_run) {
+        (Became::Written, false) => "written",
+        (Became::Written, true) => "to write",
+        (Became::Overwritten, false) => "overwritten",
+        (Became::Overwritten, true) => "to overwrite",
+        (Became::Unchanged, _) => "unchanged",
+        (Became::Differs, _) => "differs",
+        (Became::Theirs, _) => "yours",
+    }
+}
+
+fn about(file: &File, document: &Document) -> String {
+    if file.became == Became::Theirs {
+        return "never overwritten".into();
+    }
+    if file.path != crate::commands::setup::init::NETWORK {
+        return String::new();
+    }
+    match &document.network {
+        Network::Exported {
+            server, objects, ..
+        } => {
+            let objects = count(*objects, "object", "objects");
+            format!("the account at {server} as it is: {objects}")
+        }
+        Network::Minimal => "an example: what it says is made once it is pushed".into(),
+        Network::Theirs => String::new(),
+    }
+}
+
+/// Returns the word for a setting, its name, and what is to be said of it.
+fn of_deed(deed: &Deed, is_done: bool, dry_run: bool) -> (&'static str, String, String) {
+    let own = |setting: &Setting| match setting {
+        Setting::Collaborator(_) => "may write".to_owned(),
+        Setting::Rule { bot, .. } => format!("{bot} alone may push"),
+        Setting::Secret(_) | Setting::Variable(_) => String::new(),
+    };
+    match deed {
+        Deed::Make(setting) if dry_run => ("to set", name(setting), own(setting)),
+        Deed::Make(setting) if is_done => ("set", name(setting), own(setting)),
+        Deed::Make(setting) => ("not set", name(setting), String::new()),
+        Deed::There(setting, remark) => ("there", name(setting), of_remark(remark, setting)),
+        Deed::NoValue(setting) => ("missing", name(setting), value(setting)),
+        Deed::NoBot => (
+            "missing",
+            "the bot".into(),
+            "set BOT_TOKEN to its token with the scope read:user, or name it with --bot".into(),
+        ),
+        Deed::RuleWaits(branch) => (
+            "later",
+            format!("branch rule {branch}"),
+            "before the files are on the branch it would keep you from pushing them".into(),
+        ),
+    }
+}
+
+/// Where the value of a setting comes from.
+fn value(setting: &Setting) -> String {
+    let (name, what) = match setting {
+        Setting::Secret(name) => (
+            format!("{name} or {name}_FILE"),
+            match *name {
+                "NETBIRD_PLAN_TOKEN" => "the token of a NetBird service user with the role auditor",
+                "NETBIRD_APPLY_TOKEN" => "the token of a NetBird service user with the role admin",
+                _ => "a token of the bot's user in this forge",
+            },
+        ),
+        Setting::Variable(name) => (
+            (*name).to_owned(),
+            match *name {
+                "NETBIRD_API_URL" => "the NetBird server",
+                "AGE_PUBLIC_KEY" => "who may open new setup keys: age-keygen -y FILE prints it",
+                "NETBIRD_GITOPS_SHA256" => "the program's SHA-256",
+                _ => "where jobs fetch the program: docs/gitea.md, step 4",
+            },
+        ),
+        Setting::Collaborator(_) | Setting::Rule { .. } => return String::new(),
+    };
+    format!("set {name}: {what}")
+}
+
+fn of_remark(remark: &Remark, setting: &Setting) -> String {
+    let bot = match setting {
+        Setting::Rule { bot, .. } => bot.as_str(),
+        _ => "",
+    };
+    match remark {
+        Remark::None => String::new(),
+        Remark::BotOwns => {
+            "it owns the repository, and so does whoever gets BOT_TOKEN: a user of its own is safer".into()
+        }
+        Remark::NotComparable => {
+            "left alone: nobody can read it back; to replace it, delete it first".into()
+        }
+        Remark::OtherValue => {
+            "left alone, with another value than yours; to replace it, delete it first".into()
+        }
+        Remark::NobodyPushes => {
+            "left alone: nobody may push, so give sync-events --via-pr in apply.yml and enrollment.yml".into()
+        }
+        Remark::WithoutBot => format!(
+            "left alone: {bot} may not push by it; add it under Settings → Branches, or give sync-events --via-pr"
+        ),
+        Remark::KeepsInventoryOut => format!(
+            "left alone: by it {} may not push, so every apply is refused; add it under Settings → Branches",
+            if bot.is_empty() { "the bot" } else { bot }
+        ),
+        Remark::EverybodyPushes => {
+            "left alone: by it everybody with write access pushes without review".into()
+        }
+        Remark::Unprotected(patterns) => format!(
+            "left alone: by its unprotected file patterns ({patterns}) every writer pushes such files without review"
+        ),
+    }
+}
+
+fn said(note: &Note) -> String {
+    match note {
+        Note::EmptyAccount => "The account has nothing that a file can declare, so netbird.json is the example.".into(),
+        Note::NotRead { there, read } => format!(
+            "Workflows in {there} are not read where there is a {read}: move those that you need."
+        ),
+        Note::OtherBranch(branch) => format!(
+            "The branch is {branch}, and the workflows start on main: rename it, or change `branches:` in plan.yml and apply.yml."
+        ),
+        Note::NoActions => {
+            "Actions are switched off in this repository: Settings → Advanced Settings → Enable Repository Actions.".into()
+        }
+    }
+}
+
+/// Returns the run for programs.
+pub fn json(document: &Document) -> Value {
+    let files = document.files.iter().map(
+        |file| json!({ "path": file.path, "status": word(file.became, false), "diff": file.diff }),
+    );
+    let settings = document.repository.iter().flat_map(|repository| {
+        let deeds = repository.deeds.iter().enumerate();
+        deeds.map(|(at, deed)| {
+            let (word, name, about) = of_deed(deed, at < repository.done, document.dry_run);
+            let about = Some(about).filter(|about| !about.is_empty());
+            json!({ "name": name, "status": word.replace(' ', "_"), "text": about })
+        })
+    });
+    json!({
+        "format_version": 1,
+        "dry_run": document.dry_run,
+        "files": files.collect::<Vec<_>>(),
+        "repository": document.repository.as_ref().map(|found| &found.name),
+        "settings": settings.collect::<Vec<_>>(),
+        "notes": document.notes.iter().map(said).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,218 @@
+//! What to do after `init`: numbered, with commands to copy.
+
+use super::{Became, Checkout, Document, Network};
+use crate::base::text::wrapped;
+use crate::commands::setup::init::setup::Deed;
+use crate::render::words::shell;
+
+/// One thing to do: a sentence, and commands.
+struct Step {
+    what: String,
+    commands: Vec<String>,
+}
+
+fn step(what: impl Into<String>, commands: &[&str]) -> Step {
+    Step {
+        what: what.into(),
+        commands: commands.iter().map(|&line| line.to_owned()).collect(),
+    }
+}
+
+/// Returns the steps; that there are none is said, too.
+pub(super) fn text(document: &Document) -> String {
+    let steps = steps(document);
+    if steps.is_empty() {
+        return "\nNothing to do.\n".into();
+    }
+    let mut out = String::from("\nNext:\n");
+    for (at, Step { what, commands }) in steps.iter().enumerate() {
+        let number = format!("{}.", at + 1);
+        for (line, text) in wrapped(what, WIDTH, 0).iter().enumerate() {
+            let lead = if line == 0 { number.as_str() } else { "" };
+            let gap = if line == 0 { "\n" } else { "" };
+            out.push_str(&format!("{gap}{lead:<3}{text}\n"));
+        }
+        for command in commands {
+            out.push_str(&format!("     {command}\n"));
+        }
+    }
+    out
+}
+
+fn steps(document: &Document) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if document.dry_run {
+        if document.writes() || document.has(|deed| matches!(deed, Deed::Make(_))) {
+            steps.push(step("Do it: the same command without --dry-run.", &[]));
+        }
+        steps.extend(differing(document));
+        return steps;
+    }
+    steps.extend(differing(document));
+    let changed = document.writes();
+    let begins = document.network != Network::Theirs || has_new_workflows(document);
+    let is_new = changed && begins;
+    let waits = document.has(|deed| matches!(deed, Deed::RuleWaits(_)));
+    if is_new {
+        steps.extend(beginning(document));
+    }
+    steps.extend(settings(document, is_new));
+    match is_new || waits {
+        true => steps.push(first_push(document)),
+        false if changed => steps.push(update(document)),
+        false => {}
+    }
+    if waits || is_new && document.repository.is_none() {
+        steps.push(step(
+            "Once that is pushed, protect the branch: the bot alone may push to it.",
+            &["netbird-gitops init --setup"],
+        ));
+    }
+    if let Some(first) = steps.first_mut()
+        && !document.directory.is_empty()
+    {
+        first
+            .commands
+            .insert(0, format!("cd {}", shell(&document.directory)));
+    }
+    steps
+}
+
+/// Characters of a line of text.
+const WIDTH: usize = 96;
+
+/// Are all the workflows new? Then nothing was set up yet, though the network may be there.
+fn has_new_workflows(document: &Document) -> bool {
+    let mut files = document.files.iter();
+    files.all(|file| file.became == Became::Written || !file.path.contains('/'))
+}
+
+fn differing(document: &Document) -> Option<Step> {
+    let paths: Vec<&str> = document.paths(Became::Differs).collect();
+    let what = match paths[..] {
+        [] => return None,
+        [path] if path == crate::commands::setup::init::IGNORE => {
+            ".gitignore lacks lines of ours. To add them, and leave yours as they are:"
+        }
+        [_] => "What differs was left alone. To take it over, without what you changed by hand:",
+        _ => {
+            "What differs was left alone. To take all of it over, without what you changed by hand:"
+        }
+    };
+    Some(step(what, &["netbird-gitops init --force"]))
+}
+
+/// From a directory to a file that may be pushed.
+fn beginning(document: &Document) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let remote = "git remote add origin https://git.example.com/OWNER/NAME.git";
+    match document.checkout {
+        Checkout::Pushed => {}
+        Checkout::Alone => steps.push(step(
+            "Make an empty, private repository, and say where it is:",
+            &[remote],
+        )),
+        Checkout::None => steps.push(step(
+            "Make an empty, private repository, and make this directory its checkout:",
+            &["git init -b main", remote],
+        )),
+    }
+    if document.network == Network::Minimal {
+        steps.push(step(
+            "netbird.json is an example. Write your own, or begin with the account as it is (the token of a service user, role auditor):",
+            &[
+                "rm netbird.json",
+                "export NETBIRD_API_URL=https://netbird.example.com NETBIRD_API_TOKEN=nbp_…",
+                "netbird-gitops init",
+            ],
+        ));
+    }
+    let plan = match &document.network {
+        Network::Exported {
+            token: Some(variable),
+            ..
+        } => {
+            let own = variable.replace("PLAN", "API");
+            format!("{own}=\"${variable}\" netbird-gitops plan")
+        }
+        _ => "netbird-gitops plan".into(),
+    };
+    steps.push(step(
+        "See that it is valid, and that a plan is what you expect:",
+        &["netbird-gitops validate", &plan],
+    ));
+    steps
+}
+
+/// Secrets and variables: all of them, or what a set-up left open.
+fn settings(document: &Document, is_new: bool) -> Option<Step> {
+    if document.lacks_settings() {
+        return Some(step(
+            "Give what is missing above, and set the rest up:",
+            &["netbird-gitops init --setup"],
+        ));
+    }
+    if document.repository.is_some() || !is_new {
+        return None;
+    }
+    let place = match &document.remote {
+        Some(remote) if remote.server.is_some() => "export GITEA_TOKEN=…",
+        Some(_) => "export GITEA_URL=https://git.example.com GITEA_TOKEN=…",
+        None => "export GITEA_URL=https://git.example.com GITEA_REPO=OWNER/NAME GITEA_TOKEN=…",
+    };
+    Some(step(
+        "Make the tokens (docs/gitea.md, steps 1 to 4), and store them in the repository. NAME_FILE=PATH in the place of NAME \
+         keeps a token out of the shell's history. GITEA_TOKEN is yours, as the repository's owner, with the scope \
+         write:repository; revoke it afterwards:",
+        &[
+            "export NETBIRD_API_URL=https://netbird.example.com AGE_PUBLIC_KEY=age1…",
+            "export NETBIRD_PLAN_TOKEN=nbp_… NETBIRD_APPLY_TOKEN=nbp_… BOT_TOKEN=…",
+            "export NETBIRD_GITOPS_BINARY=https://… NETBIRD_GITOPS_SHA256=…",
+            place,
+            "netbird-gitops init --setup",
+        ],
+    ))
+}
+
+fn first_push(document: &Document) -> Step {
+    step(
+        "Push. The first apply starts at once; where netbird.json is the account as it is, it adopts all of it and changes \
+         nothing in NetBird:",
+        &[
+            &add(document.files.iter().map(|file| file.path.as_str())),
+            "git commit -m \"The network as it is\"",
+            "git push origin HEAD:main",
+        ],
+    )
+}
+
+/// The branch is protected by now.
+fn update(document: &Document) -> Step {
+    let version = env!("CARGO_PKG_VERSION");
+    let commit = format!("git commit -m \"Workflows of netbird-gitops {version}\"");
+    let written = document.paths(Became::Written);
+    step(
+        "Look at what changed, and open a pull request:",
+        &[
+            "git diff",
+            "git switch -c netbird-gitops-update",
+            &add(written.chain(document.paths(Became::Overwritten))),
+            &commit,
+            "git push -u origin HEAD",
+        ],
+    )
+}
+
+/// The command that adds these files, each directory once.
+fn add<'a>(files: impl Iterator<Item = &'a str>) -> String {
+    let mut paths: Vec<&str> = Vec::new();
+    for path in files {
+        let path = path
+            .rsplit_once('/')
+            .map_or(path, |(directory, _)| directory);
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    format!("git add {}", paths.join(" "))
+}

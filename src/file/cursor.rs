@@ -1,0 +1,426 @@
+//! Reading values of the tree: every reader takes what it wants, or notes a problem and goes on.
+//!
+//! By hand rather than by serde derives, because serde stops at the first problem, takes an array for a struct, and
+//! forgets where values stand.
+
+use jsonc_parser::ast::{ObjectProp, ObjectPropName, Value};
+use jsonc_parser::common::Ranged;
+use rustc_hash::FxHashMap;
+
+use super::path::step;
+use super::{Finding, Place, Severity, Source, quote};
+use crate::base::code::Code;
+use crate::base::text::MOST_NAMES;
+
+/// A value, and where it stands. Its path is looked for when something is to be said of it: of most values nothing is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cursor<'a> {
+    source: &'a Source,
+    root: &'a Value<'a>,
+    value: &'a Value<'a>,
+    key: Option<Key<'a>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Key<'a> {
+    name: &'a str,
+    offset: usize,
+}
+
+fn key<'a>(member: &'a ObjectProp<'a>) -> Key<'a> {
+    let (name, offset) = match &member.name {
+        ObjectPropName::String(literal) => (literal.value.as_ref(), literal.range.start),
+        ObjectPropName::Word(word) => (word.value, word.range.start),
+    };
+    Key { name, offset }
+}
+
+/// The longest path that goes on, in bytes; what a valid file has is shorter.
+const LONGEST_PATH: usize = 2200;
+/// The most errors that are kept, and the most notices: a file of a few bytes an error would take gigabytes for them.
+const MOST: usize = 10_000;
+
+/// What was found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    /// In the order in which they were found.
+    pub(crate) findings: Vec<Finding>,
+    /// How many errors were found, those that are not kept too.
+    pub(crate) errors: usize,
+    notices: usize,
+    /// The last one of those that are not kept.
+    spare: Option<Finding>,
+}
+
+impl Log {
+    /// How many of all that was found are not among the findings.
+    pub(crate) fn left_out(&self) -> usize {
+        self.errors + self.notices - self.findings.len()
+    }
+
+    /// Counts one more error where no more of them are kept, so that nobody has to say where it stands.
+    pub(crate) fn only_counts(&mut self) -> bool {
+        let is_full = self.errors >= MOST;
+        self.errors += usize::from(is_full);
+        is_full
+    }
+
+    /// Notes an error: of a value, if nobody says otherwise.
+    pub(crate) fn error(&mut self, place: Place, message: impl Into<String>) -> &mut Finding {
+        self.push(Finding::error(Code::Value, place, message))
+    }
+
+    /// Notes a notice.
+    pub(crate) fn notice(
+        &mut self,
+        code: Code,
+        place: Place,
+        message: impl Into<String>,
+    ) -> &mut Finding {
+        self.push(Finding::notice(code, place, message))
+    }
+
+    fn push(&mut self, finding: Finding) -> &mut Finding {
+        let number = match finding.severity {
+            Severity::Error => &mut self.errors,
+            Severity::Notice => &mut self.notices,
+        };
+        *number += 1;
+        if *number > MOST {
+            return self.spare.insert(finding);
+        }
+        self.findings.push(finding);
+        self.findings.last_mut().expect("one was pushed")
+    }
+}
+
+impl<'a> Cursor<'a> {
+    /// The whole file.
+    pub(crate) fn root(source: &'a Source, value: &'a Value<'a>) -> Self {
+        Cursor {
+            source,
+            root: value,
+            value,
+            key: None,
+        }
+    }
+
+    /// The name under which it stands in an object; empty for the root and for elements of a list.
+    pub(crate) fn name(&self) -> &'a str {
+        self.key.map_or("", |key| key.name)
+    }
+
+    /// Returns whether it stands at that path of names, from the top.
+    pub(crate) fn stands_at(&self, path: &[&str]) -> bool {
+        self.path().split('.').eq(path.iter().copied())
+    }
+
+    /// Where the value is.
+    pub(crate) fn place(&self) -> Place {
+        self.at(self.value.start())
+    }
+
+    /// Where its name is; where the value is, if it has none.
+    pub(crate) fn key_place(&self) -> Place {
+        self.at(self.key.map_or(self.value.start(), |key| key.offset))
+    }
+
+    fn at(&self, offset: usize) -> Place {
+        let (line, column) = self.source.position(self.source.json_offset() + offset);
+        Place {
+            path: self.path(),
+            line,
+            column,
+        }
+    }
+
+    /// Goes from the root to it: each step is into what begins last of all that begins not after it.
+    fn path(&self) -> String {
+        let offset = self.value.start();
+        let (mut path, mut at) = (String::new(), self.root);
+        while !std::ptr::eq(at, self.value) {
+            if path.len() > LONGEST_PATH {
+                path.push('…');
+                break;
+            }
+            (path, at) = match at {
+                Value::Object(object) => {
+                    let members = &object.properties;
+                    let after = members.partition_point(|member| member.value.start() <= offset);
+                    let member = &members[after - 1];
+                    (step(&path, key(member).name), &member.value)
+                }
+                Value::Array(list) => {
+                    let after = list.elements.partition_point(|it| it.start() <= offset);
+                    (format!("{path}[{}]", after - 1), &list.elements[after - 1])
+                }
+                _ => unreachable!("nothing stands in a value that is neither object nor list"),
+            };
+        }
+        path
+    }
+
+    /// The text, where it is a string.
+    pub(crate) fn text(&self) -> Option<&'a str> {
+        self.value
+            .as_string_lit()
+            .map(|literal| literal.value.as_ref())
+    }
+
+    /// The members, where it is an object.
+    pub(crate) fn members(self) -> impl Iterator<Item = Cursor<'a>> {
+        let members = self
+            .value
+            .as_object()
+            .map(|object| object.properties.as_slice());
+        let members = members.unwrap_or_default().iter();
+        members.map(move |member| Cursor {
+            value: &member.value,
+            key: Some(key(member)),
+            ..self
+        })
+    }
+
+    /// The elements, where it is a list.
+    pub(crate) fn elements(self) -> impl Iterator<Item = Cursor<'a>> {
+        let elements = self.value.as_array().map(|array| array.elements.as_slice());
+        let elements = elements.unwrap_or_default().iter();
+        elements.map(move |value| Cursor {
+            value,
+            key: None,
+            ..self
+        })
+    }
+
+    /// The member of that name; the first one if there are two.
+    pub(crate) fn get(self, name: &str) -> Option<Cursor<'a>> {
+        self.members().find(|member| member.name() == name)
+    }
+
+    /// The place of the member of that name, or of the object itself where it has none.
+    pub(crate) fn place_of(&self, name: &str) -> Place {
+        self.get(name)
+            .map_or_else(|| self.key_place(), |member| member.place())
+    }
+
+    /// Returns whether it is an object.
+    pub(crate) fn is_object(&self) -> bool {
+        self.value.as_object().is_some()
+    }
+
+    /// Returns whether it is a list.
+    pub(crate) fn is_list(&self) -> bool {
+        self.value.as_array().is_some()
+    }
+
+    /// Reads `true` or `false`.
+    pub(crate) fn boolean(&self, log: &mut Log) -> Option<bool> {
+        let literal = self.value.as_boolean_lit().map(|literal| literal.value);
+        literal.or_else(|| self.wrong(log, "true or false", self.meant_boolean()))
+    }
+
+    /// Reads a string.
+    pub(crate) fn string(&self, log: &mut Log, wanted: &str) -> Option<&'a str> {
+        let hint = || {
+            let named = self.get("name")?;
+            Some(format!("write its name: {}", quote(named.text()?)))
+        };
+        self.text().or_else(|| self.wrong(log, wanted, hint()))
+    }
+
+    /// Reads a string; where several stand in a list, `several` says how to write them.
+    pub(crate) fn one_string(&self, log: &mut Log, wanted: &str, several: &str) -> Option<&'a str> {
+        match self.is_list() {
+            true => self.wrong(log, wanted, Some(several.to_owned())),
+            false => self.string(log, wanted),
+        }
+    }
+
+    /// Whether it is false, or an empty list.
+    pub(crate) fn is_off(&self) -> bool {
+        let flag = self.value.as_boolean_lit().map(|literal| literal.value);
+        flag == Some(false) || self.is_list() && self.elements().next().is_none()
+    }
+
+    /// Reads a whole number. One beyond 64 bits becomes the last one on its side, for the caller to refuse.
+    pub(crate) fn integer(&self, log: &mut Log, wanted: &str) -> Option<i64> {
+        let literal = self.value.as_number_lit().map(|literal| literal.value);
+        let whole = literal.filter(|text| {
+            text.bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'-')
+        });
+        let end = |text: &str| {
+            if text.starts_with('-') {
+                i64::MIN
+            } else {
+                i64::MAX
+            }
+        };
+        whole
+            .map(|text| text.parse().unwrap_or(end(text)))
+            .or_else(|| self.wrong(log, wanted, self.meant_integer()))
+    }
+
+    /// The number as written, where it is one.
+    pub(crate) fn number_text(&self) -> Option<&'a str> {
+        self.value.as_number_lit().map(|literal| literal.value)
+    }
+
+    /// Reads a list.
+    pub(crate) fn list(&self, log: &mut Log, wanted: &str) -> Option<Vec<Cursor<'a>>> {
+        match self.value {
+            Value::Array(_) => Some(self.elements().collect()),
+            _ => {
+                let parts = |text: &str| -> Vec<String> {
+                    let parts = text
+                        .split(',')
+                        .map(str::trim)
+                        .filter(|part| !part.is_empty());
+                    parts.take(MOST_NAMES + 1).map(quote).collect()
+                };
+                let hint = self.text().map(parts).filter(|parts| !parts.is_empty());
+                let hint = hint.map(|parts| match parts.get(..MOST_NAMES) {
+                    Some(first) => format!("write [{}, …]", first.join(", ")),
+                    None => format!("write [{}]", parts.join(", ")),
+                });
+                self.wrong(log, wanted, hint)
+            }
+        }
+    }
+
+    /// Returns whether it is `null`.
+    pub(crate) fn is_null(&self) -> bool {
+        self.value.as_null_keyword().is_some()
+    }
+
+    /// Says how to write the boolean that was very likely meant.
+    fn meant_boolean(&self) -> Option<String> {
+        let text = self.text()?.to_lowercase();
+        match text.as_str() {
+            "true" | "false" => Some(format!("write {text} without quotes")),
+            "yes" | "on" => Some("write true".into()),
+            "no" | "off" => Some("write false".into()),
+            _ => None,
+        }
+    }
+
+    /// Says how to write the whole number that was very likely meant: one in quotes, or with a dot or an exponent.
+    fn meant_integer(&self) -> Option<String> {
+        if let Some(text) = self.text() {
+            let number: u32 = text.parse().ok()?;
+            return Some(format!("write {number} without quotes"));
+        }
+        self.whole_float().map(|number| format!("write {number}"))
+    }
+
+    /// The whole number that is written with a dot or an exponent.
+    pub(crate) fn whole_float(&self) -> Option<i64> {
+        let number: f64 = self.number_text()?.parse().ok()?;
+        let is_whole = number.fract() == 0.0 && (0.0..1e15).contains(&number);
+        is_whole.then_some(number as i64)
+    }
+
+    /// Notes that something else was wanted here, and what to write instead where that can be told.
+    pub(crate) fn wrong<R>(&self, log: &mut Log, wanted: &str, hint: Option<String>) -> Option<R> {
+        if log.only_counts() {
+            return None;
+        }
+        let message = match self.is_null() {
+            true => format!("null is no value: expected {wanted}"),
+            false => format!("expected {wanted}, found {}", self.found()),
+        };
+        log.error(self.place(), message)
+            .coded(Code::WrongType)
+            .suggest(hint);
+        None
+    }
+
+    fn found(&self) -> String {
+        match self.value {
+            Value::StringLit(literal) => format!("the string {}", quote(&literal.value)),
+            Value::NumberLit(literal) => {
+                format!("the number {}", quote(literal.value).trim_matches('"'))
+            }
+            Value::BooleanLit(literal) => literal.value.to_string(),
+            Value::Object(_) => "an object".to_owned(),
+            Value::Array(_) => "a list".to_owned(),
+            Value::NullKeyword(_) => "null".to_owned(),
+        }
+    }
+
+    /// Notes every name that an object has twice, at any depth.
+    pub(crate) fn duplicates(&self, log: &mut Log) {
+        let mut seen: FxHashMap<&str, usize> = FxHashMap::default();
+        for member in self.members() {
+            let key = member.key.expect("a member has a name");
+            match seen.get(key.name) {
+                Some(_) if log.only_counts() => {}
+                Some(offset) => {
+                    let first = member.at(*offset);
+                    let message = format!(
+                        "{} is here twice; the first one is in line {}, column {}",
+                        quote(key.name),
+                        first.line,
+                        first.column
+                    );
+                    log.error(member.key_place(), message)
+                        .coded(Code::Duplicate);
+                }
+                None => {
+                    seen.insert(key.name, key.offset);
+                }
+            }
+            member.duplicates(log);
+        }
+        for element in self.elements() {
+            element.duplicates(log);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::parse;
+
+    /// The path of each value, in file order.
+    fn paths(at: Cursor<'_>) -> Vec<String> {
+        let inner = at.members().chain(at.elements()).flat_map(paths);
+        [at.place().path].into_iter().chain(inner).collect()
+    }
+
+    #[test]
+    fn every_value_has_its_path() {
+        let text = r#"{"a": {"b c": [[1, {}], []], "": 2}, "a": [{"d": [3]}], "e": {}}"#;
+        let source = Source::from_text("f", text).expect("a text");
+        let tree = parse(&source).expect("JSON");
+        let wanted = [
+            "",
+            "a",
+            r#"a["b c"]"#,
+            r#"a["b c"][0]"#,
+            r#"a["b c"][0][0]"#,
+            r#"a["b c"][0][1]"#,
+            r#"a["b c"][1]"#,
+            r#"a[""]"#,
+            "a",
+            "a[0]",
+            "a[0].d",
+            "a[0].d[0]",
+            "e",
+        ];
+        assert_eq!(paths(Cursor::root(&source, &tree)), wanted);
+    }
+
+    #[test]
+    fn a_path_ends_somewhere() {
+        let name = "x".repeat(250);
+        let text = format!("{{\"{name}\":").repeat(100) + "1" + &"}".repeat(100);
+        let source = Source::from_text("f", text).expect("a text");
+        let tree = parse(&source).expect("JSON");
+        let paths = paths(Cursor::root(&source, &tree));
+        let longest = paths.iter().map(String::len).max();
+        assert!(longest < Some(LONGEST_PATH + 260), "{longest:?}");
+        assert!(paths[100].ends_with('…'), "{}", paths[100]);
+    }
+}

@@ -1,0 +1,296 @@
+//! What the CI job around us says: its environment and its event file, as one plain value.
+//!
+//! Runners differ in what they set, servers in what they write, and an unset secret is a variable that is set and
+//! empty (docs/gitea-api.md, "A job's environment", "Event payloads"): everything here is optional, and an empty
+//! variable is unset.
+
+mod output;
+mod payload;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+
+pub use output::{annotation, safe_line};
+pub use payload::PullRequest;
+
+use payload::Payload;
+
+use crate::base::files;
+
+/// The job, as far as it is known. All empty outside of CI.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Context {
+    /// Is this a job of some CI?
+    pub is_ci: bool,
+    /// Whose runner it is.
+    pub runner: Runner,
+    /// What started the job.
+    pub event: Event,
+    /// The pull request of the event.
+    pub pull_request: Option<PullRequest>,
+    /// The repository's full name, as in `owner/name`.
+    pub repository: Option<String>,
+    /// The repository's page, for links that people follow: by the server's own public name where the event tells it.
+    pub repository_url: Option<String>,
+    /// The server, without a slash at the end. It is the address that the runner was registered with: good for
+    /// requests, maybe not for people (docs/gitea-api.md, "A job's environment").
+    pub server_url: Option<String>,
+    /// The full ref, as in `refs/heads/main` or `refs/pull/7/head`.
+    pub git_ref: Option<String>,
+    /// The branch that the job is about: the one that was pushed or scheduled, for a pull request its base.
+    pub branch: Option<String>,
+    /// The repository's default branch, where the event tells it.
+    pub default_branch: Option<String>,
+    /// The commit; of a pull request its head (for `pull_request_target` the base's tip). In a scheduled run it may be
+    /// an old one (docs/gitea-api.md, "Triggers").
+    pub sha: Option<String>,
+    /// Who started it.
+    pub actor: Option<String>,
+    /// The page of the run.
+    pub run_url: Option<String>,
+    /// The run's id, by which the server knows it.
+    pub run_id: Option<i64>,
+    /// Why the event file is of no use, where there is one and it is not.
+    pub event_problem: Option<String>,
+}
+
+/// A family of runners.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Runner {
+    /// No CI, or none that is known.
+    #[default]
+    None,
+    /// Gitea's runner or its predecessor act_runner, maybe on a Forgejo server.
+    Gitea,
+    /// Forgejo's runner.
+    Forgejo,
+    /// Another one that understands the same workflows.
+    Other,
+}
+
+/// What started a job.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Event {
+    /// Nothing, or nothing that we are told.
+    #[default]
+    None,
+    /// A pull request was opened or pushed to.
+    PullRequest,
+    /// The same, run with the base's workflow and secrets.
+    PullRequestTarget,
+    /// A push to a branch or tag.
+    Push,
+    /// The clock.
+    Schedule,
+    /// Somebody by hand.
+    WorkflowDispatch,
+    /// Another one, by its name.
+    Other(String),
+}
+
+impl Event {
+    fn named(name: &str) -> Event {
+        match name {
+            "pull_request" => Event::PullRequest,
+            "pull_request_target" => Event::PullRequestTarget,
+            "push" => Event::Push,
+            "schedule" => Event::Schedule,
+            "workflow_dispatch" => Event::WorkflowDispatch,
+            other => Event::Other(other.to_owned()),
+        }
+    }
+}
+
+impl Context {
+    /// Returns the context of this process.
+    pub fn of_process() -> Context {
+        Context::from(
+            |name| std::env::var(name).ok(),
+            |path| files::read_text(path.as_ref(), 64 * files::SMALL),
+        )
+    }
+
+    /// Returns the context that variables and the event file give.
+    pub fn from(
+        lookup: impl Fn(&str) -> Option<String>,
+        read_file: impl Fn(&str) -> io::Result<String>,
+    ) -> Context {
+        let variables = Variables(&lookup);
+        let event = variables.job("EVENT_NAME");
+        let event = event.map_or(Event::None, |name| Event::named(&name));
+        let (payload, event_problem) =
+            match variables.job("EVENT_PATH").map(|path| read_file(&path)) {
+                None => (Payload::default(), None),
+                Some(Ok(text)) => Payload::parse(&text),
+                Some(Err(error)) => {
+                    let why = crate::base::text::file_error(&error);
+                    let problem = format!("the event file cannot be read: {why}");
+                    (Payload::default(), Some(problem))
+                }
+            };
+        let mut context = Context {
+            is_ci: variables.is_on("CI") || variables.runner() != Runner::None,
+            runner: variables.runner(),
+            event,
+            repository: variables
+                .job("REPOSITORY")
+                .or_else(|| payload.text("/repository/full_name")),
+            server_url: variables.job("SERVER_URL").map(without_slash),
+            git_ref: variables.job("REF").or_else(|| payload.git_ref()),
+            default_branch: payload.text("/repository/default_branch"),
+            sha: variables.job("SHA"),
+            actor: variables.job("ACTOR"),
+            // by the name that every runner has
+            run_id: variables
+                .get("GITHUB_RUN_ID")
+                .or_else(|| variables.job("RUN_ID"))
+                .and_then(|id| id.parse().ok()),
+            event_problem,
+            ..Context::default()
+        };
+        let page = payload.text("/repository/html_url").map(without_slash);
+        context.repository_url = page.or_else(|| {
+            let (server, name) = (context.server_url.as_ref()?, context.repository.as_ref()?);
+            Some(format!("{server}/{name}"))
+        });
+        context.pull_request = pull_request(&variables, &payload, &context);
+        context.branch = branch(&context);
+        context.run_url = run_url(&variables, &context);
+        context
+    }
+
+    /// Does the job run for a pull request, whose text is a proposal that nobody agreed to yet?
+    ///
+    /// True also when the event is not named but anything else shows a pull request: the gate of `apply` leans on this.
+    pub fn is_pull_request_event(&self) -> bool {
+        let by_name = match &self.event {
+            Event::PullRequest | Event::PullRequestTarget => true,
+            Event::Other(name) => name.starts_with("pull_request"),
+            Event::None => self.pull_request.is_some(),
+            Event::Push | Event::Schedule | Event::WorkflowDispatch => false,
+        };
+        by_name || self.git_ref.as_deref().and_then(number_of).is_some()
+    }
+}
+
+/// Prefixes of the variables that runners set.
+const PREFIXES: [&str; 3] = ["GITEA_", "FORGEJO_", "GITHUB_"];
+
+/// What is read of them.
+const NAMES: [&str; 12] = [
+    "ACTIONS",
+    "ACTOR",
+    "BASE_REF",
+    "EVENT_NAME",
+    "EVENT_PATH",
+    "REF",
+    "REPOSITORY",
+    "RUN_ID",
+    "RUN_NUMBER",
+    "SERVER_URL",
+    "SHA",
+    "TOKEN",
+];
+
+/// Is it a variable of a job that the program reads?
+pub fn is_variable(name: &str) -> bool {
+    let read = |rest: &str| NAMES.contains(&rest);
+    PREFIXES
+        .iter()
+        .any(|prefix| name.strip_prefix(prefix).is_some_and(read))
+}
+
+struct Variables<'a, F>(&'a F);
+
+impl<F: Fn(&str) -> Option<String>> Variables<'_, F> {
+    /// Returns a variable that is set and not empty.
+    fn get(&self, name: &str) -> Option<String> {
+        (self.0)(name).filter(|value| !value.trim().is_empty())
+    }
+
+    /// Returns a variable of the job by its name behind `GITEA_`, `FORGEJO_` or `GITHUB_`.
+    fn job(&self, name: &str) -> Option<String> {
+        debug_assert!(NAMES.contains(&name), "{name} is checked to be text");
+        PREFIXES
+            .iter()
+            .find_map(|prefix| self.get(&format!("{prefix}{name}")))
+    }
+
+    fn is_on(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|value| {
+            !matches!(value.to_ascii_lowercase().as_str(), "false" | "0" | "no")
+        })
+    }
+
+    /// Forgejo's runner says that it is Gitea's, too (docs/gitea-api.md, "A job's environment").
+    fn runner(&self) -> Runner {
+        if self.is_on("FORGEJO_ACTIONS") {
+            Runner::Forgejo
+        } else if self.is_on("GITEA_ACTIONS") {
+            Runner::Gitea
+        } else if self.is_on("GITHUB_ACTIONS") {
+            Runner::Other
+        } else {
+            Runner::None
+        }
+    }
+}
+
+/// Returns the pull request that the payload tells of, with what it leaves out taken from the variables.
+fn pull_request(
+    variables: &Variables<'_, impl Fn(&str) -> Option<String>>,
+    payload: &Payload,
+    context: &Context,
+) -> Option<PullRequest> {
+    // The payload of a scheduled run is that of an old push; a push is none of a pull request's whatever it carries.
+    if matches!(
+        context.event,
+        Event::Push | Event::Schedule | Event::WorkflowDispatch
+    ) {
+        return None;
+    }
+    let from_ref = context.git_ref.as_deref().and_then(number_of);
+    let mut found = match payload.pull_request() {
+        Some(found) => found,
+        None => PullRequest {
+            number: from_ref?,
+            ..PullRequest::default()
+        },
+    };
+    found.base_ref = found.base_ref.or_else(|| variables.job("BASE_REF"));
+    if found.head_sha.is_none() && context.event != Event::PullRequestTarget {
+        found.head_sha.clone_from(&context.sha);
+    }
+    Some(found)
+}
+
+fn branch(context: &Context) -> Option<String> {
+    let base = || context.pull_request.as_ref()?.base_ref.as_deref();
+    let pushed = || context.git_ref.as_deref()?.strip_prefix("refs/heads/");
+    base().or_else(pushed).map(str::to_owned)
+}
+
+/// Gitea's pages of runs are found by the run's id since 1.26 (by its number before), Forgejo's by its number
+/// (go-gitea/gitea pull request 36842).
+fn run_url(
+    variables: &Variables<'_, impl Fn(&str) -> Option<String>>,
+    context: &Context,
+) -> Option<String> {
+    let number = match context.runner {
+        Runner::Forgejo => variables.job("RUN_NUMBER"),
+        Runner::Gitea | Runner::Other | Runner::None => variables.job("RUN_ID"),
+    };
+    let (url, number) = (context.repository_url.as_ref()?, number?);
+    Some(format!("{url}/actions/runs/{number}"))
+}
+
+/// Returns the number of `refs/pull/7/head` (on GitHub `refs/pull/7/merge`).
+fn number_of(git_ref: &str) -> Option<u64> {
+    let number = git_ref.strip_prefix("refs/pull/")?.split('/').next()?;
+    number.parse().ok()
+}
+
+fn without_slash(url: String) -> String {
+    url.trim().trim_end_matches('/').to_owned()
+}

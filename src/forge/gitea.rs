@@ -1,0 +1,228 @@
+//! A repository on Gitea or Forgejo: its netbird.json, the commit that marks enrolled keys, the comment on a pull
+//! request, the issue about drift.
+//!
+//! This module and [`contents`](File), issues and pulls beside it speak the REST API, one function a call; [`commit`],
+//! [`propose`], [`inventory`], [`comment`] and [`issue`] are what the commands need, each written so that two runs at once and answers
+//! that got lost do no harm. Facts about the server are in docs/gitea-api.md.
+
+pub mod comment;
+pub mod commit;
+mod contents;
+mod error;
+mod history;
+pub mod inventory;
+pub mod issue;
+mod issues;
+mod message;
+pub mod propose;
+mod pulls;
+mod rights;
+mod rule;
+mod runs;
+mod scopes;
+mod setup;
+#[cfg(test)]
+mod tests;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::base::text::is_hidden;
+use crate::wire::http::{BaseUrl, Client, Config, Method, Reply};
+
+pub use crate::wire::http::Token;
+pub use contents::{File, FileWrite, NewFile, Put};
+pub use error::{Error, Missing};
+pub use issues::{Comment, Issue, IssueEdit};
+pub use message::commit_message;
+pub use pulls::Pull;
+pub use rights::{About, Branch, Tip};
+pub use rule::Rule;
+pub use scopes::Scopes;
+
+/// A user, or the automatic one of jobs, whose id is −2 (docs/gitea-api.md, "Users").
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct User {
+    /// The id.
+    pub id: i64,
+    /// The name to log in with.
+    #[serde(default, deserialize_with = "or_default")]
+    pub login: String,
+}
+
+/// A repository and a token for it. Clones share connections; threads may share it.
+#[derive(Debug, Clone)]
+pub struct Repo {
+    client: Client,
+    owner: String,
+    name: String,
+}
+
+/// Returns the default settings for the server at `url`, written with or without `/api/v1`.
+///
+/// Errors with a refusal ([`Error::is_url_refused`]) when no token may be sent there.
+pub fn config(url: &str) -> Result<Config, Error> {
+    let base = BaseUrl::parse(url, "/api/v1").map_err(crate::wire::http::Error::from)?;
+    let mut config = Config::new(base);
+    // Gitea limits nobody by itself (docs/gitea-api.md, "Refusals"); a job should not hang for what a proxy does.
+    config.retry.throttle_waits = 3;
+    Ok(config)
+}
+
+impl Repo {
+    /// Returns the repository named `full_name`, as in `owner/name`. Makes no request itself.
+    ///
+    /// Errors when that is no such name, or the proxy or the CA file of `config` cannot be read.
+    pub fn new(config: Config, token: &Token, full_name: &str) -> Result<Repo, Error> {
+        let (owner, name) = match full_name.trim().split_once('/') {
+            Some((owner, name)) if is_name(owner) && is_name(name) => (owner, name),
+            _ => {
+                return Err(Error::BadName {
+                    wanted: "a repository (OWNER/NAME)",
+                    found: full_name.to_owned(),
+                });
+            }
+        };
+        Ok(Repo {
+            client: Client::new(config, "token", token)?,
+            owner: owner.to_owned(),
+            name: name.to_owned(),
+        })
+    }
+
+    /// Returns the server's base URL, as in `https://host/api/v1`.
+    pub fn base(&self) -> &BaseUrl {
+        self.client.base()
+    }
+
+    /// Returns the full name, as in `owner/name`.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.owner, self.name)
+    }
+
+    /// Returns the server's version, as in `1.26.3`, or `15.0.3+gitea-1.22.0` of a Forgejo. Needs no scope.
+    pub fn version(&self) -> Result<String, Error> {
+        #[derive(Deserialize)]
+        struct Version {
+            version: String,
+        }
+        let version: Version = decode(&self.ok(Method::Get, "/version", None)?, "a version")?;
+        Ok(version.version)
+    }
+
+    /// Returns the token's user (docs/gitea-api.md, "Users"). Needs `read:user`, which the bot's token does without:
+    /// [`Error::Scope`] then.
+    pub fn user(&self) -> Result<User, Error> {
+        decode(&self.ok(Method::Get, "/user", None)?, "a user")
+    }
+
+    /// Returns the same, `None` where the token may not ask.
+    fn me(&self) -> Result<Option<User>, Error> {
+        match self.user() {
+            Err(Error::Scope { .. } | Error::Forbidden(_) | Error::NotFound(_)) => Ok(None),
+            user => user.map(Some),
+        }
+    }
+
+    /// Waits after the refusal `n`, counted from 0, of a write that another one got in the way of.
+    fn pause(&self, n: u32) {
+        self.client.pause(n);
+    }
+
+    /// Makes a request to a path below the repository, as in `/branches/main`, and returns the answer if it is a success.
+    fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, Error> {
+        let (owner, name) = (encode(&self.owner), encode(&self.name));
+        self.ok(method, &format!("/repos/{owner}/{name}{path}"), body)
+    }
+
+    /// Reads what stands at such a path.
+    fn get<T: DeserializeOwned>(&self, path: &str, wanted: &'static str) -> Result<T, Error> {
+        decode(&self.send(Method::Get, path, None)?, wanted)
+    }
+
+    fn ok(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, Error> {
+        let reply = self.client.send(method, path, body)?;
+        match Error::of(&reply) {
+            None => Ok(reply),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// Reads a paginated list to its end.
+    ///
+    /// The server caps pages silently, and its `Link` headers may name a host that a job cannot reach
+    /// (docs/gitea-api.md, "Pages and links"): pages are counted here, against the total.
+    fn list<T: DeserializeOwned>(&self, path: &str, wanted: &'static str) -> Result<Vec<T>, Error> {
+        const LIMIT: usize = 50;
+        let mut all = Vec::new();
+        let separator = if path.contains('?') { '&' } else { '?' };
+        for page in 1..=PAGES_MAX {
+            let page = format!("{path}{separator}limit={LIMIT}&page={page}");
+            let reply = self.send(Method::Get, &page, None)?;
+            let items: Vec<T> = decode(&reply, wanted)?;
+            let count = items.len();
+            all.extend(items);
+            let total = reply
+                .header("x-total-count")
+                .and_then(|total| total.parse().ok());
+            let ended = total.map_or(count < LIMIT, |total: usize| all.len() >= total);
+            if count == 0 || ended {
+                break;
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// A bound on lists, against a server that repeats itself: 10,000 entries.
+const PAGES_MAX: usize = 200;
+
+fn is_name(name: &str) -> bool {
+    !matches!(name, "" | "." | "..")
+        && !name.contains(|c: char| c == '/' || c == ' ' || is_hidden(c))
+}
+
+/// Returns a segment of a path, or a value of a query, percent-encoded.
+fn encode(segment: &str) -> String {
+    const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+        .remove(b'-')
+        .remove(b'.')
+        .remove(b'_')
+        .remove(b'~');
+    utf8_percent_encode(segment, UNRESERVED).to_string()
+}
+
+/// Returns a path with its segments percent-encoded and the slashes kept. The server takes both forms
+/// (docs/gitea-api.md, "Writing a file"), some proxies do not take `%2F`.
+fn encode_path(path: &str) -> String {
+    path.split('/').map(encode).collect::<Vec<_>>().join("/")
+}
+
+/// Returns `None` where there is nothing of that name, as far as the token may see.
+fn unless_absent<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
+    match answer {
+        Err(error) if error.is_not_found() => Ok(None),
+        answer => answer.map(Some),
+    }
+}
+
+fn decode<T: DeserializeOwned>(reply: &Reply, wanted: &'static str) -> Result<T, Error> {
+    serde_json::from_value(reply.json()?).map_err(|_| Error::Decode {
+        call: reply.call.clone(),
+        wanted,
+    })
+}
+
+/// Reads the address of a page, which may be `null`, as it can be shown.
+fn shown<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
+    or_default(value).map(|url: String| crate::wire::http::text::clean(&url, 1000))
+}
+
+/// Reads a field that may be `null`.
+fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
+    value: D,
+) -> Result<T, D::Error> {
+    Ok(Option::deserialize(value)?.unwrap_or_default())
+}

@@ -1,0 +1,92 @@
+//! What a commit holds as a whole, and which commits touched a file (docs/gitea-api.md, "Trees and commits").
+
+use serde::Deserialize;
+
+use super::{Error, PAGES_MAX, Repo, encode, or_default};
+use crate::wire::http::Method;
+
+/// The most entries of a tree that are asked for at once: the server's own limit, as it comes.
+const TREE_PAGE: usize = 1000;
+
+/// A page of a tree.
+#[derive(Debug, Deserialize)]
+struct Page {
+    /// The id of the commit or the tree.
+    sha: String,
+    /// Null on a page behind the last.
+    #[serde(rename = "tree", default, deserialize_with = "or_default")]
+    entries: Vec<TreeEntry>,
+    #[serde(default, deserialize_with = "or_default")]
+    truncated: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct TreeEntry {
+    path: String,
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+/// A commit of a list.
+#[derive(Debug, Deserialize)]
+struct Listed {
+    sha: String,
+}
+
+impl Repo {
+    /// Returns the paths of all files of a branch or a commit, in one request for each thousand entries.
+    ///
+    /// Errors when there is no such revision: with [`Error::Refused`] (400) on Gitea and Forgejo, or [`Error::NotFound`].
+    pub fn paths(&self, revision: &str) -> Result<Vec<String>, Error> {
+        let mut paths = Vec::new();
+        let mut at = revision.to_owned();
+        for number in 1..=PAGES_MAX {
+            // One part of the path: the slash of a branch's name has to be encoded here.
+            let url = format!(
+                "/git/trees/{}?recursive=1&per_page={TREE_PAGE}&page={number}",
+                encode(&at)
+            );
+            let page: Page = self.get(&url, "a tree")?;
+            let is_last = !page.truncated || page.entries.is_empty();
+            let files = page.entries.into_iter();
+            let files = files.filter(|entry| entry.kind == "blob");
+            paths.extend(files.map(|entry| entry.path));
+            if is_last {
+                break;
+            }
+            // The branch may move between two pages.
+            at = page.sha;
+        }
+        Ok(paths)
+    }
+
+    /// Returns the ids of the last commits of a branch that touched a file, the newest first, `max` at most.
+    ///
+    /// Errors with [`Error::NotFound`] when no commit touched it, and with [`Error::Server`] when there is no such branch.
+    pub fn commits_of(&self, branch: &str, path: &str, max: usize) -> Result<Vec<String>, Error> {
+        let mut ids: Vec<String> = Vec::new();
+        for number in 1..=PAGES_MAX {
+            // The size of a page is the server's, whatever is asked for.
+            let url = format!(
+                "/commits?sha={}&path={}&stat=false&verification=false&files=false&page={number}",
+                encode(branch),
+                encode(path)
+            );
+            let reply = self.send(Method::Get, &url, None)?;
+            let page: Vec<Listed> = super::decode(&reply, "a list of commits")?;
+            let before = ids.len();
+            for commit in page {
+                if !ids.contains(&commit.sha) {
+                    ids.push(commit.sha);
+                }
+            }
+            let total = reply.header("x-total-count");
+            let total = total.and_then(|total| total.parse().ok());
+            if ids.len() == before || ids.len() >= max || total == Some(ids.len()) {
+                break;
+            }
+        }
+        ids.truncate(max);
+        Ok(ids)
+    }
+}

@@ -1,0 +1,119 @@
+//! Issues, and comments, which pull requests have as issues do (docs/gitea-api.md, "Comments", "Issues and labels").
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Error, Repo, User, decode, encode, or_default, shown};
+use crate::base::mask::masked;
+use crate::wire::http::Method;
+
+/// A comment on an issue or a pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Comment {
+    /// The id, unique on the server.
+    pub id: i64,
+    /// Who wrote it; `None` for a user that was deleted.
+    pub user: Option<User>,
+    /// Its text, byte for byte as it was sent.
+    #[serde(default, deserialize_with = "or_default")]
+    pub body: String,
+    /// Its place on the page.
+    #[serde(default, deserialize_with = "shown")]
+    pub html_url: String,
+}
+
+/// An issue.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Issue {
+    /// Its number in the repository.
+    pub number: u64,
+    /// Who opened it.
+    pub user: Option<User>,
+    /// Its title.
+    #[serde(default, deserialize_with = "or_default")]
+    pub title: String,
+    /// Its text.
+    #[serde(default, deserialize_with = "or_default")]
+    pub body: String,
+    /// `open` or `closed`.
+    #[serde(default, deserialize_with = "or_default")]
+    pub state: String,
+    /// Its page.
+    #[serde(default, deserialize_with = "shown")]
+    pub html_url: String,
+}
+
+/// What to change of an issue; `None` leaves a field.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct IssueEdit<'a> {
+    /// The title.
+    pub title: Option<&'a str>,
+    /// The text.
+    pub body: Option<&'a str>,
+    /// `open` or `closed`.
+    pub state: Option<&'a str>,
+}
+
+impl IssueEdit<'_> {
+    pub(super) fn to_json(self) -> Value {
+        let IssueEdit { title, body, state } = self;
+        let fields = [("title", title), ("body", body), ("state", state)];
+        fields
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, masked(value?))))
+            .collect()
+    }
+}
+
+impl Repo {
+    /// Returns all comments of an issue or pull request, oldest first.
+    ///
+    /// One request: this list is not paginated, and a loop over pages would not end (docs/gitea-api.md, "Comments").
+    /// For an unknown number Gitea answers 500.
+    pub fn comments(&self, number: u64) -> Result<Vec<Comment>, Error> {
+        let path = format!("/issues/{number}/comments");
+        self.get(&path, "a list of comments")
+    }
+
+    /// Writes a comment. It needs no more than read access to the pull request, and the scope `write:issue`.
+    pub fn create_comment(&self, number: u64, body: &str) -> Result<Comment, Error> {
+        let path = format!("/issues/{number}/comments");
+        let reply = self.send(Method::Post, &path, Some(&json!({"body": masked(body)})))?;
+        decode(&reply, "a comment")
+    }
+
+    /// Changes a comment. Returns whether there was one to change: an event in the list of comments stays as it is (204).
+    pub fn edit_comment(&self, id: i64, body: &str) -> Result<bool, Error> {
+        let path = format!("/issues/comments/{id}");
+        let reply = self.send(Method::Patch, &path, Some(&json!({"body": masked(body)})))?;
+        Ok(reply.status != 204)
+    }
+
+    /// Deletes a comment.
+    pub fn delete_comment(&self, id: i64) -> Result<(), Error> {
+        self.send(Method::Delete, &format!("/issues/comments/{id}"), None)
+            .map(drop)
+    }
+
+    /// Returns the open issues, newest first; with `created_by` only that user's. Pull requests are not among them.
+    pub fn open_issues(&self, created_by: Option<&str>) -> Result<Vec<Issue>, Error> {
+        let mut path = "/issues?state=open&type=issues".to_owned();
+        if let Some(login) = created_by {
+            path.push_str(&format!("&created_by={}", encode(login)));
+        }
+        self.list(&path, "a list of issues")
+    }
+
+    /// Opens an issue.
+    pub fn create_issue(&self, title: &str, body: &str) -> Result<Issue, Error> {
+        let new = json!({"title": masked(title), "body": masked(body)});
+        decode(&self.send(Method::Post, "/issues", Some(&new))?, "an issue")
+    }
+
+    /// Changes an issue.
+    pub fn edit_issue(&self, number: u64, edit: IssueEdit<'_>) -> Result<(), Error> {
+        let path = format!("/issues/{number}");
+        self.send(Method::Patch, &path, Some(&edit.to_json()))
+            .map(drop)
+    }
+}

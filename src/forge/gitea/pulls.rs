@@ -1,0 +1,128 @@
+//! Pull requests (docs/gitea-api.md, "Pull requests").
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Error, IssueEdit, Repo, User, decode, encode, or_default, shown, unless_absent};
+use crate::wire::http::Method;
+
+/// A pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Pull {
+    /// Its number in the repository.
+    pub number: u64,
+    /// Its title.
+    #[serde(default, deserialize_with = "or_default")]
+    pub title: String,
+    /// Its text.
+    #[serde(default, deserialize_with = "or_default")]
+    pub body: String,
+    /// `open` or `closed`, merged ones too.
+    #[serde(default, deserialize_with = "or_default")]
+    pub state: String,
+    /// Was it merged?
+    #[serde(default, deserialize_with = "or_default")]
+    pub merged: bool,
+    /// The commit that it became.
+    pub merge_commit_sha: Option<String>,
+    /// Its page.
+    #[serde(default, deserialize_with = "shown")]
+    pub html_url: String,
+    /// Who opened it, and can change its text for ever.
+    pub user: Option<User>,
+    /// The commit that its branch began at.
+    #[serde(default, deserialize_with = "or_default")]
+    pub merge_base: String,
+    /// Where it comes from.
+    #[serde(default, deserialize_with = "or_default")]
+    pub head: PullEnd,
+    /// Where it goes.
+    #[serde(default, deserialize_with = "or_default")]
+    pub base: PullEnd,
+}
+
+/// One of the two branches of a pull request.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct PullEnd {
+    /// The branch's name.
+    #[serde(default, rename = "ref", deserialize_with = "or_default")]
+    pub branch: String,
+    /// The commit.
+    #[serde(default, deserialize_with = "or_default")]
+    pub sha: String,
+    /// The repository's id; −1 for a fork that was deleted.
+    #[serde(default, deserialize_with = "or_default")]
+    pub repo_id: i64,
+}
+
+impl Pull {
+    fn is_open(&self, base: &str, head: &str) -> bool {
+        self.state == "open"
+            && self.head.branch == head
+            && self.base.branch == base
+            && self.head.repo_id == self.base.repo_id
+    }
+}
+
+impl Repo {
+    /// Returns a pull request.
+    pub fn pull(&self, number: u64) -> Result<Pull, Error> {
+        self.get(&format!("/pulls/{number}"), "a pull request")
+    }
+
+    /// Returns the pull request that was merged as this commit, if there is one (docs/gitea-api.md, "Pull requests").
+    /// The commit's full id.
+    pub fn pull_merged_as(&self, commit: &str) -> Result<Option<Pull>, Error> {
+        let path = format!("/commits/{}/pull", encode(commit));
+        unless_absent(self.get(&path, "a pull request"))
+    }
+
+    /// Returns who may write to the repository; whoever reads it may ask (docs/gitea-api.md, "Who agreed"). No pages.
+    pub fn writers(&self) -> Result<Vec<User>, Error> {
+        self.get("/assignees", "a list of users")
+    }
+
+    /// Returns the open pull request of this repository's branch `head` into `base`.
+    pub fn open_pull(&self, base: &str, head: &str) -> Result<Option<Pull>, Error> {
+        // Finds one of any state (docs/gitea-api.md, "Pull requests"): none at all is the usual case, and known after
+        // one request.
+        let path = format!("/pulls/{}/{}", encode(base), encode(head));
+        match unless_absent(self.get::<Pull>(&path, "a pull request"))? {
+            Some(pull) if !pull.is_open(base, head) => {
+                Ok(self.open_pulls(base, head)?.into_iter().next())
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// Returns all open pull requests of this repository's branch `head` into `base`, the lowest number first. There is one
+    /// at most, but for two that were opened at the same instant.
+    pub fn open_pulls(&self, base: &str, head: &str) -> Result<Vec<Pull>, Error> {
+        // The filters of this list are not to be relied on (docs/gitea-api.md, "Pull requests").
+        let mut pulls: Vec<Pull> = self.list("/pulls?state=open", "a list of pull requests")?;
+        pulls.retain(|pull| pull.is_open(base, head));
+        pulls.sort_by_key(|pull| pull.number);
+        pulls.dedup_by_key(|pull| pull.number);
+        Ok(pulls)
+    }
+
+    /// Opens a pull request. Errors with 409 when there is an open one for these branches.
+    pub fn create_pull(
+        &self,
+        head: &str,
+        base: &str,
+        title: &str,
+        body: &str,
+    ) -> Result<Pull, Error> {
+        let new = json!({"head": head, "base": base, "title": title, "body": body});
+        let reply = self.send(Method::Post, "/pulls", Some(&new))?;
+        decode(&reply, "a pull request")
+    }
+
+    /// Changes a pull request.
+    pub fn edit_pull(&self, number: u64, edit: IssueEdit<'_>) -> Result<(), Error> {
+        let path = format!("/pulls/{number}");
+        self.send(Method::Patch, &path, Some(&edit.to_json()))
+            .map(drop)
+    }
+}

@@ -1,0 +1,177 @@
+//! What the server tells of a repository and its branches, and what a token may do there, without being asked to do it
+//! (docs/gitea-api.md, "Branches", "Branch rules", "Token scopes").
+
+use serde::Deserialize;
+
+use super::rule::Rule;
+use super::{Error, Repo, Scopes, encode_path, or_default, unless_absent};
+use crate::wire::http::Method;
+
+/// What is known of a repository.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct About {
+    /// Its default branch.
+    pub default_branch: String,
+    #[serde(default)]
+    private: bool,
+    #[serde(default)]
+    internal: bool,
+    /// Whether nothing can be written to it any more.
+    #[serde(default)]
+    pub archived: bool,
+    /// Whether it follows another repository.
+    #[serde(default)]
+    pub mirror: bool,
+    /// Whether it has no commit yet.
+    #[serde(default)]
+    pub empty: bool,
+    /// What the token's user may do there.
+    #[serde(default, deserialize_with = "or_default")]
+    pub permissions: Permissions,
+    has_pull_requests: Option<bool>,
+    has_actions: Option<bool>,
+}
+
+/// What a user may do in a repository, where the server tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct Permissions {
+    /// Change its settings.
+    pub admin: Option<bool>,
+    /// Push to it.
+    pub push: Option<bool>,
+}
+
+impl About {
+    /// Whether everybody may read it.
+    pub fn is_public(&self) -> bool {
+        !self.private && !self.internal
+    }
+
+    /// Whether it has pull requests at all.
+    pub fn has_pulls(&self) -> bool {
+        self.has_pull_requests != Some(false)
+    }
+
+    /// Whether Actions are switched off.
+    pub fn has_no_actions(&self) -> bool {
+        self.has_actions == Some(false)
+    }
+}
+
+/// What is told of a branch to everybody who may read it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct Branch {
+    /// The commit at its tip.
+    pub commit: Tip,
+    /// Whether a rule covers it.
+    #[serde(default, deserialize_with = "or_default")]
+    pub protected: bool,
+    /// Whether the token's user may push to it. Does not know of file patterns.
+    pub user_can_push: Option<bool>,
+    /// How many approvals a pull request needs.
+    #[serde(default, deserialize_with = "or_default")]
+    pub required_approvals: u64,
+    /// The name of its rule; empty for those who may not read rules.
+    #[serde(
+        default,
+        rename = "effective_branch_protection_name",
+        deserialize_with = "or_default"
+    )]
+    pub rule: String,
+}
+
+/// The commit at the tip of a branch.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct Tip {
+    /// Its id.
+    pub id: String,
+    /// Its message; empty where the server does not tell.
+    #[serde(default, deserialize_with = "or_default")]
+    pub message: String,
+    /// When it was made, as the server writes it.
+    #[serde(default, deserialize_with = "or_default")]
+    pub timestamp: String,
+}
+
+impl Repo {
+    /// Returns what is known of the repository itself.
+    pub fn about(&self) -> Result<About, Error> {
+        self.get("", "a repository")
+    }
+
+    /// Returns what is told of a branch.
+    pub fn branch(&self, name: &str) -> Result<Branch, Error> {
+        self.get(&format!("/branches/{}", encode_path(name)), "a branch")
+    }
+
+    /// Returns the id of the commit at the tip of a branch.
+    pub fn tip(&self, branch: &str) -> Result<String, Error> {
+        Ok(self.branch(branch)?.commit.id)
+    }
+
+    /// Returns the rule that covers a branch; of a branch that is not there yet, the one of its name. Only administrators may
+    /// ask.
+    pub fn branch_rule(&self, branch: &str) -> Result<Option<Rule>, Error> {
+        let told = unless_absent(self.branch(branch))?.unwrap_or_default();
+        self.rule(branch, &told)
+    }
+
+    /// Returns the rule of which a branch told the name, else one of the branch's name; `None` where neither is listed. Only
+    /// administrators may ask.
+    pub fn rule(&self, branch: &str, told: &Branch) -> Result<Option<Rule>, Error> {
+        let mut rules: Vec<Rule> = self.get("/branch_protections", "a list of branch rules")?;
+        let named = |name: &str| rules.iter().position(|rule| rule.rule_name == name);
+        let found = named(&told.rule).or_else(|| named(branch));
+        Ok(found.map(|at| rules.swap_remove(at)))
+    }
+
+    /// Says which rule of a branch refused a commit, as far as the token's user may ask (docs/gitea-api.md, "Branch
+    /// rules"): the rules are for administrators, whether the user may push is for everybody. `None` where that tells
+    /// nothing.
+    pub fn why_refused(&self, branch: &str) -> Option<String> {
+        let told = self.branch(branch).ok()?;
+        let rule = match told.rule.is_empty() {
+            true => None,
+            false => self.rule(branch, &told).ok().flatten(),
+        };
+        match rule {
+            Some(rule) => rule.require_signed_commits.then(|| {
+                format!(
+                    "the branch rule {:?} requires signed commits, and this one would not be: use --via-pr, or let Gitea sign",
+                    rule.rule_name
+                )
+            }),
+            // that answer does not look at signatures
+            None => (told.user_can_push == Some(true)).then(|| {
+                format!(
+                    "the token's user may push to {branch:?}, so it is no whitelist: most likely the branch's rule requires \
+                     signed commits. Use --via-pr, or let an administrator of the repository look at the rule"
+                )
+            }),
+        }
+    }
+
+    /// Deletes a branch.
+    pub fn delete_branch(&self, branch: &str) -> Result<(), Error> {
+        let path = format!("/branches/{}", encode_path(branch));
+        self.send(Method::Delete, &path, None).map(drop)
+    }
+
+    /// Asks for comments: those of a pull request, or of the repository. What they say is not looked at.
+    pub fn reads_comments(&self, pull: Option<u64>) -> Result<(), Error> {
+        let path = match pull {
+            Some(number) => format!("/issues/{number}/comments"),
+            None => "/issues/comments?limit=1".to_owned(),
+        };
+        self.send(Method::Get, &path, None).map(drop)
+    }
+
+    /// Returns the scopes of the token: the refusal of what no bot's token covers names them.
+    pub fn scopes(&self) -> Result<Scopes, Error> {
+        match self.ok(Method::Get, "/admin/cron?limit=1", None) {
+            Err(Error::Scope { answer, .. }) => Ok(Scopes::in_refusal(&answer.message)),
+            Ok(_) | Err(Error::Forbidden(_)) => Ok(Scopes::All),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! The commit, answer by answer (docs/gitea-api.md, "Writing a file").
+
+use std::cell::{Cell, RefCell};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::*;
+use crate::forge::gitea::commit::{CommitError, Outcome, Policy, Target, mark_enrolled};
+
+const PENDING: &str = "{\"setup_keys\": {\"a\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false}, \"b\": {\"type\": \"one-off\", \"expires_in\": 3600}}}\n";
+const MARKED: &str = "{\"setup_keys\": {\"a\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": true}, \"b\": {\"type\": \"one-off\", \"expires_in\": 3600}}}\n";
+const TARGET: Target<'_> = Target {
+    branch: "main",
+    path: "netbird.json",
+};
+
+/// A clock that only waits move on.
+struct Clock {
+    now: Cell<Timestamp>,
+    waits: RefCell<Vec<Duration>>,
+}
+
+/// Commits the mark of key `a` to a server that answers so; returns the outcome, what was asked for and the waits.
+fn commit(
+    acts: impl IntoIterator<Item = Act>,
+) -> (Result<Outcome, CommitError>, Script, Vec<Duration>) {
+    let (server, repo) = start(acts);
+    let clock = Clock {
+        now: Cell::new(Timestamp::UNIX_EPOCH),
+        waits: RefCell::default(),
+    };
+    let policy = Policy {
+        sleep: &|wait| {
+            clock
+                .now
+                .set(clock.now.get() + SignedDuration::try_from(wait).unwrap());
+            clock.waits.borrow_mut().push(wait);
+        },
+        now: &|| clock.now.get(),
+        ..Policy::default()
+    };
+    let result = mark_enrolled(&repo, TARGET, &names(["a"]), policy);
+    (
+        result.map(|(outcome, _)| outcome),
+        server,
+        clock.waits.take(),
+    )
+}
+
+fn puts(server: &Script) -> usize {
+    server
+        .lines()
+        .iter()
+        .filter(|line| line.starts_with("PUT"))
+        .count()
+}
+
+fn lock(commit: &str) -> Act {
+    message(
+        403,
+        &format!("cannot lock ref 'refs/heads/main': is at {commit} but expected 0"),
+    )
+}
+
+fn committed(sha: &str) -> Outcome {
+    Outcome::Committed {
+        sha: Some(sha.to_owned()),
+    }
+}
+
+fn done() -> Act {
+    reply(200, r#"{"commit": {"sha": "new"}}"#)
+}
+
+#[test]
+fn the_plain_case_takes_three_requests() {
+    let (result, server, waits) = commit([tip("c1"), file(PENDING, "b1"), done()]);
+    assert_eq!(result.unwrap(), committed("new"));
+    assert_eq!(
+        asked(&server),
+        [
+            "GET /branches/main",
+            "GET /contents/netbird.json?ref=main",
+            "PUT /contents/netbird.json"
+        ]
+    );
+    let sent = body(&server, 2);
+    assert_eq!(
+        (&sent["sha"], &sent["branch"]),
+        (&json!("b1"), &json!("main"))
+    );
+    assert_eq!(sent["message"], "chore: mark a as enrolled [automated]");
+    assert!(waits.is_empty());
+}
+
+#[test]
+fn nothing_to_flip_makes_no_commit() {
+    for text in [
+        MARKED,
+        "{\"setup_keys\": {}, \"groups\": {\"g\": {}}}",
+        "{\"groups\": {\"g\": {}}}",
+    ] {
+        let (result, server, _) = commit([tip("c1"), file(text, "b1")]);
+        assert_eq!(result.unwrap(), Outcome::NothingToDo);
+        assert_eq!(puts(&server), 0);
+    }
+}
+
+#[test]
+fn a_lost_race_is_run_again_on_the_new_text() {
+    let theirs = "{\"setup_keys\": {\"a\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false}}, \"groups\": {}}";
+    for refusal in [
+        recorded("gitea/contents-put-race-403"),
+        recorded("gitea/contents-put-race-500"),
+        recorded("gitea/contents-put-stale-sha"),
+        recorded("forgejo/contents-put-stale-sha"),
+        recorded("forgejo/contents-put-race-loser-500"),
+        bare(403),
+        answer(502, "", "<html>bad gateway</html>"),
+        Act::SendAndClose(b"HTTP/1.1 200 X\r\ncontent-length: 9\r\n\r\n{".to_vec()),
+    ] {
+        let (result, server, waits) = commit([
+            tip("c1"),
+            file(PENDING, "b1"),
+            refusal,
+            tip("c2"),
+            file(theirs, "b2"),
+            done(),
+        ]);
+        assert_eq!(result.unwrap(), committed("new"), "{:?}", asked(&server));
+        assert_eq!(puts(&server), 2);
+        let sent = body(&server, 5);
+        assert_eq!(sent["sha"], "b2");
+        // Their change is in it.
+        use base64::Engine;
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(sent["content"].as_str().unwrap())
+            .unwrap();
+        assert_eq!(
+            String::from_utf8(bytes).unwrap(),
+            theirs.replace("false", "true")
+        );
+        assert_eq!(waits.len(), 1);
+        assert!(waits[0] >= Duration::from_millis(100) && waits[0] <= Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn a_race_over_another_file_moves_the_tip_only() {
+    let (result, server, _) = commit([
+        tip("c1"),
+        file(PENDING, "b1"),
+        lock("c2"),
+        tip("c2"),
+        file(PENDING, "b1"),
+        done(),
+    ]);
+    assert_eq!(result.unwrap(), committed("new"));
+    assert_eq!(puts(&server), 2);
+}
+
+#[test]
+fn a_lost_answer_is_found_by_the_content() {
+    for lost in [
+        vec![message(500, "")],
+        vec![answer(504, "", "")],
+        vec![message(422, "sha does not match")],
+        // The client makes a PUT again when its connection ends without an answer.
+        vec![Act::Close, message(422, "sha does not match")],
+        vec![Act::Close, Act::Close],
+    ] {
+        let before = [tip("c1"), file(PENDING, "b1")];
+        let after = [tip("c2"), file(MARKED, "b2")];
+        let (result, server, _) = commit(before.into_iter().chain(lost).chain(after));
+        assert_eq!(
+            result.unwrap(),
+            committed("commit-of-b2"),
+            "{:?}",
+            asked(&server)
+        );
+    }
+    // Ours, and more on top of it by somebody: done as well.
+    let more = MARKED.replace("3600}}", "3600, \"enrolled\": true}}");
+    let (result, _, _) = commit([
+        tip("c1"),
+        file(PENDING, "b1"),
+        message(500, ""),
+        tip("c3"),
+        file(&more, "b3"),
+    ]);
+    assert_eq!(result.unwrap(), Outcome::NothingToDo);
+}
+
+#[test]
+fn a_server_that_goes_away_leaves_it_open() {
+    let before = [tip("c1"), file(PENDING, "b1"), answer(502, "", "")];
+    let (result, _, _) = commit(before.into_iter().chain(vec![answer(502, "", ""); 4]));
+    let error = result.unwrap_err();
+    assert!(matches!(error, CommitError::Unsettled { .. }), "{error}");
+    assert!(error.hint().unwrap().contains("run again"));
+    // Before anything was written it is a plain error.
+    assert!(matches!(
+        commit(vec![answer(502, "", ""); 4]).0,
+        Err(CommitError::Gitea(_))
+    ));
+}
+
+#[test]
+fn a_refusal_with_nothing_moved_is_real_after_five_rounds() {
+    for (act, hint) in [
+        (recorded("gitea/contents-put-protected-branch"), "--via-pr"),
+        (
+            recorded("forgejo/contents-put-protected-branch"),
+            "--via-pr",
+        ),
+        (recorded("gitea/contents-put-hook-rejected"), "a hook"),
+        (recorded("forgejo/contents-put-hook-rejected"), "--via-pr"),
+        (bare(403), "may not do this"),
+    ] {
+        let round = [tip("c1"), file(PENDING, "b1"), act];
+        let (result, server, waits) = commit((0..6).flat_map(|_| round.clone()));
+        let error = result.unwrap_err();
+        assert!(matches!(error, CommitError::Refused { .. }), "{error}");
+        assert!(
+            error
+                .to_string()
+                .starts_with("the commit was refused 5 times with nothing else pushed: PUT "),
+            "{error}"
+        );
+        assert!(error.hint().unwrap().contains(hint), "{:?}", error.hint());
+        assert_eq!((puts(&server), waits.len()), (5, 5));
+        // Growing, each by chance between a half and the whole.
+        for (n, wait) in waits.iter().enumerate() {
+            let whole = Duration::from_millis(200 << n);
+            assert!(*wait >= whole / 2 && *wait <= whole, "{waits:?}");
+        }
+    }
+}
+
+#[test]
+fn a_move_starts_the_count_again() {
+    let refused = || recorded("gitea/contents-put-read-only-user");
+    let rounds =
+        (0..12).flat_map(|n| [tip(&format!("c{}", n / 4)), file(PENDING, "b1"), refused()]);
+    let (result, server, _) = commit(rounds.chain([tip("c3"), file(PENDING, "b1"), done()]));
+    assert_eq!(result.unwrap(), committed("new"));
+    assert_eq!(puts(&server), 13);
+}
+
+#[test]
+fn a_branch_that_moves_on_and_on_ends_it_after_a_minute() {
+    let rounds = (0..60).flat_map(|n| [tip(&format!("c{n}")), file(PENDING, "b1"), lock("x")]);
+    let (result, server, waits) = commit(rounds);
+    let error = result.unwrap_err();
+    assert!(
+        matches!(&error, CommitError::Busy { waited, .. } if *waited <= Duration::from_secs(60)),
+        "{error}"
+    );
+    assert!(error.hint().is_some());
+    let total: Duration = waits.iter().sum();
+    assert!(
+        total > Duration::from_secs(54) && waits.iter().all(|wait| *wait <= Duration::from_secs(5)),
+        "{waits:?}"
+    );
+    assert!(puts(&server) > 12);
+    // "cannot lock ref" is a race also where the tip looks the same.
+    let rounds = (0..60).flat_map(|_| [tip("c1"), file(PENDING, "b1"), lock("x")]);
+    assert!(matches!(commit(rounds).0, Err(CommitError::Busy { .. })));
+}
+
+#[test]
+fn answers_that_end_it_at_once() {
+    for act in [
+        recorded("gitea/contents-put-bad-token"),
+        recorded("gitea/contents-put-archived"),
+        recorded("gitea/contents-put-scope-too-small"),
+        recorded("forgejo/contents-put-scope-too-small"),
+        recorded("gitea/contents-put-missing-file"),
+        recorded("gitea/renamed-repo-put"),
+        answer(413, "", ""),
+        message(400, "bad"),
+    ] {
+        let (result, server, _) = commit([
+            tip("c1"),
+            file(PENDING, "b1"),
+            act,
+            tip("c2"),
+            file(PENDING, "b2"),
+            done(),
+        ]);
+        assert!(matches!(result, Err(CommitError::Gitea(_))), "{result:?}");
+        assert_eq!(server.seen().len(), 3);
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_never_made() {
+    let missing = || recorded("gitea/contents-get-missing-file");
+    for acts in [
+        vec![missing()],
+        vec![tip("c1"), missing()],
+        vec![tip("c1"), reply(200, "[]")],
+        // Forgejo's 500 for a file that went away meanwhile.
+        vec![
+            tip("c1"),
+            file(PENDING, "b1"),
+            recorded("forgejo/contents-put-missing-file"),
+            tip("c2"),
+            missing(),
+        ],
+    ] {
+        let wrote = acts.len() > 3;
+        let (result, server, _) = commit(acts);
+        assert!(matches!(result, Err(CommitError::Gitea(_))));
+        assert_eq!(puts(&server), usize::from(wrote));
+    }
+}
+
+#[test]
+fn a_text_that_cannot_be_edited_is_named_with_its_place() {
+    let (result, server, _) = commit([tip("c1"), file("{\n  \"setup_keys\": {},\n}", "b1")]);
+    let error = result.unwrap_err().to_string();
+    assert!(
+        error.contains("netbird.json:2:19\n    trailing comma"),
+        "{error}"
+    );
+    assert_eq!(puts(&server), 0);
+}

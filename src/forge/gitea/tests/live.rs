@@ -1,0 +1,454 @@
+//! Against a real server, which the scripts of the other tests only stand for. Run by hand:
+//!
+//! `GITEA_URL=… GITEA_ADMIN_TOKEN=… GITEA_TOKEN=… cargo test gitea::tests::live -- --ignored`
+//!
+//! The admin's token makes repositories and rules; the other one is the bot's, with `write:repository` and `write:issue`
+//! (`read:user` or not). The repositories stay there.
+
+use super::*;
+use crate::forge::gitea::comment::{Action, upsert};
+use crate::forge::gitea::commit::{CommitError, Outcome, Policy, Revision, Target, mark_enrolled};
+use crate::forge::gitea::inventory;
+use crate::forge::gitea::issue::{Kept, Report, keep, resolve};
+use crate::forge::gitea::propose::{self, Moved, Proposed};
+use crate::forge::gitea::{Error, IssueEdit};
+use crate::wire::http::{Client, Method};
+
+const TARGET: Target<'_> = Target {
+    branch: "main",
+    path: "netbird.json",
+};
+
+struct Server {
+    admin: Client,
+    owner: String,
+    bot: String,
+}
+
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set"))
+}
+
+fn client(token: &str) -> Client {
+    let mut config = config(&variable("GITEA_URL")).unwrap();
+    config.proxy = ProxySetting::Direct;
+    Client::new(config, "token", &Token::parse(&variable(token)).unwrap()).unwrap()
+}
+
+impl Server {
+    fn new() -> Server {
+        let admin = client("GITEA_ADMIN_TOKEN");
+        let login = |client: &Client| {
+            let user = client
+                .send(Method::Get, "/user", None)
+                .unwrap()
+                .json()
+                .unwrap();
+            user["login"].as_str().map(str::to_owned)
+        };
+        let owner = login(&admin).unwrap();
+        let bot = login(&client("GITEA_TOKEN")).or_else(|| std::env::var("GITEA_BOT").ok());
+        Server {
+            admin,
+            owner,
+            bot: bot.expect("GITEA_BOT is set where the bot's token lacks read:user"),
+        }
+    }
+
+    fn call(&self, method: Method, path: &str, body: Value) -> Value {
+        let reply = self.admin.send(method, path, Some(&body)).unwrap();
+        assert!(
+            reply.is_success(),
+            "{method} {path}: {} {}",
+            reply.status,
+            String::from_utf8_lossy(reply.bytes())
+        );
+        reply.json().unwrap_or_default()
+    }
+
+    /// A new repository with netbird.json, that the bot may write to; and the bot's view of it.
+    fn repository(&self, text: &str) -> (String, Repo) {
+        use base64::Engine;
+        let name = format!("live-{}", jiff::Timestamp::now().as_nanosecond());
+        self.call(
+            Method::Post,
+            "/user/repos",
+            json!({"name": name, "private": true, "default_branch": "main", "auto_init": true}),
+        );
+        let path = format!("/repos/{}/{name}", self.owner);
+        let content = base64::engine::general_purpose::STANDARD.encode(text);
+        self.call(
+            Method::Post,
+            &format!("{path}/contents/netbird.json"),
+            json!({"content": content, "branch": "main", "message": "file"}),
+        );
+        self.call(
+            Method::Put,
+            &format!("{path}/collaborators/{}", self.bot),
+            json!({"permission": "write"}),
+        );
+        let mut config = config(&variable("GITEA_URL")).unwrap();
+        config.proxy = ProxySetting::Direct;
+        let token = Token::parse(&variable("GITEA_TOKEN")).unwrap();
+        let repo = Repo::new(config, &token, &format!("{}/{name}", self.owner)).unwrap();
+        (path, repo)
+    }
+}
+
+fn pending(keys: usize) -> String {
+    let keys: Vec<String> = (0..keys)
+        .map(|n| format!("\t\t\"key-{n}\": {{\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false}}"))
+        .collect();
+    format!(
+        "\u{feff}{{\r\n\t\"setup_keys\": {{\r\n{}\r\n\t}}\r\n}}",
+        keys.join(",\r\n")
+    )
+}
+
+fn text(repo: &Repo, branch: &str) -> String {
+    String::from_utf8(repo.file(branch, "netbird.json").unwrap().bytes).unwrap()
+}
+
+#[test]
+#[ignore = "needs a real server"]
+fn a_commit_and_what_stands_in_its_way() {
+    let server = Server::new();
+    let (path, repo) = server.repository(&pending(2));
+    assert!(!repo.version().unwrap().is_empty());
+    let before = repo.tip("main").unwrap();
+    let (outcome, _) = mark_enrolled(&repo, TARGET, &names(["key-0"]), Policy::default()).unwrap();
+    let Outcome::Committed { sha: Some(sha) } = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!(repo.tip("main").unwrap(), sha);
+    assert_ne!(before, sha);
+    assert_eq!(text(&repo, "main"), pending(2).replacen("false", "true", 1));
+    let (outcome, _) = mark_enrolled(&repo, TARGET, &names(["key-0"]), Policy::default()).unwrap();
+    assert_eq!(
+        (outcome, repo.tip("main").unwrap()),
+        (Outcome::NothingToDo, sha)
+    );
+
+    for (branch, path) in [
+        ("main", "none.json"),
+        ("none", "netbird.json"),
+        ("main", "netbird.json/x"),
+    ] {
+        let target = Target { branch, path };
+        assert!(
+            mark_enrolled(&repo, target, &names(["key-1"]), Policy::default()).is_err(),
+            "{branch} {path}"
+        );
+    }
+    server.call(
+        Method::Post,
+        &format!("{path}/branch_protections"),
+        json!({"rule_name": "main", "enable_push": false}),
+    );
+    let error = mark_enrolled(&repo, TARGET, &names(["key-1"]), Policy::default()).unwrap_err();
+    assert!(
+        matches!(error, CommitError::Refused { .. }) && error.hint().unwrap().contains("--via-pr"),
+        "{error}"
+    );
+
+    let renamed = format!("{}-new", path.rsplit('/').next().unwrap());
+    server.call(Method::Patch, &path, json!({"name": renamed}));
+    let error = mark_enrolled(&repo, TARGET, &names(["key-1"]), Policy::default()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with(&format!("the repository is {}/{renamed} now", server.owner)),
+        "{error}"
+    );
+}
+
+#[test]
+#[ignore = "needs a real server"]
+fn eight_writers_at_once() {
+    let server = Server::new();
+    let (path, repo) = server.repository(&pending(8));
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let repo = repo.clone();
+            scope.spawn(move || {
+                mark_enrolled(
+                    &repo,
+                    TARGET,
+                    &names([&format!("key-{n}")]),
+                    Policy::default(),
+                )
+                .unwrap()
+            });
+        }
+        // And somebody who works on other files.
+        scope.spawn(|| {
+            for n in 0..8 {
+                let body = json!({"content": "eA==", "branch": "main", "message": "other"});
+                let _ = server.admin.send(
+                    Method::Post,
+                    &format!("{path}/contents/other-{n}"),
+                    Some(&body),
+                );
+            }
+        });
+    });
+    assert_eq!(text(&repo, "main"), pending(8).replace("false", "true"));
+}
+
+#[test]
+#[ignore = "needs a real server"]
+fn a_proposal_from_its_opening_to_the_next_one() {
+    let server = Server::new();
+    let (path, repo) = server.repository(&pending(3));
+    server.call(
+        Method::Post,
+        &format!("{path}/branch_protections"),
+        json!({"rule_name": "main", "enable_push": false}),
+    );
+    let propose = |names: &[&str]| {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        propose::mark_enrolled(&repo, TARGET, "default", &names, Policy::default())
+            .unwrap()
+            .0
+    };
+    let Proposed::Open {
+        number,
+        moved: Moved::Opened,
+        ..
+    } = propose(&["key-0"])
+    else {
+        panic!()
+    };
+    let again = propose(&["key-0"]);
+    assert!(
+        matches!(again, Proposed::Open { number: n, moved: Moved::Nothing, .. } if n == number),
+        "{again:?}"
+    );
+    let more = propose(&["key-1"]);
+    assert!(
+        matches!(more, Proposed::Open { number: n, moved: Moved::Updated, .. } if n == number),
+        "{more:?}"
+    );
+    assert_eq!(
+        text(&repo, "netbird-gitops/enrolled"),
+        pending(3).replacen("false", "true", 2)
+    );
+    assert_eq!(
+        repo.pull(number).unwrap().title,
+        "chore: mark 2 keys as enrolled [automated]"
+    );
+
+    // The file changes on main: the proposal is made anew.
+    let main = repo.file("main", "netbird.json").unwrap();
+    use base64::Engine;
+    let changed = pending(4);
+    server.call(
+        Method::Delete,
+        &format!("{path}/branch_protections/main"),
+        Value::Null,
+    );
+    server.call(
+        Method::Put,
+        &format!("{path}/contents/netbird.json"),
+        json!({"content": base64::engine::general_purpose::STANDARD.encode(&changed), "sha": main.sha, "branch": "main", "message": "more"}),
+    );
+    let Proposed::Open {
+        number: second,
+        moved: Moved::Opened,
+        ..
+    } = propose(&["key-3"])
+    else {
+        panic!()
+    };
+    assert_eq!(
+        (
+            repo.pull(number).unwrap().state.as_str(),
+            repo.pull(second).unwrap().state.as_str()
+        ),
+        ("closed", "open")
+    );
+    let wanted = changed.replacen("false", "true", 2).replace(
+        "\"key-3\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false",
+        "\"key-3\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": true",
+    );
+    assert_eq!(text(&repo, "netbird-gitops/enrolled"), wanted);
+
+    // Merged, with the branch left behind; another key follows.
+    let merge = json!({"Do": "squash"});
+    let merge_path = format!("{path}/pulls/{second}/merge");
+    for _ in 0..50 {
+        if server
+            .admin
+            .send(Method::Post, &merge_path, Some(&merge))
+            .unwrap()
+            .is_success()
+        {
+            break;
+        }
+        // The server checks for conflicts first, in its own time.
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert_eq!(text(&repo, "main"), wanted);
+    let merged = repo
+        .pull_merged_as(&repo.tip("main").unwrap())
+        .unwrap()
+        .unwrap();
+    assert_eq!((merged.number, merged.merged), (second, true));
+    assert_eq!(propose(&["key-0", "key-3"]), Proposed::NothingToDo);
+    let third = propose(&["key-2"]);
+    assert!(
+        matches!(third, Proposed::Open { number: n, moved: Moved::Opened, .. } if n > second),
+        "{third:?}"
+    );
+    // Two runs at once.
+    repo.edit_pull(
+        match third {
+            Proposed::Open { number, .. } => number,
+            _ => 0,
+        },
+        IssueEdit {
+            state: Some("closed"),
+            ..IssueEdit::default()
+        },
+    )
+    .unwrap();
+    repo.delete_branch("netbird-gitops/enrolled").unwrap();
+    let numbers: Vec<Proposed> = std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..3)
+            .map(|_| scope.spawn(|| propose(&["key-2"])))
+            .collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    let number = |proposed: &Proposed| match proposed {
+        Proposed::Open { number, .. } => *number,
+        Proposed::Closed { .. } | Proposed::NothingToDo => 0,
+    };
+    assert!(
+        numbers
+            .iter()
+            .all(|proposed| number(proposed) == number(&numbers[0])),
+        "{numbers:?}"
+    );
+}
+
+#[test]
+#[ignore = "needs a real server"]
+fn a_comment_and_an_issue() {
+    let server = Server::new();
+    let (path, repo) = server.repository(&pending(1));
+    let issue = server.call(
+        Method::Post,
+        &format!("{path}/issues"),
+        json!({"title": "t"}),
+    )["number"]
+        .as_u64()
+        .unwrap();
+    let marker = "<!-- netbird-gitops plan default -->";
+    // Somebody else's comes first. Without read:user it would pass for ours.
+    if repo.user().is_ok() {
+        server.call(
+            Method::Post,
+            &format!("{path}/issues/{issue}/comments"),
+            json!({"body": format!("{marker}\nfake")}),
+        );
+    }
+    let post = |text: &str| upsert(&repo, issue, &format!("{marker}\n{text}")).unwrap();
+    let first = post("one");
+    assert_eq!(post("one").id, first.id);
+    let second = post("two\r\n\u{fc}");
+    assert_eq!((second.id, second.action), (first.id, Action::Edited));
+    assert_eq!(post("two\r\n\u{fc}").action, Action::Unchanged);
+    repo.delete_comment(first.id).unwrap();
+    std::thread::scope(|scope| {
+        for n in 0..4 {
+            let post = &post;
+            scope.spawn(move || post(&format!("racer {n}")));
+        }
+    });
+    post("last");
+    let all = repo.comments(issue).unwrap();
+    let ours = all
+        .iter()
+        .filter(|comment| comment.body.starts_with(marker) && !comment.body.ends_with("fake"));
+    assert_eq!(ours.count(), 1, "{all:?}");
+    assert!(matches!(
+        repo.comments(999),
+        Err(Error::Server(_) | Error::NotFound(_))
+    ));
+
+    let marker = "<!-- netbird-gitops drift default -->";
+    let body = |text: &str| format!("{marker}\n{text}");
+    fn report(body: &str) -> Report<'_> {
+        Report {
+            title: "Drift",
+            body,
+        }
+    }
+    let resolved = body("resolved");
+    let keep = |body: Option<&str>| match body {
+        Some(body) => keep(&repo, marker, report(body)).unwrap(),
+        None => resolve(&repo, marker, report(&resolved)).unwrap(),
+    };
+    assert_eq!(keep(None), Kept::None);
+    let Kept::Opened(link) = keep(Some(&body("a"))) else {
+        panic!()
+    };
+    assert_eq!(keep(Some(&body("a"))), Kept::Unchanged(link.clone()));
+    assert_eq!(keep(Some(&body("b"))), Kept::Edited(link.clone()));
+    assert_eq!(keep(None), Kept::Closed(link.clone()));
+    let Kept::Opened(next) = keep(Some(&body("a"))) else {
+        panic!()
+    };
+    assert!(next.number > link.number);
+    let issues = server.call(
+        Method::Get,
+        &format!("{path}/issues?state=open&type=issues"),
+        Value::Null,
+    );
+    assert_eq!(issues.as_array().unwrap().len(), 1);
+}
+
+#[test]
+#[ignore = "needs a real server"]
+fn an_inventory_from_its_first_commit() {
+    let server = Server::new();
+    let (path, repo) = server.repository("{}");
+    let branch = inventory::Branch::new(repo.clone(), inventory::BRANCH, "home");
+    let probe = "netbird.json";
+    assert_eq!(branch.read(probe).unwrap(), None);
+    assert_eq!(branch.copies().unwrap(), [""; 0]);
+    assert_eq!(branch.others().unwrap(), []);
+    assert_eq!(branch.may_write().unwrap(), Ok(()));
+    let write = |text: &str, key: &str| {
+        let bytes = text.as_bytes().to_vec();
+        let mut edit = |before: Option<&[u8]>| {
+            Ok((before != Some(&bytes)).then(|| Revision {
+                bytes: bytes.clone(),
+                message: "inventory: a test".to_owned(),
+            }))
+        };
+        let keys = [(key.to_owned(), b"sealed".to_vec())];
+        branch.write(&mut edit, &keys, Policy::default()).unwrap()
+    };
+    for (text, key) in [("one", "a.age"), ("two", "b.age")] {
+        let outcome = write(text, key);
+        assert!(matches!(outcome, Outcome::Committed { .. }), "{outcome:?}");
+    }
+    assert_eq!(write("two", "b.age"), Outcome::NothingToDo);
+    // Above 10 MiB there is no content on either server.
+    let large = "x".repeat((10 << 20) + 1);
+    assert!(matches!(write(&large, "c.age"), Outcome::Committed { .. }));
+    let stored = branch.read(probe).unwrap().unwrap();
+    assert_eq!(stored.text, large.as_bytes());
+    let copy = |name: &str| format!(".netbird-gitops/home/keys/{name}.age");
+    assert_eq!(branch.copies().unwrap(), ["a", "b", "c"].map(copy));
+    let history = branch.history(2).unwrap();
+    assert_eq!(history.first(), stored.commit.as_ref());
+    assert_eq!(branch.read_at(&history[1]).unwrap(), Some(b"two".to_vec()));
+    let office = inventory::Branch::new(repo, inventory::BRANCH, "office");
+    assert_eq!(office.read(probe).unwrap(), None);
+    assert_eq!(office.others().unwrap().len(), 1);
+    let rule = json!({"rule_name": inventory::BRANCH, "enable_push": false});
+    server.call(Method::Post, &format!("{path}/branch_protections"), rule);
+    assert!(branch.may_write().unwrap().is_err());
+}

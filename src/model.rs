@@ -1,0 +1,17 @@
+//! The words that desired and actual state share: kinds of objects, addresses, changes, and what is said of them as data.
+//!
+//! Pure. Where state comes from and what becomes of it is for `account`, `check` and `plan`.
+
+pub mod address;
+pub mod change;
+pub(crate) mod desired;
+pub(crate) mod held;
+pub(crate) mod hint;
+pub mod kind;
+pub(crate) mod let_go;
+pub(crate) mod notice;
+pub(crate) mod origin;
+pub mod problem;
+pub(crate) mod protection;
+pub(crate) mod reason;
+pub(crate) mod who;

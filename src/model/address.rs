@@ -1,0 +1,104 @@
+//! Names of objects: the words in which desired and actual state speak of the same thing.
+
+use std::fmt;
+
+use crate::model::kind::Kind;
+
+/// An object as people name it: kind and name, and the name of what it stands in. Sorts by kind, then by these.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Address {
+    /// The kind.
+    pub kind: Kind,
+    /// The name of the object that it stands in, which is of its kind's parent; `None` where the kind has none.
+    pub within: Option<String>,
+    /// The name in netbird.json; empty for what there is one of.
+    pub name: String,
+}
+
+impl Address {
+    /// The address of a name of that kind.
+    pub fn new(kind: Kind, name: impl Into<String>) -> Self {
+        Address {
+            kind,
+            within: None,
+            name: name.into(),
+        }
+    }
+
+    /// The address of an object of that kind that stands in this one.
+    pub fn child(&self, kind: Kind, name: impl Into<String>) -> Self {
+        Address {
+            within: Some(self.name.clone()),
+            ..Address::new(kind, name)
+        }
+    }
+
+    /// Returns it with its name in quotes, as in `group "ops"`; what has none, with that of what it stands in.
+    pub fn quoted(&self) -> String {
+        self.written(|name| format!("{name:?}"))
+    }
+
+    fn written(&self, name: fn(&str) -> String) -> String {
+        let label = self.kind.label();
+        match (self.name.as_str(), self.parent()) {
+            ("", None) => label.to_owned(),
+            ("", Some(parent)) => format!("{label} of {}", parent.written(name)),
+            (own, _) => format!("{label} {}", name(own)),
+        }
+    }
+
+    /// Returns it as command lines name it, as in `groups/ops`.
+    pub fn path(&self) -> String {
+        match self.kind.is_one() {
+            true => self.kind.word().to_owned(),
+            false => format!("{}/{}", self.kind.section(), self.name),
+        }
+    }
+
+    /// Returns it as the inventory names it, as in `groups/ops` or `records/ZONE/NAME TYPE`. What can move from one parent to
+    /// another is named without its parent.
+    pub fn key(&self) -> String {
+        let is_anywhere = self.kind.descriptor().special.is_anywhere;
+        let within = self.within.as_deref().filter(|_| !is_anywhere);
+        let parts = [Some(self.kind.section()), within, Some(&self.name)];
+        let parts = parts.into_iter().flatten();
+        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        match self.kind.is_one() {
+            true => self.kind.word().to_owned(),
+            false => parts.join("/"),
+        }
+    }
+
+    /// Reads a key of the inventory; none where it is of a kind that this version does not know.
+    pub fn of_key(key: &str) -> Option<Address> {
+        let (section, rest) = key.split_once('/')?;
+        let mut kinds = Kind::ALL.into_iter();
+        let kind = kinds.find(|kind| kind.section() == section && !kind.is_one())?;
+        let is_inside = kind.parent().is_some() && !kind.descriptor().special.is_anywhere;
+        let (within, name) = match is_inside {
+            false => (None, rest),
+            true if !kind.has_names() => (Some(rest), ""),
+            true => {
+                let (within, name) = rest.rsplit_once('/')?;
+                (Some(within), name)
+            }
+        };
+        Some(Address {
+            within: within.map(str::to_owned),
+            ..Address::new(kind, name)
+        })
+    }
+
+    /// The address of what it stands in, if anything.
+    pub fn parent(&self) -> Option<Address> {
+        let kind = self.kind.parent()?;
+        let name = self.within.clone()?;
+        Some(Address::new(kind, name))
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.written(str::to_owned))
+    }
+}

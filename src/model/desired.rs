@@ -1,0 +1,125 @@
+//! Desired state: what a valid netbird.json asks for, in plain types.
+//!
+//! `validate` makes it, `plan` turns it into resources that compare with live ones. An optional field that the file
+//! does not name is `None`: not ours, so there is no difference and the live value is sent back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::address::Address;
+use crate::model::kind::{Declared, DeclaredGroup, DeclaredKey, Kind, Resource};
+
+/// A valid file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Desired {
+    /// The sections that the file has, with the name of the object whose entry holds it, if any does. What has none is not
+    /// managed.
+    pub sections: BTreeSet<(Kind, Option<String>)>,
+    /// The entries of all sections.
+    pub entries: BTreeMap<Address, Declared>,
+    /// Old name of an entry that was renamed (`renamed_from`).
+    pub renamed_from: BTreeMap<Address, String>,
+}
+
+impl Desired {
+    /// Returns whether the file manages that kind; of what stands in other objects, whether it does in one of them.
+    pub fn manages(&self, kind: Kind) -> bool {
+        let mut sections = self.sections.range((kind, None)..);
+        sections.next().is_some_and(|(of, _)| *of == kind)
+    }
+
+    /// Returns whether the file manages what of that kind stands in the object of that name; without one, the kind.
+    pub fn manages_in(&self, kind: Kind, within: Option<&str>) -> bool {
+        self.sections.contains(&(kind, within.map(str::to_owned)))
+    }
+
+    /// Returns whether the file has that entry.
+    pub fn declares(&self, address: &Address) -> bool {
+        self.entries.contains_key(address)
+    }
+
+    /// Returns whether the file has the entry of that key. What can move is looked for in every parent.
+    pub fn has(&self, key: &Address) -> bool {
+        match key.kind.descriptor().special.is_anywhere {
+            true => self.of_kind(key.kind).any(|(name, _)| *name == key.name),
+            false => self.declares(key),
+        }
+    }
+
+    /// Returns every name that stands for a machine: a setup key's, or the machine's own. Each with the entry that uses it.
+    pub fn machine_names(&self) -> BTreeSet<(&Address, String)> {
+        let mut names = BTreeSet::new();
+        for (address, entry) in &self.entries {
+            let members = entry.group().into_iter().flat_map(|group| &group.peers);
+            names.extend(members.flatten().map(|name| (address, name.clone())));
+            let peers = entry.resources().iter().flat_map(Resource::peers);
+            names.extend(peers.map(|peer| (address, peer.text().to_owned())));
+        }
+        names
+    }
+
+    /// Returns whether the file names a machine by one of these names, or has a setup key of one of them.
+    pub fn uses(&self, names: &BTreeSet<&str>) -> bool {
+        names.iter().any(|name| self.setup_key(name).is_some())
+            || self
+                .machine_names()
+                .iter()
+                .any(|(_, name)| names.contains(name.as_str()))
+    }
+
+    /// Returns the entries of a kind, by name.
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (&String, &Declared)> {
+        let entries = self.entries.range(Address::new(kind, "")..);
+        let entries = entries.take_while(move |(address, _)| address.kind == kind);
+        entries.map(|(address, entry)| (&address.name, entry))
+    }
+
+    /// Returns the declared groups; none where the section is missing.
+    pub fn groups(&self) -> impl Iterator<Item = (&String, &DeclaredGroup)> {
+        let entries = self.of_kind(Kind::Group);
+        entries.filter_map(|(name, entry)| Some((name, entry.group()?)))
+    }
+
+    /// Returns the declared group of that name.
+    pub fn group(&self, name: &str) -> Option<&DeclaredGroup> {
+        self.entries.get(&Address::new(Kind::Group, name))?.group()
+    }
+
+    /// Returns the declared setup keys; none where the section is missing.
+    pub fn setup_keys(&self) -> impl Iterator<Item = (&String, &DeclaredKey)> {
+        let entries = self.of_kind(Kind::SetupKey);
+        entries.filter_map(|(name, entry)| Some((name, entry.setup_key()?)))
+    }
+
+    /// Returns the declared setup key of that name.
+    pub fn setup_key(&self, name: &str) -> Option<&DeclaredKey> {
+        let entry = self.entries.get(&Address::new(Kind::SetupKey, name))?;
+        entry.setup_key()
+    }
+
+    /// Returns whether an entry names that peer, as a group lists its members.
+    pub fn lists(&self, at: &Address, peer: &str) -> bool {
+        let Some(entry) = self.entries.get(at) else {
+            return false;
+        };
+        let mut members = entry
+            .group()
+            .into_iter()
+            .flat_map(|group| &group.peers)
+            .flatten();
+        let mut peers = entry.resources().iter().flat_map(Resource::peers);
+        members.any(|name| name == peer) || peers.any(|named| named.text() == peer)
+    }
+
+    /// Returns the entries that are in canonical form as they stand; of one address several, where its kind has several.
+    pub fn resources(&self) -> impl Iterator<Item = (&Address, &[Resource])> {
+        let entries = self.entries.iter();
+        let resources = entries.map(|(address, entry)| (address, entry.resources()));
+        resources.filter(|(_, all)| !all.is_empty())
+    }
+
+    /// Returns the entry of that address, where it is in canonical form as it stands.
+    pub fn resource(&self, address: &Address) -> &[Resource] {
+        let entry = self.entries.get(address);
+        entry.map_or(&[], Declared::resources)
+    }
+}

@@ -1,0 +1,228 @@
+//! The account's settings, of which there is one object (docs/netbird-api.md, "Account settings").
+//!
+//! In the file all of them stand side by side; in the API some stand in `extra`. What a self-hosted server takes and ignores
+//! is refused by the table.
+
+mod entry;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::body::base_of;
+use super::{
+    About, Descriptor, Entries, Groups, Live, Moves, One, Sent, Spec, Special, Unresolved, spec,
+};
+use crate::base::entry::Entry;
+use crate::base::id::Id;
+use crate::base::sentence::Sentence;
+use crate::base::spelling;
+use crate::file::Table;
+
+use entry::TABLE;
+
+/// The settings in canonical form. `None` = not ours; of a live one, that this NetBird has no such setting.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AccountSettings {
+    /// Whether peers of people have to log in again after a time.
+    pub peer_login_expiration_enabled: Option<bool>,
+    /// After how many seconds.
+    pub peer_login_expiration: Option<i64>,
+    /// Whether they have to after they were offline for a time.
+    pub peer_inactivity_expiration_enabled: Option<bool>,
+    /// After how many seconds.
+    pub peer_inactivity_expiration: Option<i64>,
+    /// Whether users of role user see nothing in the dashboard.
+    pub regular_users_view_blocked: Option<bool>,
+    /// Whether the groups of a user go to the user's peers.
+    pub groups_propagation_enabled: Option<bool>,
+    /// Whether groups come from the identity provider's tokens.
+    pub jwt_groups_enabled: Option<bool>,
+    /// In which claim.
+    pub jwt_groups_claim_name: Option<String>,
+    /// Names in that claim, of which a user needs one.
+    pub jwt_allow_groups: Option<BTreeSet<String>>,
+    /// Whether routing peers resolve the domains of routes.
+    pub routing_peer_dns_resolution_enabled: Option<bool>,
+    /// The domain behind the names of machines, in lower case; empty: NetBird's own.
+    pub dns_domain: Option<String>,
+    /// The IPv4 network of the machines' addresses.
+    pub network_range: Option<String>,
+    /// The IPv6 network of them.
+    pub network_range_v6: Option<String>,
+    /// Groups whose peers have an IPv6 address.
+    pub ipv6_enabled_groups: Option<BTreeSet<String>>,
+    /// Whether peers may expose services.
+    pub peer_expose_enabled: Option<bool>,
+    /// Groups whose peers may.
+    pub peer_expose_groups: Option<BTreeSet<String>>,
+    /// Whether connections are made when they are needed.
+    pub lazy_connection_enabled: Option<bool>,
+    /// To which version clients update themselves.
+    pub auto_update_version: Option<String>,
+    /// Whether they do so without asking.
+    pub auto_update_always: Option<bool>,
+    /// Whether clients send metrics.
+    pub metrics_push_enabled: Option<bool>,
+    /// Whether local users need a second factor.
+    pub local_mfa_enabled: Option<bool>,
+    /// Whether new peers wait until somebody lets them in.
+    pub peer_approval_enabled: Option<bool>,
+    /// Whether new users do.
+    pub user_approval_required: Option<bool>,
+    /// Groups whose traffic NetBird's cloud logs: no file says them, and they hold their groups.
+    #[serde(skip_serializing)]
+    pub network_traffic_logs_groups: BTreeSet<String>,
+}
+
+/// What stands in `extra`.
+const EXTRA: [&str; 2] = ["peer_approval_enabled", "user_approval_required"];
+
+/// Lists of ids of groups.
+const GROUPS: [&str; 3] = [
+    "ipv6_enabled_groups",
+    "peer_expose_groups",
+    "network_traffic_logs_groups",
+];
+
+impl AccountSettings {
+    /// Returns whether the API has a setting in `extra`.
+    pub fn is_extra(field: &str) -> bool {
+        EXTRA.contains(&field)
+    }
+}
+
+/// An entry of `GET /accounts`.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Id.
+    id: Id,
+    /// All settings.
+    settings: Map<String, Value>,
+}
+
+impl Answer {
+    /// All settings side by side, as names of groups where they are ids.
+    fn canonical(mut self, groups: &Groups) -> Result<AccountSettings, serde_json::Error> {
+        if let Some(Value::Object(extra)) = self.settings.remove("extra") {
+            self.settings.extend(extra);
+        }
+        for (field, value) in &mut self.settings {
+            if GROUPS.contains(&field.as_str()) {
+                let ids: Option<Vec<Id>> = serde_json::from_value(value.take())?;
+                *value = Value::from_iter(groups.read(&ids.unwrap_or_default()));
+            }
+        }
+        let settings: AccountSettings = serde_json::from_value(Value::Object(self.settings))?;
+        let network = |range: Option<String>| range.map(|range| spelling::network(&range));
+        let domain = settings.dns_domain.map(|name| name.to_ascii_lowercase());
+        Ok(AccountSettings {
+            dns_domain: domain,
+            network_range: network(settings.network_range),
+            network_range_v6: network(settings.network_range_v6),
+            ..settings
+        })
+    }
+}
+
+impl Spec for AccountSettings {
+    const KIND: Descriptor = Descriptor {
+        label: "account settings",
+        plural: "account settings",
+        word: "account_settings",
+        section: &["account", "settings"],
+        about: "The account's settings, of which there is one. What is left out stays as it is.",
+        collection: "/accounts",
+        can_be_renamed: false,
+        deletion_event: None,
+        entries: Entries::One(One {
+            read: spec::entry::<AccountSettings>,
+            is_listed: true,
+        }),
+        outline: || TABLE.outline(),
+        special: Special {
+            name_field: "",
+            moves: &[
+                ("dns_domain", Moves::Names),
+                ("network_range", Moves::Addresses),
+                ("network_range_v6", Moves::AddressesV6),
+                ("ipv6_enabled_groups", Moves::HavingV6),
+            ],
+            ..Special::NONE
+        },
+    };
+
+    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        let answer: Answer = wire.read()?;
+        let id = answer.id.clone();
+        Ok(Live::new(
+            id,
+            String::new(),
+            answer.canonical(groups)?,
+            wire,
+        ))
+    }
+
+    /// All settings as they are, but for ours: what is left out, the server sets to zero (docs/netbird-api.md, "Account
+    /// settings").
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { live, groups, .. } = sent;
+        let mut settings = base_of(live.and_then(|live| live.get("settings")), &[]);
+        let mut extra = base_of(settings.get("extra"), &[]);
+        let ours = self.fields();
+        for field in TABLE.fields {
+            let Some(value) = ours.get(field.row.name) else {
+                continue;
+            };
+            let value = match field.groups.and_then(|groups| groups(self)) {
+                Some(names) => groups.resolve(names)?,
+                None => value.clone(),
+            };
+            let place = match Self::is_extra(field.row.name) {
+                true => &mut extra,
+                false => &mut settings,
+            };
+            place.insert(field.row.name.into(), value);
+        }
+        // one that holds nothing would reset it
+        if !extra.is_empty() {
+            settings.insert("extra".into(), extra.into());
+        }
+        Ok(serde_json::json!({ "settings": settings }))
+    }
+
+    fn references(&self) -> Vec<&str> {
+        let groups = TABLE.groups(self).into_iter().flatten();
+        let all = groups.chain(&self.network_traffic_logs_groups);
+        all.map(String::as_str).collect()
+    }
+
+    fn keep(&mut self, live: &Self) {
+        TABLE.keep(self, live);
+        self.network_traffic_logs_groups
+            .clone_from(&live.network_traffic_logs_groups);
+    }
+
+    /// What is otherwise than in a new account. The ranges are the account's own: in another account they would move every
+    /// machine.
+    fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        fields.retain(|name, value| {
+            let default = TABLE.field(name).and_then(|field| field.row.default);
+            let default = default.map(|text| serde_json::from_str(text).expect("JSON"));
+            default.is_some_and(|default: Value| default != *value)
+        });
+        Ok(fields)
+    }
+
+    fn summary(&self, _about: &About) -> String {
+        String::new()
+    }
+
+    fn loss(&self, _about: &About) -> Sentence {
+        Sentence::default()
+    }
+}

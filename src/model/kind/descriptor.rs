@@ -1,0 +1,173 @@
+//! What there is to know of a kind as a whole.
+
+use serde_json::{Map, Value};
+
+use super::values::names;
+use super::{Declared, Kind, Moves, Resource};
+use crate::file::{Cursor, Log, Outline};
+
+/// The row of a kind: its names, where its entries stand in the file, and where its objects are in the API.
+pub struct Descriptor {
+    /// What people call one of it.
+    pub label: &'static str,
+    /// What people call several of it.
+    pub plural: &'static str,
+    /// The word of operation types in JSON, as in `create_group`.
+    pub word: &'static str,
+    /// Where its entries stand in netbird.json, from the top, or from the entry of what they stand in; of a kind that is
+    /// never declared, the word for a section.
+    pub section: &'static [&'static str],
+    /// What stands in the section, for the schema.
+    pub about: &'static str,
+    /// The collection's path under `/api`, or behind the path of what its objects stand in; of what there is one of, its own.
+    pub collection: &'static str,
+    /// Whether its objects can be renamed (`renamed_from`).
+    pub can_be_renamed: bool,
+    /// The code of a deletion's event (docs/netbird-api.md, "Events").
+    pub deletion_event: Option<&'static str>,
+    /// How they stand in the file.
+    pub(crate) entries: Entries,
+    /// The fields of an entry, for the schema and the reference.
+    pub(crate) outline: fn() -> Outline,
+    /// What is otherwise than for most kinds.
+    pub special: Special,
+}
+
+/// What is the same for most kinds.
+pub struct Special {
+    /// The most characters that a name may have.
+    pub longest_name: usize,
+    /// A name that nobody can declare, since it is NetBird's own.
+    pub reserved_name: Option<&'static str>,
+    /// The field of an answer that holds its name.
+    pub name_field: &'static str,
+    /// Whether the server refuses every change while two objects bear one name, which two runs at once can make
+    /// (docs/netbird-api.md, "Unique names").
+    pub has_unique_names: bool,
+    /// Whether several objects can stand for one name, as records of one name and type do: each of them is declared. An
+    /// entry of a section is then an object or a list of objects.
+    pub is_several: bool,
+    /// Whether a name is unique in the account whatever its object stands in, so that it can move from one to another.
+    pub is_anywhere: bool,
+    /// The fields that only creation takes: another value makes the object anew.
+    pub fixed: &'static [&'static str],
+    /// The fields that creation takes no notice of: another value than the server's own is written after it.
+    pub not_at_creation: &'static [&'static str],
+    /// The fields of which another value moves machines of the account.
+    pub moves: &'static [(&'static str, Moves)],
+    /// Notes what of a section does not go together.
+    pub(crate) check: fn(&[InFile<'_>], &mut Log),
+}
+
+impl Special {
+    /// Nothing of it.
+    pub(crate) const NONE: Special = Special {
+        longest_name: names::MAX_CHARS,
+        reserved_name: None,
+        name_field: "name",
+        has_unique_names: false,
+        is_several: false,
+        is_anywhere: false,
+        fixed: &[],
+        not_at_creation: &[],
+        moves: &[],
+        check: |_, _| {},
+    };
+}
+
+/// How the objects of a kind stand in netbird.json.
+pub(crate) enum Entries {
+    /// Under their names, in the section.
+    Named(ReadEntry),
+    /// Under the names of machines that enroll by themselves: no entry makes or deletes one.
+    Enrolled(ReadEntry),
+    /// The section is the entry of the one that there is.
+    One(One),
+    /// In a field of the entry of what they stand in.
+    Inside(Inside),
+}
+
+/// Reads an entry of a section, or notes what is wrong with it.
+pub(crate) type ReadEntry = fn(&Cursor<'_>, &mut Log) -> Option<Declared>;
+
+/// What there is one of.
+pub(crate) struct One {
+    /// Reads its section, or notes what is wrong with it.
+    pub(crate) read: ReadEntry,
+    /// Whether the collection is a list that holds it, rather than it.
+    pub(crate) is_listed: bool,
+}
+
+/// Objects that stand in the entry of another one.
+pub(crate) struct Inside {
+    /// The kind of that one.
+    pub(crate) parent: Kind,
+    /// Where the server's answers have them.
+    pub(crate) answers: Answers,
+    /// Reads one with its name, or notes what is wrong with it. What it stands in is read already.
+    pub(crate) read: ReadInside,
+    /// Returns its fields as people write them in the entry of what they stand in.
+    pub(crate) written: fn(Map<String, Value>, &Value) -> Map<String, Value>,
+    /// How its name is made.
+    pub(crate) name: NameOf,
+}
+
+/// Reads an object that stands in another one's entry.
+pub(crate) type ReadInside = fn(&Cursor<'_>, &Declared, &mut Log) -> Option<(String, Resource)>;
+
+/// An object of the file: its name, what it is, and where it stands.
+pub(crate) type InFile<'a> = (String, Resource, Cursor<'a>);
+
+/// Where the server's answers have what stands in other objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answers {
+    /// In this field of the other one's answer.
+    Embedded(&'static str),
+    /// In a list of their own at that path under `/api`; this field of the other one's answer has their ids.
+    Listed {
+        /// The field.
+        ids: &'static str,
+        /// The list's path.
+        path: &'static str,
+    },
+}
+
+/// How objects stand in the field of the entry of what they stand in.
+pub(crate) enum NameOf {
+    /// Under their names.
+    Key,
+    /// In a list: the name is made of texts in what they stand in, and of their own.
+    Texts {
+        /// The fields of what they stand in.
+        of_parent: &'static [&'static str],
+        /// Their own fields.
+        own: &'static [&'static str],
+        /// Makes the name of their texts, in that order; a field that is no text is empty.
+        make: fn(&[&str], &[&str]) -> String,
+    },
+}
+
+impl NameOf {
+    /// Returns the name of an object by the key that it stands under, and by the texts of fields.
+    pub(crate) fn of<'a>(
+        &self,
+        key: &str,
+        parent: impl Fn(&str) -> Option<&'a str>,
+        own: impl Fn(&str) -> Option<&'a str>,
+    ) -> String {
+        match self {
+            NameOf::Key => key.to_owned(),
+            NameOf::Texts {
+                of_parent,
+                own: fields,
+                make,
+            } => {
+                let of_parent = of_parent
+                    .iter()
+                    .map(|field| parent(field).unwrap_or_default());
+                let own = fields.iter().map(|field| own(field).unwrap_or_default());
+                make(&of_parent.collect::<Vec<_>>(), &own.collect::<Vec<_>>())
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Records of DNS zones (docs/netbird-api.md, "DNS zones and records").
+//!
+//! A record has no name of its own: what tells it from others is what it answers, and with what. Its address is the full
+//! name and the type, as in `db.corp.example A`; several records may share it, each with other content.
+
+mod entry;
+
+use std::net::Ipv6Addr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::values::domain;
+use super::values::word::Word;
+use super::{
+    About, Answers, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Sent, Spec, Special,
+    Unresolved,
+};
+use crate::base::entry::Entry;
+use crate::base::id::Id;
+use crate::base::sentence::Sentence;
+use crate::base::spelling;
+use crate::base::text::visible;
+use crate::file::Table;
+
+/// A record in canonical form. `None` = not ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct DnsRecord {
+    /// What it answers: the full name, lower case, without a dot at its end. `*.` may begin it.
+    pub name: String,
+    /// Its type; `None` is one that the file does not know.
+    pub r#type: Option<RecordType>,
+    /// An address in canonical text, or the name that it stands for.
+    pub content: String,
+    /// How long others may remember it, in seconds.
+    pub ttl: Option<i64>,
+}
+
+/// The types of records that NetBird has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum RecordType {
+    /// An IPv4 address.
+    A,
+    /// An IPv6 address.
+    #[serde(rename = "AAAA")]
+    Aaaa,
+    /// Another name.
+    #[serde(rename = "CNAME")]
+    Cname,
+}
+
+impl Word for RecordType {
+    const WHAT: &'static str = "type of record";
+    const WORDS: &'static [(&'static str, RecordType)] = &[
+        ("A", RecordType::A),
+        ("AAAA", RecordType::Aaaa),
+        ("CNAME", RecordType::Cname),
+    ];
+}
+
+impl DnsRecord {
+    /// Whether the server takes them for one record.
+    fn is_same(&self, other: &DnsRecord) -> bool {
+        (&self.name, self.r#type, &self.content) == (&other.name, other.r#type, &other.content)
+    }
+
+    /// Whether it is another name of something.
+    fn is_alias(&self) -> bool {
+        self.r#type == Some(RecordType::Cname)
+    }
+
+    /// Whether the server takes one of them only: a CNAME stands alone under its name.
+    fn cannot_stand_beside(&self, other: &DnsRecord) -> bool {
+        self.is_same(other) || self.name == other.name && (self.is_alias() || other.is_alias())
+    }
+}
+
+/// A record of an answer.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Id.
+    id: Id,
+    /// The full name.
+    name: String,
+    /// Upper case.
+    #[serde(rename = "type")]
+    kind: String,
+    /// As it was sent.
+    content: String,
+    /// In seconds.
+    ttl: Option<i64>,
+}
+
+impl Spec for DnsRecord {
+    const KIND: Descriptor = Descriptor {
+        label: "DNS record",
+        plural: "DNS records",
+        word: "dns_record",
+        section: &["records"],
+        about: "Records of a zone.",
+        collection: "/records",
+        can_be_renamed: false,
+        deletion_event: Some("dns.zone.record.delete"),
+        entries: Entries::Inside(Inside {
+            parent: Kind::DnsZone,
+            answers: Answers::Embedded("records"),
+            read: entry::listed,
+            written: entry::written,
+            name: NameOf::Texts {
+                of_parent: &["domain"],
+                own: &["name", "type"],
+                make: |zone, own| entry::address_of(&entry::full_name(own[0], zone[0]), own[1]),
+            },
+        }),
+        outline: || entry::TABLE.outline(),
+        special: Special {
+            is_several: true,
+            check: entry::check,
+            ..Special::NONE
+        },
+    };
+
+    const TABLE: Option<&'static Table<Self>> = Some(&entry::TABLE);
+
+    fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
+        let record: Answer = wire.read()?;
+        let kind = RecordType::of(&record.kind);
+        let name = entry::address_of(&record.name, &record.kind);
+        let canonical = DnsRecord {
+            content: spelling::content(&record.content),
+            name: record.name,
+            r#type: kind,
+            ttl: Some(record.ttl.unwrap_or_default()),
+        };
+        Ok(Live::new(record.id, name, canonical, wire))
+    }
+
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { live, .. } = sent;
+        let live = live
+            .and_then(|live| live.get("ttl"))
+            .and_then(Value::as_i64);
+        Ok(json!({
+            "name": self.name,
+            "type": self.r#type,
+            "content": self.content,
+            "ttl": self.ttl.or(live).unwrap_or(300),
+        }))
+    }
+
+    fn excludes(&self, other: &Self) -> bool {
+        self.cannot_stand_beside(other)
+    }
+
+    fn connects(&self) -> Value {
+        json!(self.content)
+    }
+
+    fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        if self.r#type.is_none() {
+            return Err("its type is none that a file can say".into());
+        }
+        let name = self.name.strip_prefix("*.").unwrap_or(&self.name);
+        if domain::of_zone(name).ok().as_deref() != Some(name) {
+            return Err("a file cannot say its name".into());
+        }
+        let address = self.content.parse::<Ipv6Addr>().ok();
+        let is_mapped = address.is_some_and(|address| address.to_ipv4_mapped().is_some());
+        if self.content == self.name || is_mapped {
+            return Err("a file cannot say its content".into());
+        }
+        fields.retain(|_, value| !value.is_null());
+        Ok(fields)
+    }
+
+    fn summary(&self, _about: &About) -> String {
+        let ttl = self.ttl.map(|ttl| format!(", ttl {ttl}"));
+        format!("{}{}", visible(&self.content), ttl.unwrap_or_default())
+    }
+
+    fn loss(&self, _about: &About) -> Sentence {
+        let text = Sentence::default().name(&self.name);
+        text.say(" no longer leads to ").name(&self.content)
+    }
+}

@@ -1,0 +1,215 @@
+//! DNS zones: domains whose names NetBird itself answers, for the peers of groups (docs/netbird-api.md, "DNS zones and
+//! records").
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::body::base_of;
+use super::rows::fields;
+use super::spec::{entry, objects};
+use super::values::{FLAG, domain, names, renamed_from};
+use super::words::named;
+use super::{
+    About, Descriptor, DnsRecord, Entries, Groups, InFile, Live, Resource, Sent, Spec, Special,
+    Unresolved,
+};
+use crate::base::code::Code;
+use crate::base::entry::Entry;
+use crate::base::id::Id;
+use crate::base::sentence::Sentence;
+use crate::base::text::visible;
+use crate::file::{Cursor, Field, Log, Refused, Shape, Table, Takes, quote};
+
+/// Longest name that the server takes, in bytes.
+const LONGEST_NAME: usize = 255;
+
+/// A zone in canonical form, without its records. `None` = not ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct DnsZone {
+    /// What it answers, with all below: lower case, ASCII. Only creation takes it.
+    pub domain: String,
+    /// Groups whose peers ask it; never empty.
+    pub distribution_groups: BTreeSet<String>,
+    /// Whether the domain is a search domain too.
+    pub search_domain: Option<bool>,
+    /// Whether it is in use.
+    pub enabled: Option<bool>,
+}
+
+const TABLE: Table<DnsZone> = Table {
+    what: "a DNS zone",
+    fields: fields![
+        /// The domain that it answers, with all below, in ASCII. Another one makes the zone anew, with its records.
+        needs domain: DOMAIN,
+        /// Groups whose peers ask the zone, at least one.
+        needs(groups) distribution_groups: names::SOME_GROUPS,
+        /// The domain is a search domain too.
+        own search_domain: FLAG => false,
+        /// Whether it is in use.
+        own enabled: FLAG => true,
+        ; Field::inside(
+            "records",
+            Shape::Objects(objects::<DnsRecord>()),
+            "Its records. Left out: the records are left alone; empty: it shall have none.",
+        ),
+        renamed_from(),
+    ],
+    refused: &[
+        Refused::NAME,
+        Refused::meaning("distribution_groups", &["groups", "peers"]),
+        Refused::meaning(
+            "search_domain",
+            &[
+                "search_domains_enabled",
+                "enable_search_domain",
+                "search_domains",
+            ],
+        ),
+    ],
+    rules: "{}",
+};
+
+const DOMAIN: Takes<String> = Takes(
+    Shape::Schema(
+        r#"{"type": "string", "minLength": 1, "maxLength": 253, "pattern": "^[A-Za-z0-9_.-]+$", "examples": ["corp.example"]}"#,
+    ),
+    |value, log| domain::read(value, domain::of_zone, log).unwrap_or_default(),
+);
+
+/// The server takes one zone for a domain.
+fn one_zone_a_domain(zones: &[InFile<'_>], log: &mut Log) {
+    let mut first: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
+    for (name, zone, place) in zones {
+        let Resource::DnsZone(zone) = zone else {
+            continue;
+        };
+        let here = place.place_of("domain");
+        match first.get(zone.domain.as_str()) {
+            _ if zone.domain.is_empty() => {}
+            Some((other, line)) => {
+                let text = format!(
+                    "{} is the domain of the zone {} in line {line} too",
+                    quote(&zone.domain),
+                    quote(other)
+                );
+                log.error(here, text).coded(Code::Duplicate).suggest(
+                    "NetBird takes one zone for a domain: put the records into one".to_owned(),
+                );
+            }
+            None => drop(first.insert(&zone.domain, (name, here.line))),
+        }
+    }
+}
+
+/// An entry of `GET /dns/zones`, without its records.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Id.
+    id: Id,
+    /// Not unique.
+    name: String,
+    /// Unique in the account.
+    domain: String,
+    /// In use or not.
+    enabled: bool,
+    /// Search domain or not.
+    enable_search_domain: Option<bool>,
+    /// Groups whose peers ask it.
+    distribution_groups: Option<Vec<Id>>,
+}
+
+impl Spec for DnsZone {
+    const KIND: Descriptor = Descriptor {
+        label: "DNS zone",
+        plural: "DNS zones",
+        word: "dns_zone",
+        section: &["dns", "zones"],
+        about: "DNS zones by name: 1 to 255 bytes.",
+        collection: "/dns/zones",
+        can_be_renamed: true,
+        deletion_event: Some("dns.zone.delete"),
+        entries: Entries::Named(entry::<DnsZone>),
+        outline: || TABLE.outline(),
+        special: Special {
+            longest_name: LONGEST_NAME,
+            fixed: &["domain"],
+            check: one_zone_a_domain,
+            ..Special::NONE
+        },
+    };
+
+    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+
+    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+        let bytes = entry.name().len();
+        if bytes > LONGEST_NAME {
+            let text =
+                format!("a zone's name has at most {LONGEST_NAME} bytes; this one has {bytes}");
+            log.error(entry.key_place(), text);
+        }
+    }
+
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        let zone: Answer = wire.read()?;
+        let canonical = DnsZone {
+            domain: zone.domain,
+            distribution_groups: groups.read(&zone.distribution_groups.unwrap_or_default()),
+            search_domain: Some(zone.enable_search_domain.unwrap_or_default()),
+            enabled: Some(zone.enabled),
+        };
+        Ok(Live::new(zone.id, zone.name, canonical, wire))
+    }
+
+    /// Without the records, which a PUT leaves alone.
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { name, live, groups } = sent;
+        let mut body = base_of(live, &["id", "records"]);
+        body.insert("name".into(), json!(name));
+        body.insert("domain".into(), json!(self.domain));
+        body.insert(
+            "distribution_groups".into(),
+            groups.resolve(&self.distribution_groups)?,
+        );
+        let flags = [
+            ("enable_search_domain", self.search_domain, false),
+            ("enabled", self.enabled, true),
+        ];
+        for (field, ours, default) in flags {
+            let live = body.get(field).and_then(Value::as_bool);
+            body.insert(field.into(), json!(ours.or(live).unwrap_or(default)));
+        }
+        Ok(Value::Object(body))
+    }
+
+    fn excludes(&self, other: &Self) -> bool {
+        self.domain == other.domain
+    }
+
+    fn export(&self, fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        match domain::of_zone(&self.domain) {
+            Ok(domain) if domain == self.domain => Ok(fields),
+            _ => Err(format!(
+                "a file cannot say its domain {}",
+                quote(&self.domain)
+            )),
+        }
+    }
+
+    fn summary(&self, _about: &About) -> String {
+        let groups = named(&self.distribution_groups);
+        format!("{}, asked by {groups}", visible(&self.domain))
+    }
+
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
+    }
+
+    fn loss(&self, _about: &About) -> Sentence {
+        let text = Sentence::default().say("peers in ");
+        let text = text.names(self.distribution_groups.iter().map(String::as_str));
+        text.say(" get no more answers for names in ")
+            .name(&self.domain)
+    }
+}

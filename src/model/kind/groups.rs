@@ -1,0 +1,209 @@
+//! Names and ids of what others refer to, both ways: groups first of all, network resources and posture checks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::base::id::Id;
+
+/// The group that holds every peer; it cannot be changed or deleted, and the server knows it by this name.
+pub const ALL: &str = "All";
+
+/// What is referred to by a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Refers {
+    /// A group.
+    Group,
+    /// A resource of a network.
+    Resource,
+    /// A posture check.
+    Check,
+}
+
+impl Refers {
+    /// What people call one of it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Refers::Group => "group",
+            Refers::Resource => "network resource",
+            Refers::Check => "posture check",
+        }
+    }
+}
+
+/// An answer about what is no group.
+#[derive(Debug, Deserialize)]
+pub struct Other {
+    /// Its id.
+    pub id: Id,
+    /// Its name.
+    pub name: String,
+    /// Of a network resource: `host`, `subnet` or `domain`.
+    #[serde(default, rename = "type")]
+    kind: String,
+}
+
+/// Names and ids of objects of one kind.
+#[derive(Debug, Clone, Default)]
+struct Names {
+    names: BTreeMap<Id, String>,
+    ids: BTreeMap<String, BTreeSet<Id>>,
+}
+
+impl Names {
+    fn insert(&mut self, id: Id, name: String) {
+        self.ids.entry(name.clone()).or_default().insert(id.clone());
+        self.names.insert(id, name);
+    }
+
+    fn ids(&self, name: &str) -> impl Iterator<Item = &Id> {
+        self.ids.get(name).into_iter().flatten()
+    }
+
+    /// The id of the one of that name; `label` is what people call it.
+    fn id(&self, name: &str, label: &'static str) -> Result<&Id, Unresolved> {
+        let mut ids = self.ids(name);
+        match (ids.next(), ids.next()) {
+            (Some(id), None) => Ok(id),
+            (None, _) => Err(Unresolved::Absent(label, name.into())),
+            (Some(_), Some(_)) => Err(Unresolved::Ambiguous(
+                label,
+                name.into(),
+                self.ids(name).cloned().collect(),
+            )),
+        }
+    }
+}
+
+/// Names and ids of what others refer to, both ways: of the live groups, and of network resources and posture checks where
+/// they were asked for. Grows while an apply creates some.
+#[derive(Debug, Clone, Default)]
+pub struct Groups {
+    groups: Names,
+    /// What was not asked for is not there.
+    others: BTreeMap<Refers, Names>,
+    /// `host`, `subnet` or `domain`, by resource.
+    types: BTreeMap<Id, String>,
+}
+
+impl Groups {
+    /// Adds a group.
+    pub fn insert(&mut self, id: Id, name: String) {
+        self.groups.insert(id, name);
+    }
+
+    /// Adds what is no group: all of a list, or one that was made.
+    pub fn insert_others(&mut self, what: Refers, others: impl IntoIterator<Item = Other>) {
+        let names = self.others.entry(what).or_default();
+        for other in others {
+            self.types.insert(other.id.clone(), other.kind);
+            names.insert(other.id, other.name);
+        }
+    }
+
+    fn of(&self, what: Refers) -> Option<&Names> {
+        match what {
+            Refers::Group => Some(&self.groups),
+            Refers::Resource | Refers::Check => self.others.get(&what),
+        }
+    }
+
+    /// Returns the id of the one of that name.
+    pub fn other(&self, what: Refers, name: &str) -> Result<&Id, Unresolved> {
+        match self.of(what) {
+            Some(names) => names.id(name, what.label()),
+            None => Err(Unresolved::Absent(what.label(), name.into())),
+        }
+    }
+
+    /// Returns the name of what is no group, or a text that says what its id stands for.
+    pub fn other_name(&self, what: Refers, id: &Id) -> String {
+        let names = self.others.get(&what);
+        let name = names.map(|names| names.names.get(id).cloned());
+        match name {
+            Some(Some(name)) => name,
+            Some(None) => format!("(deleted {} {id})", what.label()),
+            None => format!("({} {id})", what.label()),
+        }
+    }
+
+    /// Returns every name of one.
+    pub fn other_names(&self, what: Refers) -> impl Iterator<Item = &str> {
+        let names = self.of(what).into_iter();
+        names.flat_map(|names| names.ids.keys().map(String::as_str))
+    }
+
+    /// Returns the type of a network resource; policies keep it, and what is enforced does not depend on it.
+    pub(super) fn resource_type(&self, id: &Id) -> &str {
+        let known = self.types.get(id).map(String::as_str);
+        known.filter(|known| !known.is_empty()).unwrap_or("host")
+    }
+
+    /// Takes a group's name away: it has one with its id in it from then on.
+    pub fn set_aside(&mut self, id: &Id) {
+        let Names { names, ids } = &mut self.groups;
+        let Some(name) = names.get_mut(id) else {
+            return;
+        };
+        if let Some(ids) = ids.get_mut(name) {
+            ids.remove(id);
+        }
+        *name = format!("{name} ({id})");
+    }
+
+    /// Returns the ids of the groups of that name; several after a rename that the server did not check.
+    pub fn ids(&self, name: &str) -> impl Iterator<Item = &Id> {
+        self.groups.ids(name)
+    }
+
+    /// Returns the id of the one group of that name.
+    pub fn id(&self, name: &str) -> Result<&Id, Unresolved> {
+        self.other(Refers::Group, name)
+    }
+
+    /// Returns the name of a group, or a text that says what its id stands for.
+    pub fn name(&self, id: &Id) -> String {
+        let name = self.groups.names.get(id).cloned();
+        name.unwrap_or_else(|| format!("(deleted group {id})"))
+    }
+
+    pub(super) fn read(&self, ids: &[Id]) -> BTreeSet<String> {
+        ids.iter().map(|id| self.name(id)).collect()
+    }
+
+    pub(super) fn resolve(&self, names: &BTreeSet<String>) -> Result<Value, Unresolved> {
+        names
+            .iter()
+            .map(|name| Ok(Value::String(self.id(name)?.to_string())))
+            .collect()
+    }
+}
+
+/// A name that stands for nothing, or for several: what people call such an object, and the name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unresolved {
+    /// No such object.
+    Absent(&'static str, String),
+    /// Several of that name.
+    Ambiguous(&'static str, String, Vec<Id>),
+}
+
+impl fmt::Display for Unresolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unresolved::Absent(what, name) => write!(f, "there is no {what} {name:?} in NetBird"),
+            Unresolved::Ambiguous(what, name, ids) => {
+                let ids: Vec<&str> = ids.iter().map(|id| id.0.as_str()).collect();
+                write!(
+                    f,
+                    "several {what}s in NetBird are called {name:?}: {}",
+                    ids.join(", ")
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Unresolved {}

@@ -1,0 +1,298 @@
+//! Nameserver groups: who asks which name servers for which domains (docs/netbird-api.md, "Nameserver groups").
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::rows::fields;
+use super::spec::entry;
+use super::values::{FLAG, TEXT, domain, names, nameserver, renamed_from};
+use super::words::{address, named};
+use super::{About, Descriptor, Entries, Groups, Live, Spec, Special, Unresolved};
+use crate::base::code::Code;
+use crate::base::entry::Entry;
+use crate::base::id::Id;
+use crate::base::sentence::Sentence;
+use crate::base::spelling;
+use crate::base::text::visible;
+use crate::file::{Cursor, Log, Refused, Shape, Table, Takes};
+
+/// A nameserver group in canonical form. `None` = not ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct NameserverGroup {
+    /// Text for people.
+    pub description: Option<String>,
+    /// 1 to 3 servers, in canonical text; clients ask the first one first.
+    pub nameservers: Vec<Nameserver>,
+    /// Groups whose peers ask them; never empty.
+    pub groups: BTreeSet<String>,
+    /// Whether they answer for everything; exactly where `domains` is empty. `None` only while a file is read.
+    pub primary: Option<bool>,
+    /// Domains they answer for, as written; in that order clients search them.
+    pub domains: Vec<String>,
+    /// Whether the domains are search domains too.
+    pub search_domains_enabled: Option<bool>,
+    /// Whether it is in use.
+    pub enabled: Option<bool>,
+}
+
+/// One name server; always asked by UDP.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Nameserver {
+    /// IPv4 or IPv6 address in canonical text, without brackets.
+    pub ip: String,
+    /// 1 to 65535.
+    pub port: u16,
+}
+
+const TABLE: Table<NameserverGroup> = Table {
+    what: "a nameserver group",
+    fields: fields![
+        /// Text for people.
+        own description: TEXT => "",
+        /// 1 to 3 name servers; clients ask the first one first, so their order counts.
+        needs nameservers: Takes(Shape::Objects(nameserver::LIST), nameserver::read),
+        /// Groups whose peers ask them, at least one.
+        needs(groups) groups: names::SOME_GROUPS,
+        /// Answers for every domain: true exactly where domains is empty, and follows from it when left out.
+        may primary: FLAG,
+        /// Domains they answer for, with all below; kept as written, no wildcard. Left out: they answer for all.
+        may domains: DOMAINS,
+        /// The domains are search domains too; false where there are none.
+        own search_domains_enabled: FLAG => false,
+        /// Whether it is in use.
+        own enabled: FLAG => true,
+        ; renamed_from(),
+    ],
+    refused: &[
+        Refused::NAME,
+        Refused::meaning("nameservers", &["servers", "name_servers", "dns"]),
+        Refused::meaning("domains", &["match_domains", "search_domains"]),
+        Refused::meaning("groups", &["distribution_groups", "peers"]),
+    ],
+    rules: r#"{
+        "if": {"properties": {"domains": {"minItems": 1}}, "required": ["domains"]},
+        "then": {"properties": {"primary": {"const": false}}},
+        "else": {"properties": {"primary": {"const": true}, "search_domains_enabled": {"const": false}}}
+    }"#,
+};
+
+const DOMAINS: Takes<Vec<String>> = Takes(
+    Shape::Schema(
+        r#"{"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 254, "not": {"pattern": "^\\*"}}}"#,
+    ),
+    |list, log| domain::list(list, domain::of_nameservers, log).unwrap_or_default(),
+);
+
+/// Primary means for all domains: the server takes it exactly where there are none (docs/netbird-api.md, "Nameserver
+/// groups").
+fn check_primary(group: &NameserverGroup, entry: &Cursor<'_>, log: &mut Log) {
+    let listed = entry
+        .get("domains")
+        .is_some_and(|domains| domains.elements().next().is_some());
+    match group.primary {
+        Some(true) if listed => {
+            log.error(
+                entry.place_of("primary"),
+                "a primary group answers for every domain, and this one lists some",
+            )
+            .suggest("remove \"primary\" or \"domains\"".to_owned());
+        }
+        Some(false) if !listed => {
+            log.error(
+                entry.place_of("primary"),
+                "a group that is not primary needs domains to answer for",
+            )
+            .suggest("add \"domains\", or remove \"primary\"".to_owned());
+        }
+        None if !listed
+            && ["primary", "domains"]
+                .iter()
+                .all(|name| !entry.mentions(&TABLE, name)) =>
+        {
+            log.notice(
+                Code::EveryDomain,
+                entry.key_place(),
+                "has no domains, so it answers for every domain",
+            )
+            .suggest("write \"primary\": true if that is meant".to_owned());
+        }
+        _ => (),
+    }
+    if group.search_domains_enabled == Some(true) && !listed {
+        log.error(
+            entry.place_of("search_domains_enabled"),
+            "a group without domains has none to search: search_domains_enabled can only be false",
+        );
+    }
+}
+
+/// A server that is listed twice is asked where it stands first.
+fn first_ones(servers: impl Iterator<Item = Nameserver>) -> Vec<Nameserver> {
+    let mut kept = Vec::new();
+    for server in servers {
+        if !kept.contains(&server) {
+            kept.push(server);
+        }
+    }
+    kept
+}
+
+impl NameserverGroup {
+    /// Returns whether both have the same domains, however they are spelled, and in the same order where they are searched.
+    fn same_domains(&self, live: &NameserverGroup) -> bool {
+        let spelled = |group: &NameserverGroup| -> Vec<String> {
+            group
+                .domains
+                .iter()
+                .map(|domain| spelling::domain(domain))
+                .collect()
+        };
+        let (mut ours, mut theirs) = (spelled(self), spelled(live));
+        let searched = self.search_domains_enabled.or(live.search_domains_enabled);
+        if searched != Some(true) {
+            for domains in [&mut ours, &mut theirs] {
+                domains.sort();
+                domains.dedup();
+            }
+        }
+        ours == theirs
+    }
+
+    /// Its servers, with their ports where they are not 53.
+    fn servers(&self) -> String {
+        let servers = self.nameservers.iter();
+        let servers: Vec<String> = servers
+            .map(|server| address(&visible(&server.ip), i64::from(server.port)))
+            .collect();
+        servers.join(", ")
+    }
+}
+
+/// An entry of `GET /dns/nameservers`.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Id.
+    id: Id,
+    /// Unique.
+    name: String,
+    /// Text for people.
+    description: Option<String>,
+    /// Answers for everything.
+    primary: bool,
+    /// Domains it answers for.
+    domains: Option<Vec<String>>,
+    /// Enabled or not.
+    enabled: bool,
+    /// Groups whose peers ask it.
+    groups: Option<Vec<Id>>,
+    /// Servers.
+    nameservers: Option<Vec<Server>>,
+    /// Domains are search domains too.
+    search_domains_enabled: Option<bool>,
+}
+
+/// One name server.
+#[derive(Debug, Clone, Deserialize)]
+struct Server {
+    /// Address.
+    ip: String,
+    /// The server does not check its range.
+    port: Option<i64>,
+}
+
+impl Spec for NameserverGroup {
+    const KIND: Descriptor = Descriptor {
+        label: "nameserver group",
+        plural: "nameserver groups",
+        word: "nameserver_group",
+        section: &["dns", "nameserver_groups"],
+        about: "Nameserver groups by name: 1 to 40 characters.",
+        collection: "/dns/nameservers",
+        can_be_renamed: true,
+        deletion_event: Some("nameserver.group.delete"),
+        entries: Entries::Named(entry::<NameserverGroup>),
+        outline: || TABLE.outline(),
+        special: Special {
+            longest_name: 40,
+            has_unique_names: true,
+            ..Special::NONE
+        },
+    };
+
+    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+
+    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+        check_primary(self, entry, log);
+        let primary = self.primary.unwrap_or(self.domains.is_empty());
+        self.primary = Some(primary);
+        if primary {
+            self.search_domains_enabled = Some(false); // there are none to search
+        }
+    }
+
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        let group: Answer = wire.read()?;
+        // the server does not check ports: 0 stands for one that does not fit, and is a difference to any declared one
+        let server = |server: Server| Nameserver {
+            ip: server.ip,
+            port: u16::try_from(server.port.unwrap_or(0)).unwrap_or(0),
+        };
+        let canonical = NameserverGroup {
+            description: Some(group.description.unwrap_or_default()),
+            nameservers: first_ones(group.nameservers.into_iter().flatten().map(server)),
+            groups: groups.read(&group.groups.unwrap_or_default()),
+            primary: Some(group.primary),
+            domains: group.domains.unwrap_or_default(),
+            search_domains_enabled: Some(group.search_domains_enabled.unwrap_or_default()),
+            enabled: Some(group.enabled),
+        };
+        Ok(Live::new(group.id, group.name, canonical, wire))
+    }
+
+    fn required(&self, body: &mut Map<String, Value>, groups: &Groups) -> Result<(), Unresolved> {
+        let server =
+            |server: &Nameserver| json!({ "ip": server.ip, "ns_type": "udp", "port": server.port });
+        let servers = self.nameservers.iter().map(server).collect();
+        body.insert("nameservers".into(), servers);
+        body.insert("groups".into(), groups.resolve(&self.groups)?);
+        body.insert("primary".into(), json!(self.primary));
+        body.insert("domains".into(), json!(self.domains));
+        Ok(())
+    }
+
+    fn says_the_same(&self, live: &Self, field: &str) -> bool {
+        field == "domains" && self.same_domains(live)
+    }
+
+    fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        if self.domains.is_empty() {
+            fields.remove("domains");
+        }
+        Ok(fields)
+    }
+
+    fn summary(&self, _about: &About) -> String {
+        let what = match self.primary {
+            Some(true) => "everything".to_owned(),
+            _ => named(&self.domains),
+        };
+        let groups = named(&self.groups);
+        format!("{} for {what}, asked by {groups}", self.servers())
+    }
+
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
+    }
+
+    fn loss(&self, _about: &About) -> Sentence {
+        let text = Sentence::default().say("peers in ");
+        let text = text.names(self.groups.iter().map(String::as_str));
+        let text = text.say(format!(" no longer ask {} for ", self.servers()));
+        match self.primary {
+            Some(true) => text.say("everything"),
+            _ => text.names(self.domains.iter().map(String::as_str)),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Networks: what is reached through routers, as a place for resources and routers (docs/netbird-api.md, "Networks").
+
+use serde::{Deserialize, Serialize};
+
+use super::rows::fields;
+use super::spec::{entry, objects};
+use super::values::{TEXT, renamed_from};
+use super::{
+    About, Descriptor, Entries, Groups, Live, NetworkResource, NetworkRouter, Spec, Special,
+};
+use crate::base::entry::Entry;
+use crate::base::id::Id;
+use crate::base::sentence::Sentence;
+use crate::file::{Field, Refused, Shape, Table};
+
+/// A network in canonical form, without what is in it. `None` = not ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Network {
+    /// Text for people.
+    pub description: Option<String>,
+}
+
+const TABLE: Table<Network> = Table {
+    what: "a network",
+    fields: fields![
+        /// Text for people.
+        own description: TEXT => "",
+        ; Field::inside(
+            "resources",
+            Shape::Named(objects::<NetworkResource>()),
+            "What is reached in it, by name. Left out: the resources are left alone; empty: it shall have none.",
+        ),
+        Field::inside(
+            "routers",
+            Shape::Objects(objects::<NetworkRouter>()),
+            "Through whom it is reached. Left out: the routers are left alone; empty: it shall have none.",
+        ),
+        renamed_from(),
+    ],
+    refused: &[
+        Refused::NAME,
+        Refused::new(
+            &["address", "addresses", "cidr", "network", "subnet", "range"],
+            "a network has no address: its resources have",
+            Some("write \"resources\": { \"NAME\": { \"address\": \"10.20.0.0/16\" } }"),
+        ),
+        Refused::new(
+            &["peer", "peers", "peer_groups", "routing_peers", "router"],
+            "who routes stands in \"routers\"",
+            Some("write \"routers\": [{ \"peer_groups\": [ … ] }]"),
+        ),
+        Refused::new(
+            &["policies"],
+            "policies stand at the top of the file",
+            Some("who reaches a resource is said by a policy to one of its groups"),
+        ),
+    ],
+    rules: "{}",
+};
+
+/// An entry of `GET /networks`, without the ids of what is in it.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Id.
+    id: Id,
+    /// Not unique.
+    name: String,
+    /// Text for people.
+    description: Option<String>,
+}
+
+impl Spec for Network {
+    const KIND: Descriptor = Descriptor {
+        label: "network",
+        plural: "networks",
+        word: "network",
+        section: &["networks"],
+        about: "Networks by name, with their resources and routers.",
+        collection: "/networks",
+        can_be_renamed: true,
+        deletion_event: Some("network.delete"),
+        entries: Entries::Named(entry::<Network>),
+        outline: || TABLE.outline(),
+        special: Special::NONE,
+    };
+
+    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const ANSWER_ONLY: &'static [&'static str] = &[
+        "id",
+        "routers",
+        "resources",
+        "policies",
+        "routing_peers_count",
+    ];
+
+    fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
+        let network: Answer = wire.read()?;
+        let canonical = Network {
+            description: Some(network.description.unwrap_or_default()),
+        };
+        Ok(Live::new(network.id, network.name, canonical, wire))
+    }
+
+    fn summary(&self, _about: &About) -> String {
+        String::new()
+    }
+
+    fn loss(&self, _about: &About) -> Sentence {
+        Sentence::default().say("what is in it is reached through it no more")
+    }
+}

@@ -1,0 +1,225 @@
+//! Resources of networks: an address, a subnet or a domain that the network's routers reach (docs/netbird-api.md,
+//! "Networks").
+//!
+//! Its name is unique in the account, and it can move from one network to another.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::body::embedded_ids;
+use super::rows::fields;
+use super::spec::inside;
+use super::values::{FLAG, TEXT, domain, names, network, renamed_from};
+use super::words::named;
+use super::{
+    About, Answers, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Spec, Special,
+    Unresolved,
+};
+use crate::base::entry::Entry;
+use crate::base::id::Id;
+use crate::base::sentence::Sentence;
+use crate::base::spelling;
+use crate::base::text::visible;
+use crate::file::{Flaw, Refused, Shape, Table, Takes, quote};
+use crate::wire::api::objects::Reference;
+
+/// A resource in canonical form. `None` = not ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct NetworkResource {
+    /// Text for people.
+    pub description: Option<String>,
+    /// A masked network, of a single address too (`10.20.0.9/32`); or a domain, in lower case and Unicode, which `*.` may
+    /// begin.
+    pub address: String,
+    /// Groups that it is in: policies to them are for it.
+    pub groups: Option<BTreeSet<String>>,
+    /// Whether it can be reached.
+    pub enabled: Option<bool>,
+}
+
+const TABLE: Table<NetworkResource> = Table {
+    what: "a network resource",
+    fields: fields![
+        /// Text for people.
+        own description: TEXT => "",
+        /// An IPv4 or IPv6 address or network, or a domain; *. may begin it.
+        needs address: ADDRESS,
+        /// Groups that it is in: a policy to one of them is for it. They own the membership: a group's peers say nothing of it.
+        own(groups) groups: names::GROUPS => [],
+        /// Whether it can be reached.
+        own enabled: FLAG => true,
+        ; renamed_from(),
+    ],
+    refused: &[
+        Refused::NAME,
+        Refused::new(
+            &["type"],
+            "its type follows from its address: host, subnet or domain",
+            Some("leave it out"),
+        ),
+        Refused::meaning("address", &["cidr", "domain", "ip", "subnet"]),
+    ],
+    rules: "{}",
+};
+
+const ADDRESS: Takes<String> = Takes(
+    Shape::Schema(
+        r#"{"type": "string", "minLength": 1, "maxLength": 255, "examples": ["10.20.0.9", "10.20.0.0/16", "*.corp.example"]}"#,
+    ),
+    |value, log| {
+        const SEVERAL: &str = "make a resource of its own for each, all in one group";
+        let text = value.one_string(log, "an address, a network or a domain", SEVERAL);
+        let found = text.and_then(|text| {
+            let found = address(text).map_err(|flaw| flaw.or_several(text, SEVERAL));
+            value.checked(found, log)
+        });
+        found.unwrap_or_default()
+    },
+);
+
+/// Checks an address, where the server answers 500 or takes a mistyped one for a domain (docs/netbird-api.md, "Networks").
+fn address(text: &str) -> Result<String, Flaw> {
+    if let Ok(address) = text.parse::<IpAddr>() {
+        let bits = if address.is_ipv4() { 32 } else { 128 };
+        return network::exact(&format!("{address}/{bits}"));
+    }
+    if text.contains('/') && !text.contains("://") {
+        return network::exact(text);
+    }
+    if let Ok(socket) = text.parse::<SocketAddr>() {
+        let message = format!("{} is an address with a port", quote(text));
+        let hint = format!("write \"{}\"; policies have ports", socket.ip());
+        return Err(Flaw::with_hint(message, hint));
+    }
+    if text
+        .strip_prefix("*.")
+        .is_some_and(|bare| !bare.contains('.'))
+    {
+        let message = format!(
+            "{} is no domain: it would be nearly all there are",
+            quote(text)
+        );
+        return Err(Flaw::new(message));
+    }
+    domain::of_route(text)
+}
+
+/// The one spelling of an address of an answer.
+fn canonical(text: &str) -> String {
+    match text.parse::<IpAddr>() {
+        Ok(address) if address.is_ipv4() => format!("{address}/32"),
+        Ok(address) => format!("{address}/128"),
+        Err(_) if text.contains('/') => spelling::network(text),
+        Err(_) => spelling::domain(text),
+    }
+}
+
+/// An entry of `GET /networks/resources`.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Id.
+    id: Id,
+    /// Unique in the account.
+    name: String,
+    /// Text for people.
+    description: Option<String>,
+    /// With its prefix, or a domain as it was sent.
+    address: String,
+    /// Reached or not.
+    enabled: Option<bool>,
+    /// Groups that it is in.
+    groups: Option<Vec<Reference>>,
+}
+
+impl Spec for NetworkResource {
+    const KIND: Descriptor = Descriptor {
+        label: "network resource",
+        plural: "network resources",
+        word: "network_resource",
+        section: &["resources"],
+        about: "Resources of a network by name.",
+        collection: "/resources",
+        can_be_renamed: true,
+        deletion_event: Some("network.resource.delete"),
+        entries: Entries::Inside(Inside {
+            parent: Kind::Network,
+            answers: Answers::Listed {
+                ids: "resources",
+                path: "/networks/resources",
+            },
+            read: inside::<NetworkResource>,
+            written: |resource, _| resource,
+            name: NameOf::Key,
+        }),
+        outline: || TABLE.outline(),
+        special: Special {
+            is_anywhere: true,
+            ..Special::NONE
+        },
+    };
+
+    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const ANSWER_ONLY: &'static [&'static str] = &["id", "type"];
+
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        let resource: Answer = wire.read()?;
+        let ids: Vec<Id> = resource
+            .groups
+            .into_iter()
+            .flatten()
+            .map(|group| group.id)
+            .collect();
+        let canonical = NetworkResource {
+            description: Some(resource.description.unwrap_or_default()),
+            address: canonical(&resource.address),
+            groups: Some(groups.read(&ids)),
+            enabled: Some(resource.enabled.unwrap_or_default()),
+        };
+        Ok(Live::new(resource.id, resource.name, canonical, wire))
+    }
+
+    fn required(&self, body: &mut Map<String, Value>, _groups: &Groups) -> Result<(), Unresolved> {
+        body.insert("address".into(), json!(self.address));
+        let ids = embedded_ids(body.get("groups"));
+        body.insert("groups".into(), ids);
+        Ok(())
+    }
+
+    fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        let bare = self
+            .address
+            .strip_suffix("/32")
+            .filter(|bare| !bare.contains(':'));
+        let bare = bare.or_else(|| self.address.strip_suffix("/128"));
+        let written = bare.unwrap_or(&self.address);
+        if address(written).ok().as_deref() != Some(&self.address) {
+            return Err(format!(
+                "a file cannot say its address {}",
+                quote(&self.address)
+            ));
+        }
+        fields.insert("address".into(), json!(written));
+        Ok(fields)
+    }
+
+    fn summary(&self, _about: &About) -> String {
+        let groups = self.groups.iter().flatten();
+        let groups = match groups.clone().count() {
+            0 => "in no group".to_owned(),
+            _ => format!("in {}", named(groups)),
+        };
+        format!("{} {groups}", visible(&self.address))
+    }
+
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
+    }
+
+    fn loss(&self, _about: &About) -> Sentence {
+        let text = Sentence::default().say("nobody reaches ");
+        text.name(&self.address).say(" by it any more")
+    }
+}

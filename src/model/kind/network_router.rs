@@ -1,0 +1,194 @@
+//! Routers of networks: the peers through which its resources are reached (docs/netbird-api.md, "Networks").
+//!
+//! A router has no name: what tells it from others of its network is through whom it goes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::peer_ref::PeerRef;
+use super::rows::fields;
+use super::spec::inside;
+use super::through;
+use super::values::{FLAG, whole};
+use super::{
+    About, Answers, Descriptor, Entries, Groups, InFile, Inside, Kind, Live, NameOf, Resource,
+    Spec, Special, Unresolved,
+};
+use crate::base::code::Code;
+use crate::base::entry::Entry;
+use crate::base::id::Id;
+use crate::base::sentence::Sentence;
+use crate::file::{Cursor, Log, Refused, Table};
+
+/// A router in canonical form. `None` = not ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct NetworkRouter {
+    /// The one peer that routes.
+    pub peer: Option<PeerRef>,
+    /// Groups whose peers route; empty where `peer` does.
+    pub peer_groups: BTreeSet<String>,
+    /// Priority among the routers of a network, 1 to 9999, the lowest wins.
+    pub metric: Option<i64>,
+    /// Whether routed traffic bears the router's address.
+    pub masquerade: Option<bool>,
+    /// Whether it is in use.
+    pub enabled: Option<bool>,
+}
+
+const TABLE: Table<NetworkRouter> = Table {
+    what: "a router",
+    fields: fields![
+        /// Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.
+        may(groups) peer_groups: through::GROUPS,
+        /// The one peer that does the routing, named as in a group's peers. Exactly one of peer_groups and peer.
+        may peer: through::PEER,
+        /// Priority among the routers of the network; the lowest wins.
+        own metric: whole::<1, 9999>() => 9999,
+        /// Routed traffic bears the router's address.
+        own masquerade: FLAG => true,
+        /// Whether it is in use.
+        own enabled: FLAG => true,
+    ],
+    refused: &[
+        Refused::new(
+            &["name", "description"],
+            "a router has neither name nor description",
+            None,
+        ),
+        Refused::meaning("peer_groups", &["peers", "groups", "routing_peers"]),
+    ],
+    rules: r#"{"oneOf": [{"required": ["peer_groups"]}, {"required": ["peer"]}]}"#,
+};
+
+/// An entry of `GET /networks/routers`.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Id.
+    id: Id,
+    /// One router; empty where `peer_groups` are used.
+    peer: Option<String>,
+    /// Groups of routers.
+    peer_groups: Option<Vec<Id>>,
+    /// Not checked by the server.
+    metric: Option<i64>,
+    /// Hides the origin of routed traffic.
+    masquerade: Option<bool>,
+    /// In use or not.
+    enabled: Option<bool>,
+}
+
+/// Two routers of a network that are the same peer or the same groups: the server takes both, and nothing tells them apart.
+fn check(routers: &[InFile<'_>], log: &mut Log) {
+    let mut known = BTreeMap::new();
+    for (address, router, place) in routers {
+        let Resource::NetworkRouter(router) = router else {
+            continue;
+        };
+        let through = (address, &router.peer, &router.peer_groups);
+        if let Some(line) = known.insert(through, place.place().line) {
+            let text = format!("the same router is in line {line} already");
+            log.error(place.place(), text).coded(Code::Duplicate);
+        }
+    }
+}
+
+impl Spec for NetworkRouter {
+    const KIND: Descriptor = Descriptor {
+        label: "network router",
+        plural: "network routers",
+        word: "network_router",
+        section: &["routers"],
+        about: "Routers of a network.",
+        collection: "/routers",
+        can_be_renamed: false,
+        deletion_event: Some("network.router.delete"),
+        entries: Entries::Inside(Inside {
+            parent: Kind::Network,
+            answers: Answers::Listed {
+                ids: "routers",
+                path: "/networks/routers",
+            },
+            read: inside::<NetworkRouter>,
+            written: |router, _| router,
+            name: NameOf::Texts {
+                of_parent: &[],
+                own: &[],
+                make: |_, _| String::new(),
+            },
+        }),
+        outline: || TABLE.outline(),
+        special: Special {
+            name_field: "",
+            is_several: true,
+            not_at_creation: &["enabled"],
+            check,
+            ..Special::NONE
+        },
+    };
+
+    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+
+    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+        entry.one_of(&TABLE, through::FIELDS, "make two routers", log);
+    }
+
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        let router: Answer = wire.read()?;
+        let canonical = NetworkRouter {
+            peer: PeerRef::read(router.peer.unwrap_or_default()),
+            peer_groups: groups.read(&router.peer_groups.unwrap_or_default()),
+            metric: Some(router.metric.unwrap_or_default()),
+            masquerade: Some(router.masquerade.unwrap_or_default()),
+            enabled: Some(router.enabled.unwrap_or_default()),
+        };
+        Ok(Live::new(router.id, String::new(), canonical, wire))
+    }
+
+    /// Of peer and peer_groups, the other one is sent empty.
+    fn required(&self, body: &mut Map<String, Value>, groups: &Groups) -> Result<(), Unresolved> {
+        let peer = self.peer.as_ref().map_or("", PeerRef::text);
+        body.insert("peer".into(), json!(peer));
+        body.insert("peer_groups".into(), groups.resolve(&self.peer_groups)?);
+        Ok(())
+    }
+
+    fn peers(&mut self) -> Vec<&mut PeerRef> {
+        self.peer.iter_mut().collect()
+    }
+
+    fn connects(&self) -> Value {
+        json!([self.peer, self.peer_groups])
+    }
+
+    fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        through::export(&mut fields, self.peer.as_ref(), &self.peer_groups)?;
+        // the server checks no metric, and the file has 1 to 9999
+        if self
+            .metric
+            .is_some_and(|metric| !(1..=9999).contains(&metric))
+        {
+            fields.remove("metric");
+        }
+        Ok(fields)
+    }
+
+    fn summary(&self, about: &About) -> String {
+        let through = through::words(self.peer.as_ref(), &self.peer_groups, about);
+        format!("through {through}")
+    }
+
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
+    }
+
+    fn loss(&self, about: &About) -> Sentence {
+        let text = Sentence::default().say("nothing of its network is reached through ");
+        let text = match &self.peer {
+            Some(peer) => text.name(about.peer(peer)),
+            None => text.names(self.peer_groups.iter().map(String::as_str)),
+        };
+        text.say(" any more")
+    }
+}

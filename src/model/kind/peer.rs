@@ -1,0 +1,185 @@
+//! Peers: enrolled machines, which nobody makes or deletes by an entry (docs/netbird-api.md, "Peers").
+//!
+//! A peer's settings are fields of it, and not an object of their own: with its name they go in one `PUT`, which resets what is
+//! left out, so a run that renames a machine and sets something of it changes one object once.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::rows::fields;
+use super::spec::entry;
+use super::values::FLAG;
+use super::{About, Descriptor, Entries, Groups, Live, PeerRef, Sent, Spec, Special, Unresolved};
+use crate::base::entry::Entry;
+use crate::base::sentence::Sentence;
+use crate::file::{Cursor, Log, Refused, Table};
+use crate::wire::api::objects;
+
+/// A peer's part that we change. `None` = not ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Peer {
+    /// Which one an entry means; of a live one nothing.
+    #[serde(skip)]
+    pub peer: Option<PeerRef>,
+    /// Display name; the DNS label follows it. No file says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Whether NetBird's SSH server runs on it.
+    pub ssh_enabled: Option<bool>,
+    /// Whether its person has to log in again after a time.
+    pub login_expiration_enabled: Option<bool>,
+    /// Whether its person has to after it was offline for a time.
+    pub inactivity_expiration_enabled: Option<bool>,
+}
+
+/// What only peers of people have on: the server refuses another value of any other one (412).
+pub(crate) const EXPIRY: [&str; 2] = ["login_expiration_enabled", "inactivity_expiration_enabled"];
+
+const TABLE: Table<Peer> = Table {
+    what: "a peer",
+    fields: fields![
+        /// Whether NetBird's SSH server runs on it. With it, every policy of protocol all to the peer lets all users log in.
+        own ssh_enabled: FLAG,
+        /// Whether its person has to log in again after a time. Of a peer of a setup key it is false, and stays so.
+        own login_expiration_enabled: FLAG,
+        /// Whether its person has to after it was offline for a time; likewise.
+        own inactivity_expiration_enabled: FLAG,
+    ],
+    refused: &[
+        Refused::new(
+            &["name", "renamed_from"],
+            "a machine is named by its setup key, or by whoever enrolls it",
+            Some("to rename it, rename the key's entry, or the peer in NetBird"),
+        ),
+        Refused::new(
+            &["groups"],
+            "members stand in the group",
+            Some("name the peer in the group's \"peers\""),
+        ),
+        Refused::new(
+            &["ip", "ipv6", "dns_label"],
+            "NetBird gives a machine its address and its name",
+            Some("leave it out"),
+        ),
+        Refused::new(
+            &["approval_required", "approved"],
+            "a self-hosted NetBird answers 200 to it and ignores it",
+            Some("leave it out"),
+        ),
+        Refused::meaning("ssh_enabled", &["ssh"]),
+    ],
+    rules: "{}",
+};
+
+/// The switches of an answer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Switches {
+    ssh_enabled: bool,
+    login_expiration_enabled: bool,
+    inactivity_expiration_enabled: bool,
+}
+
+impl Peer {
+    /// A peer that shall have that name.
+    pub fn named(name: impl Into<String>) -> Self {
+        Peer {
+            name: Some(name.into()),
+            ..Peer::default()
+        }
+    }
+
+    /// A live one in canonical form.
+    pub fn of(peer: &objects::Peer) -> Self {
+        let answer = peer.answer.as_ref();
+        let switches = answer.and_then(|answer| answer.read::<Switches>().ok());
+        let switches = switches.unwrap_or_default();
+        Peer {
+            peer: None,
+            name: Some(peer.name.clone()),
+            ssh_enabled: Some(switches.ssh_enabled),
+            login_expiration_enabled: Some(switches.login_expiration_enabled),
+            inactivity_expiration_enabled: Some(switches.inactivity_expiration_enabled),
+        }
+    }
+}
+
+impl Spec for Peer {
+    const KIND: Descriptor = Descriptor {
+        label: "peer",
+        plural: "peers",
+        word: "peer",
+        section: &["peers"],
+        about: "Settings of enrolled machines, named as in a group's \"peers\". What is left out stays as it is.",
+        collection: "/peers",
+        can_be_renamed: false,
+        deletion_event: None,
+        entries: Entries::Enrolled(entry::<Peer>),
+        outline: || TABLE.outline(),
+        special: Special::NONE,
+    };
+
+    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+
+    fn settle(&mut self, entry: &Cursor<'_>, _log: &mut Log) {
+        self.peer = Some(PeerRef::Name(entry.name().to_owned()));
+    }
+
+    fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
+        let mut peer: objects::Peer = wire.read()?;
+        peer.answer = Some(wire.clone());
+        let canonical = Peer::of(&peer);
+        Ok(Live::new(peer.id, peer.name, canonical, wire))
+    }
+
+    /// All of it goes back as it came, but for what is ours: left out, a switch would be switched off (docs/netbird-api.md,
+    /// "Peers").
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { live, .. } = sent;
+        let fields = [
+            ("name", self.name.clone().map(Value::String)),
+            ("ssh_enabled", self.ssh_enabled.map(Value::Bool)),
+            (EXPIRY[0], self.login_expiration_enabled.map(Value::Bool)),
+            (
+                EXPIRY[1],
+                self.inactivity_expiration_enabled.map(Value::Bool),
+            ),
+        ];
+        let mut body = Map::new();
+        for (field, ours) in fields {
+            let live = || live.and_then(|live| live.get(field)).cloned();
+            body.insert(field.into(), ours.or_else(live).unwrap_or(json!(false)));
+        }
+        Ok(Value::Object(body))
+    }
+
+    fn peers(&mut self) -> Vec<&mut PeerRef> {
+        self.peer.iter_mut().collect()
+    }
+
+    fn keep(&mut self, live: &Self) {
+        TABLE.keep(self, live);
+        if self.name.is_none() {
+            self.name.clone_from(&live.name);
+        }
+    }
+
+    /// What is otherwise than when it came: a machine of a setup key with all off, one of a person without SSH.
+    fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        fields.remove("name");
+        Ok(fields)
+    }
+
+    fn summary(&self, _about: &About) -> String {
+        String::new()
+    }
+
+    fn opens_to_all(&self, _about: &About) -> Option<Sentence> {
+        let text = "NetBird's SSH server runs on it: wherever a policy of protocol all leads to it, every user of the account may log in";
+        (self.ssh_enabled == Some(true)).then(|| Sentence::default().say(text))
+    }
+
+    fn loss(&self, _about: &About) -> Sentence {
+        Sentence::default().say("the machine is cut off and has to enroll anew")
+    }
+}

@@ -1,0 +1,411 @@
+//! Policies: one firewall rule between groups (docs/netbird-api.md, "Policies: one rule").
+
+mod answer;
+mod entry;
+mod target;
+mod traffic;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::body::{base_of, default, fill, keep};
+use super::values::word::Word;
+use super::words::{listed, named};
+use super::{
+    ALL, About, Descriptor, Entries, Groups, Live, PeerRef, Refers, Resource, Sent, Spec, Special,
+    Unresolved, spec,
+};
+use crate::base::entry::Entry;
+use crate::base::sentence::Sentence;
+use crate::base::text::visible;
+use crate::file::{Cursor, Log, Table};
+
+pub use target::Target;
+pub use traffic::{Action, PortRange, Protocol};
+
+/// How the name of a policy begins that NetBird makes for a user's access to a peer, and deletes by itself.
+pub const TEMPORARY: &str = "Temporary access policy for peer ";
+
+/// A policy in canonical form. `None` = not ours.
+///
+/// NetBird keeps one rule per policy, whatever is sent; so a policy here is its rule.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Policy {
+    /// Text for people; the policy's own, not its rule's.
+    pub description: Option<String>,
+    /// Whether it is enforced. Creation takes true.
+    pub enabled: Option<bool>,
+    /// Accept or drop. Creation takes accept.
+    pub action: Option<Action>,
+    /// Whether destinations may also open connections to sources. Creation takes true.
+    pub bidirectional: Option<bool>,
+    /// Creation takes all.
+    pub protocol: Option<Protocol>,
+    /// Ports of tcp and udp; empty = all ports.
+    pub ports: Option<BTreeSet<PortRange>>,
+    /// Names of groups; never empty in a valid file.
+    pub sources: BTreeSet<String>,
+    /// Names of groups; never empty in a valid file.
+    pub destinations: BTreeSet<String>,
+    /// A peer in the place of the sources; in NetBird it can be a network resource, which does nothing there.
+    pub source_resource: Option<Target>,
+    /// A network resource or a peer in the place of the destinations.
+    pub destination_resource: Option<Target>,
+    /// Names of the posture checks that sources have to pass.
+    pub source_posture_checks: Option<BTreeSet<String>>,
+    /// Of NetBird's SSH: groups of users, and as which local users they may log in (none = as any).
+    pub authorized_groups: Option<BTreeMap<String, BTreeSet<String>>>,
+    /// How many rules it holds; one, but for policies of old servers.
+    pub rules: OneRule,
+}
+
+/// A number of rules; the file can only say one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct OneRule(pub usize);
+
+impl Default for OneRule {
+    fn default() -> Self {
+        OneRule(1)
+    }
+}
+
+impl Policy {
+    /// Returns what it is about: `everything`, `tcp 22, 443`, `udp on all ports`.
+    fn traffic(&self) -> String {
+        let protocol = match self.protocol {
+            None | Some(Protocol::All) => return "everything".into(),
+            Some(protocol) => protocol,
+        };
+        let ports: Vec<String> = self
+            .ports
+            .iter()
+            .flatten()
+            .map(ToString::to_string)
+            .collect();
+        match (protocol.takes_ports(), ports.is_empty()) {
+            (false, _) => protocol.word().to_owned(),
+            (true, true) => format!("{} on all ports", protocol.word()),
+            (true, false) => format!("{} {}", protocol.word(), listed(&ports)),
+        }
+    }
+
+    /// Who may connect, and whom they reach.
+    fn sides(&self) -> [Side<'_>; 2] {
+        let from = Side {
+            field: "sources",
+            groups: &self.sources,
+            target: self.source_resource.as_ref(),
+        };
+        let to = Side {
+            field: "destinations",
+            groups: &self.destinations,
+            target: self.destination_resource.as_ref(),
+        };
+        [from, to]
+    }
+
+    /// Returns the rules of a live policy, each as a policy of its own.
+    pub(crate) fn rules(live: &Live, groups: &Groups) -> Vec<Policy> {
+        match &live.resource {
+            Resource::Policy(policy) if policy.rules.0 > 1 => {
+                answer::rules(&live.wire, groups).unwrap_or_default()
+            }
+            Resource::Policy(policy) => vec![policy.clone()],
+            _ => Vec::new(),
+        }
+    }
+
+    /// What it has that no file can say.
+    fn unsayable(&self) -> Option<String> {
+        let is_empty = |side: &Side| side.target.is_none() && side.groups.is_empty();
+        if self.rules.0 != 1 {
+            Some(format!("{} rules", self.rules.0))
+        } else if matches!(self.source_resource, Some(Target::Resource(_))) {
+            Some("a network resource as its source, which does nothing".into())
+        } else if self.sides().iter().any(is_empty) {
+            Some("no sources, or no destinations".into())
+        } else {
+            None
+        }
+    }
+
+    /// The groups of users who may log in, where it is a policy of NetBird's SSH: those of any other the server drops.
+    pub(crate) fn users(&self) -> Option<&BTreeMap<String, BTreeSet<String>>> {
+        match self.protocol {
+            Some(Protocol::NetbirdSsh) => self.authorized_groups.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// A side of a policy: the resource or the peer, or else the groups.
+struct Side<'a> {
+    field: &'static str,
+    groups: &'a BTreeSet<String>,
+    target: Option<&'a Target>,
+}
+
+impl<'a> Side<'a> {
+    /// The names of what stands there.
+    fn names(&self, about: &About<'a>) -> Vec<&'a str> {
+        match self.target {
+            Some(Target::Resource(name)) => vec![name],
+            Some(Target::Peer(peer)) => vec![about.peer(peer)],
+            None => self.groups.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Returns it as a line of a plan says it.
+    fn words(&self, about: &About) -> String {
+        match self.target {
+            Some(Target::Resource(name)) => format!("network resource {}", visible(name)),
+            Some(Target::Peer(peer)) => format!("the peer {}", visible(about.peer(peer))),
+            None => named(self.groups),
+        }
+    }
+}
+
+impl Spec for Policy {
+    const KIND: Descriptor = Descriptor {
+        label: "policy",
+        plural: "policies",
+        word: "policy",
+        section: &["policies"],
+        about: "Policies by name. One policy is one rule.",
+        collection: "/policies",
+        can_be_renamed: true,
+        deletion_event: Some("policy.delete"),
+        entries: Entries::Named(spec::entry::<Policy>),
+        outline: || entry::TABLE.outline(),
+        special: Special::NONE,
+    };
+
+    const TABLE: Option<&'static Table<Self>> = Some(&entry::TABLE);
+
+    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+        entry::settle(self, entry, log);
+    }
+
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        answer::read(wire, groups)
+    }
+
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { name, live, groups } = sent;
+        let mut body = base_of(live, &["id", "rules"]);
+        body.insert("name".into(), json!(name));
+        let of_policy = |field: &str| ["description", "enabled"].contains(&field);
+        fill(&mut body, self, groups, of_policy)?;
+        if let Some(checks) = &self.source_posture_checks {
+            let id = |name: &String| Ok(json!(groups.other(Refers::Check, name)?));
+            let ids: Result<Value, Unresolved> = checks.iter().map(id).collect();
+            body.insert("source_posture_checks".into(), ids?);
+        }
+        default(&mut body, "source_posture_checks", json!([]));
+
+        // the rule's id must be repeated: without it an old policy gets a second rule (docs/netbird-api.md, "Policies:
+        // one rule")
+        let rule = live.and_then(|live| live["rules"].get(0));
+        let mut rule = base_of(rule, &[]);
+        default(&mut rule, "name", json!(name));
+        default(&mut rule, "description", json!(""));
+        let of_rule = ["enabled", "action", "bidirectional", "protocol"];
+        fill(&mut rule, self, groups, |field| of_rule.contains(&field))?;
+        for (side, resource) in self
+            .sides()
+            .iter()
+            .zip(["sourceResource", "destinationResource"])
+        {
+            // of the two the other one must be absent: presence is what counts
+            rule.remove(side.field);
+            rule.remove(resource);
+            match side.target {
+                Some(target) => rule.insert(resource.into(), target.request(groups)?),
+                None => rule.insert(side.field.into(), groups.resolve(side.groups)?),
+            };
+        }
+        if let Some(ports) = &self.ports {
+            let single = ports.iter().all(|range| range.start == range.end);
+            rule.remove("ports");
+            rule.remove("port_ranges");
+            // never both fields: the server refuses that
+            if single {
+                rule.insert(
+                    "ports".into(),
+                    ports.iter().map(|range| json!(range.to_string())).collect(),
+                );
+            } else {
+                let range = |range: &PortRange| json!({ "start": range.start, "end": range.end });
+                rule.insert("port_ranges".into(), ports.iter().map(range).collect());
+            }
+        }
+        if let Some(users) = &self.authorized_groups {
+            rule.remove("authorized_groups");
+            let ssh = self.users().filter(|users| !users.is_empty());
+            let ssh = ssh.map(|_| {
+                let entry = |(group, logins): (&String, &BTreeSet<String>)| {
+                    Ok((groups.id(group)?.to_string(), json!(logins)))
+                };
+                users
+                    .iter()
+                    .map(entry)
+                    .collect::<Result<Map<String, Value>, Unresolved>>()
+            });
+            if let Some(users) = ssh {
+                rule.insert("authorized_groups".into(), Value::Object(users?));
+            }
+        }
+        body.insert("rules".into(), json!([rule]));
+        Ok(Value::Object(body))
+    }
+
+    fn references(&self) -> Vec<&str> {
+        let groups = entry::TABLE.groups(self).into_iter().flatten();
+        let users = self.users().into_iter().flat_map(BTreeMap::keys);
+        groups.chain(users).map(String::as_str).collect()
+    }
+
+    fn others(&self) -> Vec<(Refers, &str)> {
+        let targets = [&self.source_resource, &self.destination_resource];
+        let resources = targets.into_iter().flatten().filter_map(Target::resource);
+        let checks = self.source_posture_checks.iter().flatten();
+        let checks = checks.map(|name| (Refers::Check, name.as_str()));
+        resources
+            .map(|name| (Refers::Resource, name))
+            .chain(checks)
+            .collect()
+    }
+
+    fn peers(&mut self) -> Vec<&mut PeerRef> {
+        let targets = [&mut self.source_resource, &mut self.destination_resource];
+        targets
+            .into_iter()
+            .flatten()
+            .filter_map(Target::peer_mut)
+            .collect()
+    }
+
+    fn forget(&mut self) {
+        let users = self.authorized_groups.take();
+        entry::TABLE.forget(self);
+        self.authorized_groups = users;
+    }
+
+    fn keep_references(&mut self, live: &Self) {
+        entry::TABLE.keep_groups(self, live);
+        keep(&mut self.authorized_groups, &live.authorized_groups);
+    }
+
+    fn beyond_the_file(&self) -> Option<String> {
+        (self.rules.0 != 1).then(|| format!("has {} rules", self.rules.0))
+    }
+
+    fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        if let Some(why) = self.unsayable() {
+            return Err(format!("it has {why}"));
+        }
+        fields.retain(|field, _| entry::TABLE.names().any(|name| name == field));
+        for (side, target) in self
+            .sides()
+            .iter()
+            .zip(["source_resource", "destination_resource"])
+        {
+            fields.remove(match side.target {
+                Some(_) => side.field,
+                None => target,
+            });
+        }
+        if self
+            .source_posture_checks
+            .as_ref()
+            .is_none_or(BTreeSet::is_empty)
+        {
+            fields.remove("source_posture_checks");
+        }
+        if self.users().is_none_or(BTreeMap::is_empty) {
+            fields.remove("authorized_groups");
+        }
+        // ports of all and icmp cannot stand; of others an empty list is every port
+        if self.ports.as_ref().is_none_or(BTreeSet::is_empty) {
+            fields.remove("ports");
+        }
+        Ok(fields)
+    }
+
+    fn summary(&self, about: &About) -> String {
+        let arrow = if self.bidirectional == Some(false) {
+            "→"
+        } else {
+            "↔"
+        };
+        let [from, to] = self.sides().map(|side| side.words(about));
+        let mut text = format!("{from} {arrow} {to}: {}", self.traffic());
+        if self.action == Some(Action::Drop) {
+            text.push_str(", dropped");
+        }
+        if let Some(checks) = self
+            .source_posture_checks
+            .as_ref()
+            .filter(|all| !all.is_empty())
+        {
+            let checks = named(checks);
+            text.push_str(&format!(", for those who pass {checks}"));
+        }
+        text
+    }
+
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
+    }
+
+    fn loss(&self, about: &About) -> Sentence {
+        let what = self.traffic();
+        let [from, to] = self.sides().map(|side| side.names(about));
+        if self.action == Some(Action::Drop) {
+            let blocked = Sentence::default().say(format!("{what} from ")).names(from);
+            return blocked.say(" to ").names(to).say(" is blocked no more");
+        }
+        if self.sources.contains(ALL) && self.destinations.contains(ALL) {
+            return Sentence::default().say(format!(
+                "peers that no other policy connects lose each other ({what})"
+            ));
+        }
+        let text = Sentence::default().names(from);
+        if self.bidirectional != Some(false) {
+            return text
+                .say(" and ")
+                .names(to)
+                .say(format!(" lose {what} to each other"));
+        }
+        text.say(format!(" lose {what} to ")).names(to)
+    }
+
+    /// What an enabled policy lets through from or to every peer.
+    fn opens_to_all(&self, about: &About) -> Option<Sentence> {
+        if self.action == Some(Action::Drop) || self.enabled == Some(false) {
+            return None;
+        }
+        let everything = matches!(self.protocol, None | Some(Protocol::All));
+        let what = self.traffic();
+        let [from, to] = self.sides().map(|side| side.names(about));
+        match (self.sources.contains(ALL), self.destinations.contains(ALL)) {
+            (true, true) if everything => {
+                Some(Sentence::default().say("every peer reaches every other, with everything"))
+            }
+            (true, true) => {
+                Some(Sentence::default().say(format!("every peer reaches every other: {what}")))
+            }
+            (true, false) => {
+                let text = Sentence::default().say("every peer reaches ");
+                Some(text.names(to).say(format!(": {what}")))
+            }
+            (false, true) => {
+                let text = Sentence::default().names(from);
+                Some(text.say(format!(" reach every peer: {what}")))
+            }
+            (false, false) => None,
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Policies in the file: section `policies`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Action, Policy, Protocol, target};
+use crate::base::code::Code;
+use crate::file::{Cursor, Log, Refused, Shape, Table, Takes, quote};
+use crate::model::kind::rows::fields;
+use crate::model::kind::values::word::{self, Word};
+use crate::model::kind::values::{FLAG, TEXT, names, ports, renamed_from};
+
+pub(super) const TABLE: Table<Policy> = Table {
+    what: "a policy",
+    fields: fields![
+        /// Text for people.
+        own description: TEXT => "",
+        /// Whether it is enforced.
+        own enabled: FLAG => true,
+        /// Groups that may connect, at least one. Exactly one of sources and source_resource.
+        may(groups) sources: SIDE,
+        /// The one peer that may connect, as { "peer": NAME }, named as in a group's peers.
+        may source_resource: target::SOURCE,
+        /// Groups that they reach, at least one. Exactly one of destinations and destination_resource.
+        may(groups) destinations: SIDE,
+        /// What they reach: a network resource by its name, or one peer as { "peer": NAME }.
+        may destination_resource: target::DESTINATION,
+        /// Destinations may open connections to sources too.
+        own bidirectional: FLAG => true,
+        /// all, tcp, udp, icmp or netbird-ssh, in any case.
+        own protocol: Takes(Shape::Schema(PROTOCOL), word::read::<Protocol>) => "all",
+        /// Ports of tcp, udp and netbird-ssh: numbers, or strings of a port or a range such as "8000-8100", 1 to 65535.
+        /// Empty = all ports.
+        own ports: Takes(Shape::Schema(PORTS), ports::read) => [],
+        /// What happens to matching traffic: "accept" or "drop".
+        own action: Takes(Shape::Schema(r#"{"enum": ["accept", "drop"]}"#), word::read::<Action>) => "accept",
+        /// Posture checks of NetBird, by name, that sources have to pass. They are not declared here.
+        own source_posture_checks: Takes(Shape::Schema(CHECKS), checks) => [],
+        /// Of netbird-ssh: groups of users, and the local users that they may log in as; an empty list is any. Every
+        /// source group is one of them.
+        own authorized_groups: Takes(Shape::Schema(USERS), users) => {},
+        ; renamed_from(),
+    ],
+    refused: &[
+        Refused::NAME,
+        Refused::new(
+            &["rules", "rule"],
+            "one policy is one rule: NetBird drops all but the first",
+            Some("write the rule's fields here, and a policy of its own for every other rule"),
+        ),
+        Refused::meaning("ports", &["port_ranges"]),
+        Refused::meaning("source_posture_checks", &["posture_checks"]),
+        Refused::meaning("sources", &["src", "from", "source_groups", "users"]),
+        Refused::meaning(
+            "destinations",
+            &["dst", "to", "destination_groups", "hosts"],
+        ),
+        Refused::meaning("protocol", &["proto"]),
+        Refused::meaning("source_resource", &["sourceResource"]),
+        Refused::meaning("destination_resource", &["destinationResource"]),
+    ],
+    rules: r#"{
+        "allOf": [
+            {"oneOf": [{"required": ["sources"]}, {"required": ["source_resource"]}]},
+            {"oneOf": [{"required": ["destinations"]}, {"required": ["destination_resource"]}]}
+        ],
+        "if": {"properties": {"ports": {"minItems": 1}}, "required": ["ports"]},
+        "then": {
+            "required": ["protocol"],
+            "properties": {"protocol": {"not": {"type": "string", "pattern": "^([Aa][Ll][Ll]|[Ii][Cc][Mm][Pp])$"}}}
+        }
+    }"#,
+};
+
+const SIDE: Takes<BTreeSet<String>> = Takes(Shape::SomeGroups, |list, log| {
+    let why = "a rule with an empty side matches nothing; \"enabled\": false switches a policy off";
+    names::some_groups(list, log, why).unwrap_or_default()
+});
+
+const PROTOCOL: &str = r#"{"anyOf": [
+    {"enum": ["all", "tcp", "udp", "icmp", "netbird-ssh"]},
+    {"type": "string", "pattern": "^([Aa][Ll][Ll]|[Tt][Cc][Pp]|[Uu][Dd][Pp]|[Ii][Cc][Mm][Pp]|[Nn][Ee][Tt][Bb][Ii][Rr][Dd]-[Ss][Ss][Hh])$"}
+]}"#;
+
+const PORTS: &str = r#"{"type": "array", "items": {"anyOf": [
+    {"type": "integer", "minimum": 1, "maximum": 65535},
+    {"type": "string", "pattern": "^[1-9][0-9]{0,4}(-[1-9][0-9]{0,4})?$"}
+]}}"#;
+
+const CHECKS: &str = r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#;
+
+const USERS: &str = r#"{"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string", "minLength": 1}}}"#;
+
+/// Notes what the server would not take together, and what opens more than it says.
+pub(super) fn settle(policy: &mut Policy, entry: &Cursor<'_>, log: &mut Log) {
+    // the server refuses both on one side, and neither (docs/netbird-api.md, "Policies: what is accepted")
+    let is_nested = ["rule", "rules"]
+        .iter()
+        .any(|name| entry.get(name).is_some());
+    let sides = [
+        ["sources", "source_resource"],
+        ["destinations", "destination_resource"],
+    ];
+    for side in sides.into_iter().filter(|_| !is_nested) {
+        entry.one_of(&TABLE, side, "make two policies", log);
+    }
+    check_ports(policy, entry, log);
+    check_ssh(policy, entry, log);
+    if policy
+        .protocol
+        .is_some_and(|protocol| !protocol.takes_ports())
+    {
+        // such a rule has none: ports left over from another protocol are a difference
+        policy.ports = Some(BTreeSet::new());
+    }
+}
+
+/// Users who may log in are of NetBird's SSH alone, which opens more than it says.
+fn check_ssh(policy: &Policy, entry: &Cursor<'_>, log: &mut Log) {
+    let is_ssh = policy.protocol == Some(Protocol::NetbirdSsh);
+    if is_ssh
+        && policy.ports.as_ref().is_none_or(BTreeSet::is_empty)
+        && policy.action != Some(Action::Drop)
+    {
+        log.notice(
+            Code::SshEveryPort,
+            entry.place_of("protocol"),
+            "netbird-ssh without ports opens every TCP port of the destination, not SSH alone",
+        )
+        .suggest("write \"ports\": [22]".to_owned());
+    }
+    let (Some(users), Some(place)) = (&policy.authorized_groups, entry.get("authorized_groups"))
+    else {
+        return;
+    };
+    if !is_ssh {
+        log.error(
+            place.key_place(),
+            "users who may log in are of the protocol netbird-ssh alone",
+        )
+        .suggest("add \"protocol\": \"netbird-ssh\", or take them out".to_owned());
+        return;
+    }
+    for group in policy
+        .sources
+        .iter()
+        .filter(|group| !users.contains_key(*group))
+    {
+        let text = format!(
+            "\"authorized_groups\" says nothing of the source group {}: NetBird refuses that",
+            quote(group)
+        );
+        log.error(place.key_place(), text).suggest(format!(
+            "add {}: [ … ] with the local users that its users may log in as",
+            quote(group)
+        ));
+    }
+    for group in place.members() {
+        if group.is_list() && group.elements().next().is_none() {
+            let text = format!(
+                "users of {} may log in as any local user, root too",
+                quote(group.name())
+            );
+            log.notice(Code::AnyLocalUser, group.key_place(), text)
+                .suggest("name the local users".to_owned());
+        }
+    }
+}
+
+fn checks(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
+    names::others(list, log, "a list of names of posture checks")
+}
+
+fn users(map: &Cursor<'_>, log: &mut Log) -> Option<BTreeMap<String, BTreeSet<String>>> {
+    if !map.is_object() {
+        let hint = "write { \"GROUP\": [\"root\"] }".to_owned();
+        return map.wrong(log, "groups of users with local users { … }", Some(hint));
+    }
+    let mut users = BTreeMap::new();
+    for group in map.members() {
+        names::check_live(group.name(), || group.key_place(), log);
+        let logins = names::others(&group, log, "a list of local users");
+        users.insert(group.name().to_owned(), logins.unwrap_or_default());
+    }
+    Some(users)
+}
+
+/// The server refuses ports beside `all` and `icmp` (docs/netbird-api.md, "Policies: what is accepted").
+fn check_ports(policy: &Policy, entry: &Cursor<'_>, log: &mut Log) {
+    if entry
+        .get("ports")
+        .is_none_or(|ports| ports.elements().next().is_none())
+    {
+        return;
+    }
+    match policy.protocol {
+        Some(protocol) if !protocol.takes_ports() => {
+            log.error(
+                entry.place_of("ports"),
+                format!("the protocol {} has no ports", protocol.word()),
+            )
+            .suggest("ports need \"protocol\": \"tcp\" or \"udp\"".to_owned());
+        }
+        None if !entry.mentions(&TABLE, "protocol") => {
+            log.error(
+                entry.place_of("ports"),
+                "ports need a protocol, and this policy names none",
+            )
+            .suggest("add \"protocol\": \"tcp\" or \"udp\"".to_owned());
+        }
+        _ => (),
+    }
+}

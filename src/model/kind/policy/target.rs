@@ -1,0 +1,155 @@
+//! What stands on a side of a policy in the place of groups: a network resource or a peer.
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use crate::base::id::Id;
+use crate::file::{Cursor, Log, Refused, Shape, Table, Takes};
+use crate::model::kind::peer_ref::{self, PeerRef};
+use crate::model::kind::rows::fields;
+use crate::model::kind::values::names;
+use crate::model::kind::{Groups, Refers, Unresolved};
+
+/// What stands on a side of a policy in the place of groups.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    /// One peer.
+    Peer(PeerRef),
+    /// A network resource, by its name.
+    Resource(String),
+}
+
+/// The word of the server for a peer; any other is a network resource, which its id tells (docs/netbird-api.md, "Policies:
+/// one rule").
+const PEER: &str = "peer";
+
+impl Target {
+    /// Reads what an answer names.
+    pub(super) fn read(id: &str, kind: &str, groups: &Groups) -> Target {
+        match kind {
+            PEER => Target::Peer(PeerRef::Id(Id::from(id))),
+            _ => Target::Resource(groups.other_name(Refers::Resource, &Id::from(id))),
+        }
+    }
+
+    /// Returns what a request names.
+    pub(super) fn request(&self, groups: &Groups) -> Result<Value, Unresolved> {
+        match self {
+            Target::Peer(peer) => Ok(json!({ "id": peer.text(), "type": PEER })),
+            Target::Resource(name) => {
+                let id = groups.other(Refers::Resource, name)?;
+                Ok(json!({ "id": id.0, "type": groups.resource_type(id) }))
+            }
+        }
+    }
+
+    /// The peer, where it is one.
+    pub(super) fn peer_mut(&mut self) -> Option<&mut PeerRef> {
+        match self {
+            Target::Peer(peer) => Some(peer),
+            Target::Resource(_) => None,
+        }
+    }
+
+    /// The network resource, where it is one.
+    pub(super) fn resource(&self) -> Option<&str> {
+        match self {
+            Target::Peer(_) => None,
+            Target::Resource(name) => Some(name),
+        }
+    }
+}
+
+/// As the file has it.
+impl Serialize for Target {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Target::Resource(name) => serializer.serialize_str(name),
+            Target::Peer(peer) => {
+                let mut map = serializer.serialize_map(Some(1))?;
+                map.serialize_entry(PEER, peer)?;
+                map.end()
+            }
+        }
+    }
+}
+
+/// A peer in the place of groups, as written.
+#[derive(Default)]
+struct Draft {
+    peer: Option<PeerRef>,
+}
+
+const TABLE: Table<Draft> = Table {
+    what: "a peer in the place of groups",
+    fields: fields![
+        /// The peer, named as in a group's peers.
+        needs peer: Takes(Shape::Text, peer_ref::read),
+    ],
+    refused: &[Refused::new(
+        &["id", "type", "name", "resource"],
+        "a network resource stands here by its name alone",
+        Some("write its name as a string, or { \"peer\": \"NAME\" }"),
+    )],
+    rules: "{}",
+};
+
+const ONE_PEER: &str = r##"{"type": "object", "additionalProperties": false, "required": ["peer"], "properties": {"peer": {"$ref": "#/definitions/name"}}}"##;
+
+/// The source of a policy.
+pub(super) const SOURCE: Takes<Option<Target>> = Takes(Shape::Schema(ONE_PEER), source);
+
+/// The destination of one.
+pub(super) const DESTINATION: Takes<Option<Target>> = Takes(
+    Shape::Schema(
+        r##"{"anyOf": [
+                {"type": "string", "minLength": 1},
+                {"type": "object", "additionalProperties": false, "required": ["peer"], "properties": {"peer": {"$ref": "#/definitions/name"}}}
+            ]}"##,
+    ),
+    destination,
+);
+
+/// Reads the destination of a policy: a network resource by its name, or a peer.
+fn destination(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
+    if value.is_object() {
+        return peer(value, log);
+    }
+    let wanted = "the name of a network resource, or { \"peer\": … }";
+    let name = value.string(log, wanted)?;
+    names::check_live(name, || value.place(), log);
+    Some(Target::Resource(name.to_owned()))
+}
+
+/// Reads the source of a policy, which is a peer: a network resource opens no connections.
+fn source(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
+    if value.text().is_none() {
+        return peer(value, log);
+    }
+    log.error(
+        value.place(),
+        "a network resource as a source does nothing: it never opens a connection",
+    )
+    .suggest(
+        "for a peer write { \"peer\": \"NAME\" }; what may reach a resource stands in \"sources\""
+            .to_owned(),
+    );
+    None
+}
+
+fn peer(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
+    let text = |field: &str| value.get(field).and_then(|field| field.text());
+    if value.get("id").is_some() && value.get("type").is_some() {
+        let message = "what stands here is named: ids of NetBird never stand in this file";
+        let hint = match text("type") {
+            Some(PEER) => format!("write \"{}\": {{ \"peer\": \"NAME\" }}", value.name()),
+            _ => format!("write the resource's name: \"{}\": \"NAME\"", value.name()),
+        };
+        log.error(value.place(), message).suggest(hint);
+        return None;
+    }
+    let mut draft = Draft::default();
+    value.object(log, &TABLE, &mut draft);
+    draft.peer.map(Target::Peer)
+}

@@ -1,0 +1,316 @@
+//! Routes: a network, or domains, reached through the peers of groups (docs/netbird-api.md, "Routes").
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::peer_ref::PeerRef;
+use super::rows::fields;
+use super::spec::entry;
+use super::through;
+use super::values::{FLAG, TEXT, domain, names, network, renamed_from, whole};
+use super::words::named;
+use super::{ALL, About, Descriptor, Entries, Groups, Live, Spec, Special, Unresolved};
+use crate::base::code::Code;
+use crate::base::entry::Entry;
+use crate::base::id::Id;
+use crate::base::sentence::Sentence;
+use crate::base::spelling;
+use crate::base::text::visible;
+use crate::file::{Cursor, Log, Refused, Shape, Table, Takes};
+
+const MAX_DOMAINS: usize = 32;
+
+/// A route in canonical form. `None` = not ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Route {
+    /// Text for people.
+    pub description: Option<String>,
+    /// A masked network such as `192.168.1.0/24`; exactly one of this and `domains` is set.
+    pub network: Option<String>,
+    /// 1 to 32 domains, lower case and Unicode as the server renders them; `*.` may begin one.
+    pub domains: Option<BTreeSet<String>>,
+    /// Groups whose peers route; empty where `peer` does.
+    pub peer_groups: BTreeSet<String>,
+    /// The one peer that routes, in their place.
+    pub peer: Option<PeerRef>,
+    /// Groups that get the route.
+    pub groups: Option<BTreeSet<String>>,
+    /// Groups whose policies guard what is behind the route.
+    pub access_control_groups: Option<BTreeSet<String>>,
+    /// Priority among equal routes, 1 to 9999, the lowest wins.
+    pub metric: Option<i64>,
+    /// Whether routed traffic bears the router's address.
+    pub masquerade: Option<bool>,
+    /// Whether a domain route outlives a change of its addresses.
+    pub keep_route: Option<bool>,
+    /// Whether clients leave it off until somebody switches it on.
+    pub skip_auto_apply: Option<bool>,
+    /// Whether it is in use.
+    pub enabled: Option<bool>,
+}
+
+const TABLE: Table<Route> = Table {
+    what: "a route",
+    fields: fields![
+        /// Text for people.
+        own description: TEXT => "",
+        /// An IPv4 or IPv6 network; host bits are masked, with a notice. Exactly one of network and domains.
+        may network: NETWORK,
+        /// 1 to 32 domains in Unicode; *. may begin one. Exactly one of network and domains.
+        may domains: DOMAINS,
+        /// Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.
+        may(groups) peer_groups: through::GROUPS,
+        /// The one peer that does the routing, named as in a group's peers. Exactly one of peer_groups and peer.
+        may peer: through::PEER,
+        /// Groups whose peers get the route, at least one. Left out, a new route goes to All, with a notice.
+        own(groups) groups: Takes(Shape::SomeGroups, receivers) => ["All"],
+        /// Groups whose policies guard what is behind the route.
+        own(groups) access_control_groups: names::GROUPS => [],
+        /// Priority among equal routes; the lowest wins.
+        own metric: whole::<1, 9999>() => 9999,
+        /// Routed traffic bears the router's address.
+        own masquerade: FLAG => true,
+        /// A domain route outlives a change of its addresses.
+        own keep_route: FLAG => false,
+        /// Clients leave it off until somebody switches it on.
+        own skip_auto_apply: FLAG => false,
+        /// Whether it is in use.
+        own enabled: FLAG => true,
+        ; renamed_from(),
+    ],
+    refused: &[
+        Refused {
+            names: &["network_id", "name"],
+            message: "its network_id is its name, which is the name of its entry",
+            ..Refused::NAME
+        },
+        Refused::meaning("peer_groups", &["peers", "routing_peers", "routing_groups"]),
+        Refused::meaning("network", &["networks", "cidr", "prefix", "range"]),
+        Refused::meaning("groups", &["distribution_groups"]),
+    ],
+    rules: r#"{"allOf": [
+        {"oneOf": [{"required": ["network"]}, {"required": ["domains"]}]},
+        {"oneOf": [{"required": ["peer_groups"]}, {"required": ["peer"]}]}
+    ]}"#,
+};
+
+const NETWORK: Takes<Option<String>> = Takes(
+    Shape::Schema(
+        r#"{"type": "string", "pattern": "^[0-9A-Fa-f:.]+/(0|[1-9][0-9]{0,2})$", "examples": ["192.168.1.0/24", "fd00::/64"]}"#,
+    ),
+    network::read,
+);
+
+const DOMAINS: Takes<Option<BTreeSet<String>>> = Takes(
+    Shape::Schema(
+        r#"{"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1, "maxLength": 255}}"#,
+    ),
+    domains,
+);
+
+fn receivers(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
+    let why = "the peers of these groups get the route; left out, a new route goes to All";
+    names::some_groups(list, log, why)
+}
+
+fn domains(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
+    let domains = domain::list(list, domain::of_route, log)?;
+    let domains: BTreeSet<String> = domains.into_iter().collect();
+    if list.elements().next().is_none() {
+        log.error(list.place(), "\"domains\" cannot be empty")
+            .suggest("a route to no domain goes nowhere".to_owned());
+    }
+    if domains.len() > MAX_DOMAINS {
+        log.error(
+            list.place(),
+            format!(
+                "a route has at most {MAX_DOMAINS} domains; these are {}",
+                domains.len()
+            ),
+        )
+        .suggest("make two routes".to_owned());
+    }
+    Some(domains)
+}
+
+impl Route {
+    /// Returns what it leads to, in a word.
+    pub(crate) fn destination(&self) -> &'static str {
+        match self.network {
+            Some(_) => "network",
+            None => "domains",
+        }
+    }
+
+    /// Returns whether both are about the same network, or the same domains.
+    pub fn same_prefix(&self, other: &Route) -> bool {
+        self.network == other.network && self.domains == other.domains
+    }
+}
+
+/// An entry of `GET /routes`.
+#[derive(Debug, Clone, Deserialize)]
+struct Answer {
+    /// Id.
+    id: Id,
+    /// Its name; not unique.
+    network_id: String,
+    /// `IPv4`, `IPv6` or `Domain`.
+    network_type: Option<String>,
+    /// Text for people.
+    description: Option<String>,
+    /// Enabled or not.
+    enabled: bool,
+    /// One router; empty where `peer_groups` are used.
+    peer: Option<String>,
+    /// Groups of routers.
+    peer_groups: Option<Vec<Id>>,
+    /// A placeholder for domain routes.
+    network: Option<String>,
+    /// Domains of a domain route.
+    domains: Option<Vec<String>>,
+    /// 1 to 9999.
+    metric: i64,
+    /// Hides the origin of routed traffic.
+    masquerade: bool,
+    /// Groups that get the route.
+    groups: Option<Vec<Id>>,
+    /// Groups whose policies guard it.
+    access_control_groups: Option<Vec<Id>>,
+    /// See [`Route`].
+    keep_route: Option<bool>,
+    /// See [`Route`].
+    skip_auto_apply: Option<bool>,
+}
+
+impl Spec for Route {
+    const KIND: Descriptor = Descriptor {
+        label: "route",
+        plural: "routes",
+        word: "route",
+        section: &["routes"],
+        about: "Routes by name, which is NetBird's network_id: 1 to 40 characters.",
+        collection: "/routes",
+        can_be_renamed: true,
+        deletion_event: Some("route.delete"),
+        entries: Entries::Named(entry::<Route>),
+        outline: || TABLE.outline(),
+        special: Special {
+            longest_name: 40,
+            name_field: "network_id",
+            is_several: true,
+            ..Special::NONE
+        },
+    };
+
+    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const ANSWER_ONLY: &'static [&'static str] = &[
+        "id",
+        "network_type",
+        "network",
+        "domains",
+        "peer",
+        "peer_groups",
+    ];
+
+    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+        entry.one_of(&TABLE, ["network", "domains"], "make two routes", log);
+        let way_out = "put the peer into one of the groups, or make two routes";
+        entry.one_of(&TABLE, through::FIELDS, way_out, log);
+        if !entry.mentions(&TABLE, "groups") {
+            log.notice(
+                Code::RouteForAll,
+                entry.key_place(),
+                "a new route without \"groups\" goes to every peer (All)",
+            )
+            .suggest("name the groups that shall get it in \"groups\"".to_owned());
+        }
+    }
+
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        let route: Answer = wire.read()?;
+        // a domain route comes with a placeholder network, so the type decides (docs/netbird-api.md, "Routes")
+        let by_domain = route.network_type.as_deref() == Some("Domain");
+        let names = |ids: Option<Vec<Id>>| groups.read(&ids.unwrap_or_default());
+        let canonical = Route {
+            description: Some(route.description.unwrap_or_default()),
+            network: (!by_domain).then_some(route.network.unwrap_or_default()),
+            domains: by_domain.then(|| {
+                let domains = route.domains.iter().flatten();
+                domains.map(|domain| spelling::domain(domain)).collect()
+            }),
+            peer_groups: names(route.peer_groups),
+            groups: Some(names(route.groups)),
+            access_control_groups: Some(names(route.access_control_groups)),
+            metric: Some(route.metric),
+            masquerade: Some(route.masquerade),
+            keep_route: Some(route.keep_route.unwrap_or_default()),
+            skip_auto_apply: Some(route.skip_auto_apply.unwrap_or_default()),
+            enabled: Some(route.enabled),
+            peer: PeerRef::read(route.peer.unwrap_or_default()),
+        };
+        Ok(Live::new(route.id, route.network_id, canonical, wire))
+    }
+
+    /// Of network and domains, and of peer and peer_groups, the other one must be absent: presence is what counts.
+    fn required(&self, body: &mut Map<String, Value>, groups: &Groups) -> Result<(), Unresolved> {
+        match &self.network {
+            Some(network) => body.insert("network".into(), json!(network)),
+            None => body.insert("domains".into(), json!(self.domains)),
+        };
+        match &self.peer {
+            Some(peer) => body.insert("peer".into(), json!(peer)),
+            None => body.insert("peer_groups".into(), groups.resolve(&self.peer_groups)?),
+        };
+        Ok(())
+    }
+
+    fn peers(&mut self) -> Vec<&mut PeerRef> {
+        self.peer.iter_mut().collect()
+    }
+
+    fn connects(&self) -> Value {
+        json!([self.network, self.domains, self.peer, self.peer_groups])
+    }
+
+    fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        through::export(&mut fields, self.peer.as_ref(), &self.peer_groups)?;
+        fields.retain(|_, value| !value.is_null());
+        Ok(fields)
+    }
+
+    fn summary(&self, about: &About) -> String {
+        let what = match (&self.network, &self.domains) {
+            (Some(network), _) => visible(network).into_owned(),
+            (None, domains) => named(domains.iter().flatten()),
+        };
+        let through = through::words(self.peer.as_ref(), &self.peer_groups, about);
+        let to = match &self.groups {
+            Some(groups) => named(groups),
+            None => ALL.to_owned(),
+        };
+        let guards = self.access_control_groups.iter().flatten();
+        let guarded = match guards.clone().count() {
+            0 => String::new(),
+            _ => format!(", guarded by policies to {}", named(guards)),
+        };
+        format!("{what} through {through}, for {to}{guarded}")
+    }
+
+    fn enabled(&self) -> Option<bool> {
+        self.enabled
+    }
+
+    fn loss(&self, _about: &About) -> Sentence {
+        let text = Sentence::default().say("peers in ");
+        let text = text
+            .names(self.groups.iter().flatten().map(String::as_str))
+            .say(" lose ");
+        match (&self.network, &self.domains) {
+            (Some(network), _) => text.name(network),
+            (None, domains) => text.names(domains.iter().flatten().map(String::as_str)),
+        }
+    }
+}

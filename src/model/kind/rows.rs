@@ -1,0 +1,92 @@
+//! The rows of the tables of fields: each has the name of a field of the form that it is read into.
+
+/// Makes the rows of a table. A row has what there is to say of the field to people; how it stands; its name, as in the form
+/// that it is read into, and as in the file where that is another; what it takes; and what creation takes where it is left
+/// out, as JSON.
+///
+/// How it stands: `own` is an `Option`, and what the file leaves out is not ours; `needs` cannot be left out; `may` can, which
+/// says something by itself. What names groups has `(groups)` behind that. Fields that are made elsewhere come last.
+macro_rules! fields {
+    (
+        $(
+            $(#[doc = $doc:literal])+
+            $how:ident $(($of:ident))? $name:ident $(as $word:literal)?: $takes:expr $(=> $default:tt)?
+        ),+ $(,)?
+        $(; $($more:expr),+ $(,)?)?
+    ) => {
+        &[
+            $(
+                $crate::file::Field {
+                    row: $crate::file::Row {
+                        name: $crate::model::kind::rows::part!(name $name $($word)?),
+                        presence: $crate::model::kind::rows::part!(presence $how),
+                        shape: $takes.0,
+                        default: $crate::model::kind::rows::part!(default $($default)?),
+                        doc: concat!($($doc),+).trim_ascii(),
+                        is_reference: $crate::model::kind::rows::part!(is_reference $($of)?),
+                    },
+                    read: |it, value, log| it.$name = ($takes.1)(value, log),
+                    keep: $crate::model::kind::rows::part!(keep $how $name),
+                    forget: $crate::model::kind::rows::part!(forget $how $name),
+                    groups: $crate::model::kind::rows::part!(groups $how $name $($of)?),
+                },
+            )+
+            $($($more),+)?
+        ]
+    };
+}
+pub(crate) use fields;
+
+/// Makes the parts of a row that are not the same for all.
+macro_rules! part {
+    (name $name:ident $word:literal) => {
+        $word
+    };
+    (name $name:ident) => {
+        stringify!($name)
+    };
+    (presence needs) => {
+        $crate::file::Presence::Required
+    };
+    (presence $how:ident) => {
+        $crate::file::Presence::Optional
+    };
+    (default $default:tt) => {
+        Some(stringify!($default))
+    };
+    (default) => {
+        None
+    };
+    (is_reference groups) => {
+        true
+    };
+    (is_reference) => {
+        false
+    };
+    (keep own $name:ident) => {
+        Some(|it, live| {
+            if it.$name.is_none() {
+                it.$name.clone_from(&live.$name);
+            }
+        })
+    };
+    (keep $how:ident $name:ident) => {
+        None
+    };
+    (forget own $name:ident) => {
+        Some(|it| it.$name = None)
+    };
+    (forget $how:ident $name:ident) => {
+        None
+    };
+    (groups own $name:ident groups) => {
+        Some(|it| it.$name.as_ref())
+    };
+    (groups $how:ident $name:ident groups) => {
+        Some(|it| Some(&it.$name))
+    };
+    (groups $how:ident $name:ident) => {
+        None
+    };
+}
+pub(crate) use part;

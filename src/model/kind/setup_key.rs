@@ -1,0 +1,226 @@
+//! Setup keys: credentials that enroll peers (docs/netbird-api.md, "Setup keys"). Their life cycle is in `keys`.
+
+mod entry;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::body::keep;
+use super::words::named;
+use super::{About, Descriptor, Entries, Groups, Live, Sent, Spec, Special, Unresolved};
+use crate::base::entry::Entry;
+use crate::base::sentence::Sentence;
+use crate::base::text::{count, duration};
+use crate::wire::api::objects;
+use crate::wire::key_type::KeyType;
+
+/// A setup key in canonical form. `None` = not ours.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SetupKey {
+    /// One peer or many.
+    #[serde(rename = "type")]
+    pub key_type: KeyType,
+    /// Whether it expires at all: there is no way back from a live key to its life time.
+    pub expires: bool,
+    /// Life time in seconds from creation, 0 = for ever; 0 where the key is live.
+    #[serde(skip)]
+    pub expires_in_secs: i64,
+    /// Peers it may enroll, 0 = without limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage_limit: Option<i64>,
+    /// Groups that its peers join.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_groups: Option<BTreeSet<String>>,
+    /// Whether the server forgets its peers soon after they disconnect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ephemeral: Option<bool>,
+    /// Whether its peers may bring DNS labels of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allow_extra_dns_labels: Option<bool>,
+    /// Who opens its sealed secret. No server knows: it is no difference, and nothing of a live key.
+    #[serde(skip)]
+    pub sealed_for: SealedFor,
+}
+
+/// A declared setup key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeclaredKey {
+    /// One peer or many.
+    pub key_type: KeyType,
+    /// Life time in seconds from creation, 0 = for ever; at most 9,223,372,036.
+    pub expires_in_secs: i64,
+    /// Peers it may enroll, 0 = without limit. Creation takes 1 for a one-off key and 0 for a reusable one.
+    pub usage_limit: Option<i64>,
+    /// Groups that its peers join at enrollment. Creation takes none.
+    pub auto_groups: Option<BTreeSet<String>>,
+    /// Whether the server forgets its peers soon after they disconnect. Creation takes false.
+    pub ephemeral: Option<bool>,
+    /// Whether its peers may bring DNS labels of their own. Creation takes false.
+    pub allow_extra_dns_labels: Option<bool>,
+    /// The key did its work: it is never made again.
+    pub enrolled: bool,
+    /// A live key created before that instant counts as absent.
+    pub reissue_after: Option<Timestamp>,
+    /// Who opens it, beside those that the run seals every key for.
+    pub sealed_for: SealedFor,
+}
+
+/// Who opens the sealed secret of one key, beside those that the run seals every key for, or instead of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SealedFor {
+    /// Public keys of age or SSH as they are written, and what people are shown of them.
+    pub keys: BTreeMap<String, String>,
+    /// Nobody else opens it.
+    pub only: bool,
+}
+
+impl DeclaredKey {
+    /// Returns the instant from which on a new key is asked for, where it has come.
+    pub fn asked_anew(&self, now: Timestamp) -> Option<Timestamp> {
+        self.reissue_after.filter(|instant| *instant <= now)
+    }
+}
+
+impl SetupKey {
+    /// Returns whether the field is one that a PUT can change; all others make a new key.
+    pub fn can_change(field: &str) -> bool {
+        field == "auto_groups"
+    }
+}
+
+impl Spec for SetupKey {
+    const KIND: Descriptor = Descriptor {
+        label: "setup key",
+        plural: "setup keys",
+        word: "setup_key",
+        section: &["setup_keys"],
+        about: "Setup keys by name. A key's name can never change.",
+        collection: "/setup-keys",
+        can_be_renamed: false,
+        deletion_event: Some("setupkey.delete"),
+        entries: Entries::Named(entry::read),
+        outline: || entry::TABLE.outline(),
+        special: Special::NONE,
+    };
+
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        let key: objects::SetupKey = wire.read()?;
+        let canonical = SetupKey {
+            key_type: key.key_type,
+            expires: key.expires.is_some(),
+            expires_in_secs: 0,
+            // any number below 1 is no limit
+            usage_limit: Some(key.usage_limit.max(0)),
+            auto_groups: Some(groups.read(&key.auto_groups)),
+            ephemeral: Some(key.ephemeral),
+            allow_extra_dns_labels: Some(key.allow_extra_dns_labels),
+            sealed_for: SealedFor::default(),
+        };
+        Ok(Live::new(key.id, key.name, canonical, wire))
+    }
+
+    /// A new key is made without groups: only what is sealed gets its groups. A PUT changes groups and
+    /// must repeat `revoked`, since a key cannot be un-revoked.
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { name, live, groups } = sent;
+        if let Some(live) = live {
+            let auto_groups = match &self.auto_groups {
+                Some(names) => groups.resolve(names)?,
+                None => live["auto_groups"].clone(),
+            };
+            return Ok(json!({ "auto_groups": auto_groups, "revoked": live["revoked"] }));
+        }
+        Ok(json!({
+            "name": name,
+            "type": self.key_type,
+            "expires_in": self.expires_in_secs,
+            "usage_limit": self.usage_limit.unwrap_or(i64::from(self.key_type == KeyType::OneOff)),
+            "auto_groups": [],
+            "ephemeral": self.ephemeral.unwrap_or(false),
+            "allow_extra_dns_labels": self.allow_extra_dns_labels.unwrap_or(false),
+        }))
+    }
+
+    fn references(&self) -> Vec<&str> {
+        let groups = self.auto_groups.iter().flatten();
+        groups.map(String::as_str).collect()
+    }
+
+    fn keep(&mut self, live: &Self) {
+        keep(&mut self.usage_limit, &live.usage_limit);
+        keep(&mut self.auto_groups, &live.auto_groups);
+        keep(&mut self.ephemeral, &live.ephemeral);
+        keep(
+            &mut self.allow_extra_dns_labels,
+            &live.allow_extra_dns_labels,
+        );
+    }
+
+    fn forget(&mut self) {
+        self.usage_limit = None;
+        self.ephemeral = None;
+        self.allow_extra_dns_labels = None;
+    }
+
+    fn keep_references(&mut self, live: &Self) {
+        keep(&mut self.auto_groups, &live.auto_groups);
+    }
+
+    /// What became of the key decides about its entry: that is told by all keys of its name together.
+    fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        fields.remove("expires");
+        Ok(fields)
+    }
+
+    fn summary(&self, about: &About) -> String {
+        let mut parts = vec![match (self.key_type, self.usage_limit) {
+            (KeyType::OneOff, _) => "one-off".to_owned(),
+            (KeyType::Reusable, Some(0) | None) => "reusable, unlimited".into(),
+            (KeyType::Reusable, Some(number)) => {
+                let number = usize::try_from(number).unwrap_or(usize::MAX);
+                format!("reusable, for {}", count(number, "peer", "peers"))
+            }
+        }];
+        // a live key does not tell how long it was made for
+        match self.expires_in_secs {
+            _ if about.goes => {}
+            0 => parts.push("never expires".into()),
+            secs => parts.push(format!("expires {} after creation", duration(secs))),
+        }
+        if self.ephemeral == Some(true) {
+            parts.push("ephemeral peers".into());
+        }
+        if self.allow_extra_dns_labels == Some(true) {
+            parts.push("extra DNS labels".into());
+        }
+        // those that it grants, and those that list it
+        let granted = self.auto_groups.iter().flatten().map(String::as_str);
+        let mut groups: BTreeSet<&str> = granted.collect();
+        if !about.goes {
+            let lists = |keys: &BTreeSet<String>| keys.contains(about.name);
+            let listing = about.pending_members.iter().filter(|(_, keys)| lists(keys));
+            groups.extend(listing.map(|(group, _)| group.as_str()));
+        }
+        match groups.is_empty() {
+            true => parts.push("joins no group".into()),
+            false => parts.push(format!("joins {}", named(groups))),
+        }
+        let own = self.sealed_for.keys.values().map(String::as_str);
+        match (own.clone().count(), self.sealed_for.only) {
+            (0, _) => {}
+            (_, true) => parts.push(format!("sealed for {} only", named(own))),
+            (_, false) => parts.push(format!("sealed also for {}", named(own))),
+        }
+        parts.join(", ")
+    }
+
+    fn loss(&self, about: &About) -> Sentence {
+        Sentence::default().say(match about.is_dead {
+            true => "it is dead already",
+            false => "its secret stops working",
+        })
+    }
+}

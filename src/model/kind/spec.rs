@@ -1,0 +1,222 @@
+//! What each kind has to answer of its objects. A kind answers for itself only what is not the same for most.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::body::{base_of, fill};
+use super::{Declared, Descriptor, Groups, Live, PeerRef, Refers, Resource, Unresolved};
+use crate::base::entry::Entry;
+use crate::base::id::Id;
+use crate::base::sentence::Sentence;
+use crate::file::{Cursor, Log, Objects, Table};
+
+/// The canonical form of a kind.
+pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
+    /// What there is to know of the kind as a whole.
+    const KIND: Descriptor;
+
+    /// The table of its fields, where an entry of the file is in canonical form as it stands.
+    const TABLE: Option<&'static Table<Self>> = None;
+
+    /// What an answer has and no request.
+    const ANSWER_ONLY: &'static [&'static str] = &["id"];
+
+    /// Notes what does not go together in an entry that was read, and adds what follows from it.
+    fn settle(&mut self, _entry: &Cursor<'_>, _log: &mut Log) {}
+
+    /// Reads an answer. What may be null or absent in one is an `Option` there, and both are what is empty, 0 or false
+    /// (docs/netbird-api.md, "Null, empty and absent").
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error>;
+
+    /// Builds the body of a POST, or of a PUT where there is a live object.
+    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
+        let Sent { name, live, groups } = sent;
+        let mut body = base_of(live, Self::ANSWER_ONLY);
+        let name_field = Self::KIND.special.name_field;
+        if !name_field.is_empty() {
+            body.insert(name_field.into(), name.into());
+        }
+        self.required(&mut body, groups)?;
+        fill(&mut body, self, groups, |_| true)?;
+        Ok(Value::Object(body))
+    }
+
+    /// Puts what cannot be left out into a body.
+    fn required(&self, _body: &mut Map<String, Value>, _groups: &Groups) -> Result<(), Unresolved> {
+        Ok(())
+    }
+
+    /// Returns the fields that are ours: of what can be left out, none is "not ours".
+    fn fields(&self) -> Map<String, Value> {
+        let mut fields = match serde_json::to_value(self) {
+            Ok(Value::Object(fields)) => fields,
+            other => unreachable!("a resource serialises to an object, not {other:?}"),
+        };
+        let known = Self::TABLE.map_or(&[][..], |table| table.fields).iter();
+        for field in known.filter(|field| field.forget.is_some()) {
+            if fields.get(field.row.name).is_some_and(Value::is_null) {
+                fields.remove(field.row.name);
+            }
+        }
+        fields
+    }
+
+    /// Returns the names of groups in it.
+    fn references(&self) -> Vec<&str> {
+        let groups = Self::TABLE.map_or_else(Vec::new, |table| table.groups(self));
+        groups.into_iter().flatten().map(String::as_str).collect()
+    }
+
+    /// Returns the names of what it refers to that is no group.
+    fn others(&self) -> Vec<(Refers, &str)> {
+        Vec::new()
+    }
+
+    /// Returns the peers that it names.
+    fn peers(&mut self) -> Vec<&mut PeerRef> {
+        Vec::new()
+    }
+
+    /// Takes over from the live object what is not ours.
+    fn keep(&mut self, live: &Self) {
+        if let Some(table) = Self::TABLE {
+            table.keep(self, live);
+        }
+    }
+
+    /// Forgets what is no reference, and can be left out of a request.
+    fn forget(&mut self) {
+        if let Some(table) = Self::TABLE {
+            table.forget(self);
+        }
+    }
+
+    /// Takes over the live object's references where it says none of its own.
+    fn keep_references(&mut self, live: &Self) {
+        if let Some(table) = Self::TABLE {
+            table.keep_groups(self, live);
+        }
+    }
+
+    /// Returns whether a field that is written otherwise in `live` means the same.
+    fn says_the_same(&self, _live: &Self, _field: &str) -> bool {
+        false
+    }
+
+    /// Returns whether the server takes no such object while that one is there, in the same place.
+    fn excludes(&self, _other: &Self) -> bool {
+        false
+    }
+
+    /// Returns what of its form the file cannot say, as what follows "it".
+    fn beyond_the_file(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns what tells it from others of its name, where several can have one.
+    fn connects(&self) -> Value {
+        Value::Null
+    }
+
+    /// Returns its entry in a file, made of its fields; `Err` says why there can be none.
+    fn export(&self, fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        Ok(fields)
+    }
+
+    /// Returns the object in one line; empty where its name says all.
+    fn summary(&self, about: &About) -> String;
+
+    /// Returns whether it is switched on, where it has such a switch.
+    fn enabled(&self) -> Option<bool> {
+        None
+    }
+
+    /// Returns who loses what when it goes or is switched off.
+    fn loss(&self, about: &About) -> Sentence;
+
+    /// Returns what it lets through from or to every peer.
+    fn opens_to_all(&self, _about: &About) -> Option<Sentence> {
+        None
+    }
+}
+
+/// What a field for objects of a kind takes.
+pub(super) const fn objects<T: Spec>() -> Objects {
+    Objects {
+        word: T::KIND.word,
+        count: None,
+        outline: T::KIND.outline,
+    }
+}
+
+/// Reads an entry that is in canonical form as it stands.
+pub(super) fn entry<T: Spec + Default>(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
+    let resource = form::<T>(entry, log).into();
+    Some(Declared::Resources(vec![resource]))
+}
+
+/// Reads an object in the entry of another one: under its name, or in a list without one.
+pub(super) fn inside<T: Spec + Default>(
+    entry: &Cursor<'_>,
+    _within: &Declared,
+    log: &mut Log,
+) -> Option<(String, Resource)> {
+    let resource = form::<T>(entry, log).into();
+    Some((entry.name().to_owned(), resource))
+}
+
+fn form<T: Spec + Default>(entry: &Cursor<'_>, log: &mut Log) -> T {
+    let mut form = T::default();
+    let table = T::TABLE.expect("what is in canonical form as it stands has a table of that");
+    entry.object(log, table, &mut form);
+    if entry.is_object() {
+        form.settle(entry, log);
+    }
+    form
+}
+
+/// What a request is built from, beside the object.
+#[derive(Clone, Copy)]
+pub(crate) struct Sent<'a> {
+    /// The object's name.
+    pub(crate) name: &'a str,
+    /// The answer that a PUT replaces.
+    pub(crate) live: Option<&'a Value>,
+    /// Names and ids of the groups.
+    pub(crate) groups: &'a Groups,
+}
+
+/// What is known of an object beside its form, for sentences about it.
+#[derive(Debug, Clone, Copy)]
+pub struct About<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// It is made by this plan.
+    pub is_new: bool,
+    /// It goes by this plan.
+    pub goes: bool,
+    /// Nobody can use it any more: a key that is used, expired or revoked.
+    pub is_dead: bool,
+    /// What people call the peers, by id.
+    pub peer_labels: &'a BTreeMap<Id, String>,
+    /// Setup keys whose peer joins a group once it enrolls, by group.
+    pub pending_members: &'a BTreeMap<String, BTreeSet<String>>,
+}
+
+impl<'a> About<'a> {
+    /// What people call a peer that a field names.
+    pub fn peer(&self, peer: &'a PeerRef) -> &'a str {
+        match peer {
+            PeerRef::Name(name) => name,
+            PeerRef::Id(id) => self.label(id),
+        }
+    }
+
+    /// What people call a peer.
+    pub fn label(&self, id: &'a Id) -> &'a str {
+        let label = self.peer_labels.get(id);
+        label.map_or(id.0.as_str(), String::as_str)
+    }
+}

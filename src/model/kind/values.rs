@@ -1,0 +1,47 @@
+//! The values that fields take: each reader takes what it wants of a file, or notes what is wrong and goes on.
+
+pub(crate) mod domain;
+pub(crate) mod names;
+pub(crate) mod nameserver;
+pub(crate) mod network;
+pub(crate) mod ports;
+pub(crate) mod times;
+pub(crate) mod word;
+
+use crate::file::{Field, Shape, Takes, quote};
+
+/// Free text.
+pub(crate) const TEXT: Takes<Option<String>> = Takes(Shape::Text, |value, log| {
+    value.string(log, "a text").map(str::to_owned)
+});
+
+/// True or false.
+pub(crate) const FLAG: Takes<Option<bool>> = Takes(Shape::Flag, |value, log| value.boolean(log));
+
+/// A whole number within these bounds.
+pub(crate) const fn whole<const LEAST: i64, const MOST: i64>() -> Takes<Option<i64>> {
+    Takes(Shape::Whole(LEAST, MOST), |value, log| {
+        let wanted = format!("a whole number from {LEAST} to {MOST}");
+        let too_large = value.whole_float().filter(|number| *number > MOST);
+        let number = match too_large {
+            Some(number) => number, // however it is written
+            None => value.integer(log, &wanted)?,
+        };
+        if !(LEAST..=MOST).contains(&number) {
+            let written = quote(value.number_text().unwrap_or_default());
+            let message = format!("{} is not {wanted}", written.trim_matches('"'));
+            log.error(value.place(), message);
+        }
+        Some(number)
+    })
+}
+
+/// The field by which an entry is renamed; what it names is checked when all entries are read.
+pub(crate) const fn renamed_from<T>() -> Field<T> {
+    let mut field = Field::optional("renamed_from", |_, value, log| {
+        value.string(log, "the old name");
+    });
+    field.row.shape = Shape::Schema(r#"{"type": "string", "minLength": 1}"#);
+    field.row.doc = "The entry's old name: renames the object in NetBird instead of deleting it and making another.";
+    field
+}

@@ -1,0 +1,394 @@
+//! Domains, where the server would take nearly anything (docs/netbird-api.md, "Routes", "Nameserver groups").
+
+use std::net::IpAddr;
+
+use rustc_hash::FxHashSet;
+use unicode_normalization::is_nfc;
+
+use crate::base::code::Code;
+use crate::base::spelling;
+use crate::base::text::{MOST_NAMES, ask, is_hidden};
+use crate::file::{Cursor, Flaw, Log, quote};
+
+/// Longest name in the DNS, in characters.
+const MAX_CHARS: usize = 253;
+const MAX_LABEL_CHARS: usize = 63;
+
+/// Reads a list of domains by `one` of the checks below; says which are no domains, and which are there twice.
+pub(crate) fn list(
+    list: &Cursor<'_>,
+    one: fn(&str) -> Result<String, Flaw>,
+    log: &mut Log,
+) -> Option<Vec<String>> {
+    let mut domains: Vec<String> = Vec::new();
+    let mut known = FxHashSet::default();
+    for element in list.list(log, "a list of domains")? {
+        let Some(domain) = read(&element, one, log) else {
+            continue;
+        };
+        match known.insert(spelling::domain(&domain)) {
+            true => domains.push(domain),
+            false => {
+                let text = format!("{} is in the list twice", quote(&domain));
+                log.notice(Code::Repeated, element.place(), text);
+            }
+        }
+    }
+    Some(domains)
+}
+
+/// Checks a domain of a route and returns it as the server renders it: lower case, Unicode. `*.` may begin it.
+pub(crate) fn of_route(text: &str) -> Result<String, Flaw> {
+    let name = text.strip_prefix("*.").unwrap_or(text);
+    no_dot_at_end(text)?;
+    check(name, text).map_err(|flaw| Flaw {
+        hint: as_network(text)
+            .or_else(|| several(text))
+            .or_else(|| of_url(text)),
+        ..flaw
+    })?;
+    if name.split('.').any(spelling::is_ascii_form) {
+        let message = format!("the domain {} is in its ASCII form", quote(text));
+        let hint = format!("write {}", quote(&spelling::domain(text)));
+        return Err(Flaw::with_hint(message, hint));
+    }
+    // one by one, as Go does it: Rust's own folding of whole strings knows a final sigma
+    let folded: Option<String> = text
+        .chars()
+        .map(|char| {
+            Some(char.to_lowercase())
+                .filter(|all| all.len() == 1)?
+                .next()
+        })
+        .collect();
+    folded.ok_or_else(|| {
+        Flaw::new(format!(
+            "the domain {} has a letter without a plain lower case",
+            quote(text)
+        ))
+    })
+}
+
+/// Refuses a wildcard; `why` ends the message.
+fn no_wildcard(text: &str, why: &str) -> Result<(), Flaw> {
+    match text.strip_prefix("*.") {
+        Some(bare) => Err(Flaw::with_hint(
+            format!("the domain {} has a wildcard{why}", quote(text)),
+            ask(bare),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Refuses the dot of a name of the DNS that is written in full.
+fn no_dot_at_end(text: &str) -> Result<(), Flaw> {
+    match text.strip_suffix('.') {
+        Some(bare) if !matches!(bare, "" | "*" | "*.") => Err(Flaw::with_hint(
+            format!("the domain {} ends with a dot", quote(text)),
+            ask(bare),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The host in the address of a page or a service, without brackets; `None` where the text is nothing else.
+pub(crate) fn host_of(text: &str) -> Option<&str> {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let authority = authority.rsplit('@').next()?;
+    let host = match authority.strip_prefix('[') {
+        Some(v6) => v6.split(']').next()?,
+        None => authority.split(':').next()?,
+    };
+    (host != text).then_some(host)
+}
+
+/// The domain, or the address, of a page or a service.
+fn of_url(text: &str) -> Option<String> {
+    let host = host_of(text)?;
+    let is_one = check(host, host).is_ok() || host.parse::<IpAddr>().is_ok();
+    is_one.then(|| ask(host))
+}
+
+/// How to write several where one domain stands.
+fn several(text: &str) -> Option<String> {
+    let parts: Vec<&str> = text.split([',', ';']).map(str::trim).collect();
+    let are_domains = parts.len() > 1 && parts.iter().all(|part| check(part, part).is_ok());
+    are_domains.then(|| {
+        let parts: Vec<String> = parts
+            .iter()
+            .take(MOST_NAMES)
+            .map(|part| quote(part))
+            .collect();
+        format!("write {}", parts.join(", "))
+    })
+}
+
+/// An address is a small network.
+fn as_network(text: &str) -> Option<String> {
+    let address: IpAddr = text.parse().ok()?;
+    let bits = if address.is_ipv4() { 32 } else { 128 };
+    Some(format!(
+        "an address stands in \"network\", as in \"{address}/{bits}\""
+    ))
+}
+
+/// Checks a domain of a nameserver group, which the server keeps as it is. A dot may end it.
+pub(crate) fn of_nameservers(text: &str) -> Result<String, Flaw> {
+    no_wildcard(text, ": nameservers answer for a domain and all below it")?;
+    check(text.strip_suffix('.').unwrap_or(text), text).map_err(|flaw| Flaw {
+        hint: several(text).or_else(|| of_url(text)),
+        ..flaw
+    })?;
+    Ok(text.to_owned())
+}
+
+/// Reads a domain by one of the checks here.
+pub(crate) fn read(
+    value: &Cursor<'_>,
+    one: fn(&str) -> Result<String, Flaw>,
+    log: &mut Log,
+) -> Option<String> {
+    let text = value.one_string(
+        log,
+        "a domain",
+        "one domain stands here: make an entry of its own for each",
+    )?;
+    value.checked(one(text), log)
+}
+
+/// Checks the domain of a zone, or a full name in one, and returns it in lower case: the server takes ASCII only, and to it
+/// capital letters make another domain (docs/netbird-api.md, "DNS zones and records").
+pub(crate) fn of_zone(text: &str) -> Result<String, Flaw> {
+    no_wildcard(text, "")?;
+    no_dot_at_end(text)?;
+    check(text, text).map_err(|flaw| Flaw {
+        hint: of_url(text),
+        ..flaw
+    })?;
+    if !text.is_ascii() {
+        let message = format!("the domain {} holds letters beyond ASCII", quote(text));
+        let ascii = spelling::to_ascii(text);
+        return Err(Flaw::with_hint(
+            message,
+            format!("write it in its ASCII form, {}", quote(&ascii)),
+        ));
+    }
+    Ok(text.to_ascii_lowercase())
+}
+
+/// Checks a domain without its wildcard and its last dot; `whole` is how it was written.
+fn check(name: &str, whole: &str) -> Result<(), Flaw> {
+    let no_domain = |why: &str| Flaw::new(format!("{} is no domain: {why}", quote(whole)));
+    if name.is_empty() {
+        return Err(no_domain("it is empty"));
+    }
+    if name.chars().count() > MAX_CHARS {
+        return Err(no_domain("it is longer than 253 characters"));
+    }
+    for label in name.split('.') {
+        if spelling::is_ascii_form(label) && spelling::unicode(label).is_none() {
+            return Err(no_domain(&format!(
+                "{} is the ASCII form of nothing",
+                quote(label)
+            )));
+        }
+        if label.is_empty() {
+            return Err(no_domain("it has an empty part"));
+        }
+        if label.chars().count() > MAX_LABEL_CHARS {
+            return Err(no_domain("a part of it is longer than 63 characters"));
+        }
+        if let Some(char) = label.chars().find(|char| !is_allowed(*char)) {
+            return Err(no_domain(&format!(
+                "it holds {}",
+                quote(char.encode_utf8(&mut [0; 4]))
+            )));
+        }
+        if label.starts_with('-') || label.ends_with(['-', '_']) {
+            return Err(no_domain(
+                "a part of it begins or ends with a hyphen, or ends with an underscore",
+            ));
+        }
+    }
+    let last = name.rsplit('.').next().unwrap_or(name);
+    if last.starts_with('_') {
+        return Err(no_domain("its last part begins with an underscore"));
+    }
+    if last.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(no_domain("it looks like an address"));
+    }
+    if !is_nfc(name) {
+        return Err(no_domain("its letters are not composed (Unicode NFC)"));
+    }
+    Ok(())
+}
+
+/// ASCII as the server has it; beyond ASCII anything that can be seen, but for the dots of other scripts.
+fn is_allowed(char: char) -> bool {
+    match char {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' => true,
+        '\0'..='\u{7f}' | '\u{3002}' | '\u{ff0e}' | '\u{ff61}' => false,
+        _ => !is_hidden(char),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong, without the domain itself.
+    fn why(result: Result<String, Flaw>) -> Result<String, String> {
+        result.map_err(|Flaw { message, hint }| {
+            let message = message
+                .rsplit_once(": ")
+                .map_or(message.clone(), |(_, why)| why.to_owned());
+            hint.map_or(message.clone(), |hint| format!("{message} | {hint}"))
+        })
+    }
+
+    #[test]
+    fn domains_of_routes() {
+        let label = "x".repeat(63);
+        let long = format!("{label}.{label}.{label}.{label}");
+        let rows = [
+            ("example.com", Ok("example.com")),
+            ("*.Example.COM", Ok("*.example.com")),
+            ("corp", Ok("corp")),
+            ("_sip._tcp.example.com", Ok("_sip._tcp.example.com")),
+            ("1.2.3.example", Ok("1.2.3.example")),
+            ("a--b.example", Ok("a--b.example")),
+            ("Bücher.example", Ok("bücher.example")),
+            ("ΣΑΣ.example", Ok("σασ.example")),
+            ("例え.jp", Ok("例え.jp")),
+            (&label, Ok(&label)),
+            (
+                "http://x.example:80/y",
+                Err("it holds \":\" | did you mean \"x.example\"?"),
+            ),
+            (
+                "x.example/path",
+                Err("it holds \"/\" | did you mean \"x.example\"?"),
+            ),
+            ("x example:1", Err("it holds \" \"")),
+            ("", Err("it is empty")),
+            ("*", Err("it holds \"*\"")),
+            ("*.", Err("it is empty")),
+            ("*.*.example", Err("it holds \"*\"")),
+            ("a.*.example", Err("it holds \"*\"")),
+            (".", Err("it has an empty part")),
+            (".example", Err("it has an empty part")),
+            ("a..example", Err("it has an empty part")),
+            (
+                "example.com.",
+                Err("the domain \"example.com.\" ends with a dot | did you mean \"example.com\"?"),
+            ),
+            (
+                "*.example.com.",
+                Err(
+                    "the domain \"*.example.com.\" ends with a dot | did you mean \"*.example.com\"?",
+                ),
+            ),
+            ("exa mple.com", Err("it holds \" \"")),
+            (
+                "https://example.com",
+                Err("it holds \":\" | did you mean \"example.com\"?"),
+            ),
+            (
+                "example.com/x",
+                Err("it holds \"/\" | did you mean \"example.com\"?"),
+            ),
+            ("a\u{202e}b.com", Err("it holds \"\\u{202e}\"")),
+            ("例え。jp", Err("it holds \"。\"")),
+            (
+                "-a.example",
+                Err("a part of it begins or ends with a hyphen, or ends with an underscore"),
+            ),
+            (
+                "a-.example",
+                Err("a part of it begins or ends with a hyphen, or ends with an underscore"),
+            ),
+            (
+                "a_.example",
+                Err("a part of it begins or ends with a hyphen, or ends with an underscore"),
+            ),
+            ("a._b", Err("its last part begins with an underscore")),
+            (
+                "Bu\u{308}cher.example",
+                Err("its letters are not composed (Unicode NFC)"),
+            ),
+            (
+                "XN--bcher-kva.example",
+                Err(
+                    "the domain \"XN--bcher-kva.example\" is in its ASCII form | write \"bücher.example\"",
+                ),
+            ),
+            (
+                "*.a.xn--bcher-kva.Example",
+                Err(
+                    "the domain \"*.a.xn--bcher-kva.Example\" is in its ASCII form | write \"*.a.bücher.example\"",
+                ),
+            ),
+            (
+                "xn--zzzzzz999.example",
+                Err("\"xn--zzzzzz999\" is the ASCII form of nothing"),
+            ),
+            (
+                "İ.example",
+                Err("the domain \"İ.example\" has a letter without a plain lower case"),
+            ),
+            (
+                "10.0.0.1",
+                Err(
+                    "it looks like an address | an address stands in \"network\", as in \"10.0.0.1/32\"",
+                ),
+            ),
+            ("10.0.0.300", Err("it looks like an address")),
+            (
+                "fd00::1",
+                Err("it holds \":\" | an address stands in \"network\", as in \"fd00::1/128\""),
+            ),
+            (&long, Err("it is longer than 253 characters")),
+        ];
+        for (text, wanted) in rows {
+            assert_eq!(
+                why(of_route(text)),
+                wanted.map(str::to_owned).map_err(str::to_owned),
+                "{text}"
+            );
+        }
+        assert!(of_route(&"x".repeat(64)).is_err());
+    }
+
+    #[test]
+    fn domains_of_nameserver_groups() {
+        let rows = [
+            ("Example.COM", Ok("Example.COM")),
+            ("example.com.", Ok("example.com.")),
+            ("xn--bcher-kva.example", Ok("xn--bcher-kva.example")),
+            ("Bücher.example", Ok("Bücher.example")),
+            (
+                "*.example.com",
+                Err(
+                    "nameservers answer for a domain and all below it | did you mean \"example.com\"?",
+                ),
+            ),
+            ("example.com..", Err("it has an empty part")),
+            (
+                "xn--zzzzzz999.example.",
+                Err("\"xn--zzzzzz999\" is the ASCII form of nothing"),
+            ),
+            (".", Err("it is empty")),
+            ("", Err("it is empty")),
+            ("10.0.0.300", Err("it looks like an address")),
+            ("10.0.0.300.", Err("it looks like an address")),
+        ];
+        for (text, wanted) in rows {
+            assert_eq!(
+                why(of_nameservers(text)),
+                wanted.map(str::to_owned).map_err(str::to_owned),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Addresses and networks in canonical text. By std: its parser refuses leading zeros, and the messages are ours.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use super::domain;
+use crate::base::code::Code;
+use crate::base::spelling;
+use crate::file::{Cursor, Flaw, Log, quote};
+
+/// Reads a network; one with host bits is masked as the server does it (docs/netbird-api.md, "Routes"), with a notice.
+pub(crate) fn read(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
+    const SEVERAL: &str = "write a list of routes under the name, one a network: [{ … }, { … }]";
+    let text = value.one_string(log, "a network such as \"192.168.1.0/24\"", SEVERAL)?;
+    let found = network(text).map_err(|flaw| flaw.or_several(text, SEVERAL));
+    let (network, address) = value.checked(found, log)?;
+    if !network.starts_with(&format!("{address}/")) {
+        let message = format!(
+            "{} is inside the network {network}, which is what the route is for",
+            quote(text)
+        );
+        log.notice(Code::HostBits, value.place(), message)
+            .brief(format!("{} (write \"{network}\")", quote(text)))
+            .suggest(format!("write \"{network}\""));
+    }
+    Some(network)
+}
+
+/// Returns the canonical text of a network; one with host bits is refused.
+pub(crate) fn exact(text: &str) -> Result<String, Flaw> {
+    let (network, address) = network(text)?;
+    match network.starts_with(&format!("{address}/")) {
+        true => Ok(network),
+        false => {
+            let message = format!("{} has host bits: it is inside {network}", quote(text));
+            Err(Flaw::with_hint(
+                message,
+                format!("write {}", quote(&network)),
+            ))
+        }
+    }
+}
+
+/// Returns the canonical text of an address, without the brackets that may stand around an IPv6 one.
+pub(crate) fn address(text: &str) -> Result<String, Flaw> {
+    let bare = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
+    let address = match bare {
+        Some(bare) => bare.parse().map(IpAddr::V6).ok(),
+        None => text.parse().ok(),
+    };
+    match address {
+        Some(address) => unmapped(address, text).map(|address| address.to_string()),
+        None => {
+            let message = format!("{} is no IP address", quote(text));
+            let url = Some(text).filter(|text| text.contains("://"));
+            let of_url = || domain::host_of(url?)?.parse::<IpAddr>().ok();
+            let did_you_mean = |meant: IpAddr| format!("did you mean \"{meant}\"?");
+            let meant = without_zeros(text).map(IpAddr::V4).or_else(of_url);
+            Err(match text.parse::<std::net::SocketAddr>() {
+                Ok(_) => Flaw::with_hint(message, "a port stands in \"port\""),
+                Err(_) => Flaw {
+                    message,
+                    hint: meant.map(did_you_mean),
+                },
+            })
+        }
+    }
+}
+
+/// Returns the masked network and the address as written, both in canonical text.
+fn network(text: &str) -> Result<(String, IpAddr), Flaw> {
+    let no_network = |why: String| Flaw::new(format!("{} is no network: {why}", quote(text)));
+    if text.contains("://") {
+        let mut flaw = no_network("it is a URL".to_owned());
+        flaw.hint = match domain::host_of(text).map(|host| (host, host.parse::<IpAddr>())) {
+            Some((_, Ok(IpAddr::V4(address)))) => Some(format!("did you mean \"{address}/32\"?")),
+            Some((_, Ok(IpAddr::V6(address)))) => Some(format!("did you mean \"{address}/128\"?")),
+            Some((host, Err(_))) => {
+                Some(format!("a domain stands in \"domains\": [{}]", quote(host)))
+            }
+            None => None,
+        };
+        return Err(flaw);
+    }
+    let Some((address, prefix)) = text.split_once('/') else {
+        return Err(match text.parse::<IpAddr>() {
+            Ok(address) => {
+                let bits = if address.is_ipv4() { 32 } else { 128 };
+                let message = format!("{} is an address, not a network", quote(text));
+                Flaw::with_hint(
+                    message,
+                    format!("for this address alone write \"{address}/{bits}\""),
+                )
+            }
+            Err(_) => {
+                no_network("it has an address and a prefix, such as 192.168.1.0/24".to_owned())
+            }
+        });
+    };
+    let Ok(address) = address.parse::<IpAddr>() else {
+        let mut flaw = no_network(format!("{} is no IP address", quote(address)));
+        flaw.hint = without_zeros(address)
+            .map(|tidy| format!("did you mean {}?", quote(&format!("{tidy}/{prefix}"))));
+        return Err(flaw);
+    };
+    let address = unmapped(address, text)?;
+    let (family, bits) = if address.is_ipv4() {
+        ("an IPv4", 32)
+    } else {
+        ("an IPv6", 128)
+    };
+    let plain = prefix.bytes().all(|byte| byte.is_ascii_digit())
+        && (prefix == "0" || !prefix.starts_with('0'));
+    let Some(length) = prefix
+        .parse::<u32>()
+        .ok()
+        .filter(|length| plain && *length <= bits)
+    else {
+        return Err(no_network(format!(
+            "the prefix of {family} network is 0 to {bits}"
+        )));
+    };
+    Ok((spelling::masked(address, length), address))
+}
+
+/// Refuses IPv4 in IPv6 clothes: the server keeps it as something else.
+fn unmapped(address: IpAddr, text: &str) -> Result<IpAddr, Flaw> {
+    match address {
+        IpAddr::V6(ip) if ip.to_ipv4_mapped().is_some() => {
+            let message = format!("{} is an IPv4 address written as IPv6", quote(text));
+            Err(Flaw::with_hint(message, "write it as IPv4"))
+        }
+        _ => Ok(address),
+    }
+}
+
+/// An IPv4 address without the leading zeros it was written with, if that is what is wrong with it.
+fn without_zeros(text: &str) -> Option<Ipv4Addr> {
+    let parts = text
+        .split('.')
+        .map(|part| match part.trim_start_matches('0') {
+            "" if !part.is_empty() => "0",
+            part => part,
+        });
+    parts.collect::<Vec<_>>().join(".").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use snapbox::str;
+
+    use super::*;
+    use crate::check::validate::testing::{assert_table, check};
+    use crate::model::address::Address;
+    use crate::model::kind::Kind;
+
+    const FILE: &str =
+        r#"{"routes": {"r": {"network": "ROW", "peer_groups": ["All"], "groups": ["All"]}}}"#;
+
+    #[test]
+    fn networks_are_canonical() {
+        let rows = [
+            ("192.168.1.0/24", "192.168.1.0/24", true),
+            ("0.0.0.0/0", "0.0.0.0/0", true),
+            ("10.1.2.3/32", "10.1.2.3/32", true),
+            ("FD00:0:0::/8", "fd00::/8", true),
+            ("::/0", "::/0", true),
+            ("2001:DB8::1/128", "2001:db8::1/128", true),
+            ("10.1.2.3/24", "10.1.2.0/24", false),
+            ("10.1.2.3/0", "0.0.0.0/0", false),
+            ("2001:db8::1/64", "2001:db8::/64", false),
+            ("fd00::1/0", "::/0", false),
+        ];
+        for (text, canonical, exact) in rows {
+            let valid = check(&FILE.replace("ROW", text)).expect("a valid file");
+            let route = valid.desired.resource(&Address::new(Kind::Route, "r"));
+            let fields = route.first().expect("an entry").fields();
+            assert_eq!(fields["network"], canonical, "{text}");
+            assert_eq!(
+                valid.notices.is_empty(),
+                exact,
+                "{text}: {:?}",
+                valid.notices
+            );
+        }
+    }
+
+    #[test]
+    fn host_bits_are_said_and_never_a_difference() {
+        let masked = check(&FILE.replace("ROW", "10.1.2.3/24"))
+            .expect("a valid file")
+            .desired;
+        assert_eq!(
+            masked,
+            check(&FILE.replace("ROW", "10.1.2.0/24"))
+                .expect("a valid file")
+                .desired
+        );
+        assert_table(
+            FILE,
+            &["10.1.2.3/24"],
+            str![[r#"
+10.1.2.3/24
+    note: routes.r.network: "10.1.2.3/24" is inside the network 10.1.2.0/24, which is what the route is for | write "10.1.2.0/24"
+
+"#]],
+        );
+    }
+
+    #[test]
+    fn what_is_no_network_is_refused() {
+        let rows = [
+            "10.0.0.0/33",
+            "10.0.0.0/-1",
+            "10.0.0.0/08",
+            "10.0.0.0/",
+            "10.0.0.0/+8",
+            "10.0.0.0/255.0.0.0",
+            "10.0.0.0/8/8",
+            "fd00::/129",
+            "010.0.0.0/8",
+            r"010.0.0.0/8\u202e",
+            "10.00.0.0/8",
+            "10.0.0/8",
+            "10.0.0.256/32",
+            " 10.0.0.0/8",
+            "10.0.0.0 /8",
+            "10.1.2.3",
+            "fd00::1",
+            "::ffff:10.0.0.0/104",
+            "fe80::1%eth0/64",
+            "[fd00::]/8",
+            "office.example",
+            "",
+        ];
+        assert_table(
+            FILE,
+            &rows,
+            str![[r#"
+10.0.0.0/33
+    routes.r.network: "10.0.0.0/33" is no network: the prefix of an IPv4 network is 0 to 32
+10.0.0.0/-1
+    routes.r.network: "10.0.0.0/-1" is no network: the prefix of an IPv4 network is 0 to 32
+10.0.0.0/08
+    routes.r.network: "10.0.0.0/08" is no network: the prefix of an IPv4 network is 0 to 32
+10.0.0.0/
+    routes.r.network: "10.0.0.0/" is no network: the prefix of an IPv4 network is 0 to 32
+10.0.0.0/+8
+    routes.r.network: "10.0.0.0/+8" is no network: the prefix of an IPv4 network is 0 to 32
+10.0.0.0/255.0.0.0
+    routes.r.network: "10.0.0.0/255.0.0.0" is no network: the prefix of an IPv4 network is 0 to 32
+10.0.0.0/8/8
+    routes.r.network: "10.0.0.0/8/8" is no network: the prefix of an IPv4 network is 0 to 32
+fd00::/129
+    routes.r.network: "fd00::/129" is no network: the prefix of an IPv6 network is 0 to 128
+010.0.0.0/8
+    routes.r.network: "010.0.0.0/8" is no network: "010.0.0.0" is no IP address | did you mean "10.0.0.0/8"?
+010.0.0.0/8\u202e
+    routes.r.network: "010.0.0.0/8\u{202e}" is no network: "010.0.0.0" is no IP address | did you mean "10.0.0.0/8\u{202e}"?
+10.00.0.0/8
+    routes.r.network: "10.00.0.0/8" is no network: "10.00.0.0" is no IP address | did you mean "10.0.0.0/8"?
+10.0.0/8
+    routes.r.network: "10.0.0/8" is no network: "10.0.0" is no IP address
+10.0.0.256/32
+    routes.r.network: "10.0.0.256/32" is no network: "10.0.0.256" is no IP address
+ 10.0.0.0/8
+    routes.r.network: " 10.0.0.0/8" is no network: " 10.0.0.0" is no IP address
+10.0.0.0 /8
+    routes.r.network: "10.0.0.0 /8" is no network: "10.0.0.0 " is no IP address
+10.1.2.3
+    routes.r.network: "10.1.2.3" is an address, not a network | for this address alone write "10.1.2.3/32"
+fd00::1
+    routes.r.network: "fd00::1" is an address, not a network | for this address alone write "fd00::1/128"
+::ffff:10.0.0.0/104
+    routes.r.network: "::ffff:10.0.0.0/104" is an IPv4 address written as IPv6 | write it as IPv4
+fe80::1%eth0/64
+    routes.r.network: "fe80::1%eth0/64" is no network: "fe80::1%eth0" is no IP address
+[fd00::]/8
+    routes.r.network: "[fd00::]/8" is no network: "[fd00::]" is no IP address
+office.example
+    routes.r.network: "office.example" is no network: it has an address and a prefix, such as 192.168.1.0/24
+
+    routes.r.network: "" is no network: it has an address and a prefix, such as 192.168.1.0/24
+
+"#]],
+        );
+    }
+
+    #[test]
+    fn addresses_are_canonical() {
+        let rows = [
+            ("10.0.0.1", Ok("10.0.0.1")),
+            ("FD00::0:1", Ok("fd00::1")),
+            ("[fd00::1]", Ok("fd00::1")),
+            ("[10.0.0.1]", Err(None)),
+            ("[fd00::1", Err(None)),
+            ("10.0.0.01", Err(Some("did you mean \"10.0.0.1\"?"))),
+            ("10.0.0.300", Err(None)),
+            ("10.0.0.1:53", Err(Some("a port stands in \"port\""))),
+            ("[fd00::1]:53", Err(Some("a port stands in \"port\""))),
+            ("::ffff:10.0.0.1", Err(Some("write it as IPv4"))),
+            ("fe80::1%eth0", Err(None)),
+            ("dns.example", Err(None)),
+            ("", Err(None)),
+        ];
+        for (text, wanted) in rows {
+            let found = address(text).map_err(|flaw| flaw.hint);
+            assert_eq!(found.as_deref().map_err(Option::as_deref), wanted, "{text}");
+        }
+    }
+}

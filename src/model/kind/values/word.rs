@@ -1,0 +1,61 @@
+//! Values that the file says by one of a few words.
+
+use crate::file::{Cursor, Log, did_you_mean, quote};
+
+/// A value that the file says by one of a few words.
+pub(crate) trait Word: Copy + PartialEq + 'static {
+    /// What it is, as in "protocol".
+    const WHAT: &'static str;
+    /// The words.
+    const WORDS: &'static [(&'static str, Self)];
+    /// Whether the file may have them in any case; they are in lower case then.
+    const IS_ANY_CASE: bool = false;
+    /// What to write instead of other words, which are in lower case here.
+    const INSTEAD: &'static [(&'static [&'static str], &'static str)] = &[];
+
+    /// How to write what several of them would say.
+    const SEVERAL: &'static str = "one word stands here";
+
+    /// Returns the value of a word.
+    fn of(text: &str) -> Option<Self> {
+        let mut words = Self::WORDS.iter();
+        words.find_map(|(word, value)| (*word == text).then_some(*value))
+    }
+
+    /// Returns its word.
+    fn word(self) -> &'static str {
+        let mut words = Self::WORDS.iter();
+        let found = words.find_map(|(word, value)| (*value == self).then_some(*word));
+        found.expect("every value has a word")
+    }
+}
+
+/// Reads a word.
+pub(crate) fn read<T: Word>(value: &Cursor<'_>, log: &mut Log) -> Option<T> {
+    let of = |text: &str| match T::IS_ANY_CASE {
+        true => T::of(&text.to_lowercase()),
+        false => T::of(text),
+    };
+    let found = value.text().and_then(of);
+    if found.is_none() {
+        let words = || T::WORDS.iter().map(|(word, _)| *word);
+        let known: Vec<String> = words().map(quote).collect();
+        let known = format!("one of {}", known.join(", "));
+        let text = value.one_string(log, &known, T::SEVERAL)?;
+        let message = format!("{} is no {}: it is {known}", quote(text), T::WHAT);
+        let lower = text.to_lowercase();
+        let mut instead = T::INSTEAD.iter();
+        let instead = instead.find(|(others, _)| others.contains(&lower.as_str()));
+        let hint = instead.map(|(_, hint)| (*hint).to_owned());
+        let words_of = || {
+            lower
+                .split([',', '/', '+', ' '])
+                .filter(|word| !word.is_empty())
+        };
+        let are_several = words_of().count() > 1 && words_of().all(|word| T::of(word).is_some());
+        let several = are_several.then(|| T::SEVERAL.to_owned());
+        let hint = hint.or(several).or_else(|| did_you_mean(text, words()));
+        log.error(value.place(), message).suggest(hint);
+    }
+    found
+}

@@ -1,0 +1,48 @@
+//! What is let go: it was this file's, its entry is gone, and it stays in NetBird. Nobody manages it from now on.
+
+use crate::base::id::Id;
+use crate::git::versions::Cause;
+use crate::model::address::Address;
+
+/// An object that is let go.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LetGo {
+    /// Its kind and name.
+    pub address: Address,
+    /// Its id: names are not unique.
+    pub id: Id,
+    /// The key of its entry.
+    pub key: String,
+    /// Why it is not deleted.
+    pub why: LetGoWhy,
+    /// The change that took out its entry.
+    pub left_by: LeftBy,
+}
+
+/// Why an object is let go, and not deleted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LetGoWhy {
+    /// It existed before the file managed it.
+    Adopted,
+    /// Somebody renamed it to that.
+    Renamed(String),
+    /// An earlier run let it go.
+    Before,
+}
+
+/// The change of the file by which something left it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeftBy {
+    /// A change since the last apply.
+    Change(Cause),
+    /// As an earlier run wrote it down: `#N` or a commit's id.
+    Recorded(String),
+    /// None since the last apply.
+    Unknown,
+}
+
+impl From<Option<Cause>> for LeftBy {
+    fn from(cause: Option<Cause>) -> LeftBy {
+        cause.map_or(LeftBy::Unknown, LeftBy::Change)
+    }
+}

@@ -1,0 +1,45 @@
+//! What is to be said of agreements to deletions.
+
+use crate::model::origin::Origin;
+
+/// What is to be said of an agreement to deletions.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OfAgreement {
+    /// A line agrees to nothing.
+    Void {
+        /// The line.
+        line: String,
+        /// Who said so, and where.
+        by: String,
+        /// Why.
+        why: Void,
+    },
+    /// The number that a person agreed to is not that of all rows.
+    OtherNumber {
+        /// In which words they did.
+        by: String,
+        /// The number.
+        number: usize,
+        /// How many deletions the plan has.
+        rows: usize,
+    },
+    /// Whether a pull request agrees could not be asked, for this reason.
+    NotAsked(String),
+}
+
+/// Why a line counts for nothing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Void {
+    /// Its author may not write to the repository; nobody knows who where there is no name.
+    Author(Option<String>),
+    /// The branch is of another repository.
+    Fork,
+    /// It has no digest.
+    NoDigest,
+    /// It is the line of nothing in the plan.
+    NotOfThePlan,
+    /// These machines enrolled after it was written, and would be deleted, too.
+    Enrolled(Vec<String>),
+    /// What that change deletes has another line by now. `None`: no known change.
+    Other(Option<Origin>),
+}

@@ -1,0 +1,466 @@
+//! Who agreed to what, on plans made by hand.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::{
+    Agreement, AllowDeletes, Brought, Origin, Outcome, Place, Said, Statements, way_out, ways_out,
+};
+use crate::base::id::Id;
+use crate::git::Sha;
+use crate::git::versions::{Cause, Version, Versions};
+use crate::inventory::{Inventory, Left};
+use crate::model::address::Address;
+use crate::model::change::Change;
+use crate::model::desired::Desired;
+use crate::model::kind::{self, Kind, Live, Resource};
+use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
+use crate::plan::ours::Ours;
+use crate::plan::{Plan, Row};
+use crate::render::words;
+
+/// How many groups leave the file in the property.
+const GROUPS: usize = 12;
+/// How many commits there are.
+const COMMITS: usize = 5;
+
+/// The full id of a commit.
+fn sha(commit: usize) -> String {
+    format!("{commit:040x}")
+}
+
+/// An inventory, and the commits since the last apply.
+fn ours(gone: &[(&str, &str, &str)]) -> Ours {
+    let version = |commit: usize| Version {
+        sha: Sha::parse(&sha(commit)).expect("a full id"),
+        desired: Arc::new(Desired::default()),
+    };
+    let mut inventory = Inventory::new("account", "netbird.json");
+    for (text, id, cause) in gone {
+        let left = Left {
+            ids: vec![Id::from(*id)],
+            cause: Some((*cause).to_owned()),
+        };
+        inventory.gone.insert((*text).to_owned(), left);
+    }
+    Ours {
+        inventory,
+        versions: Versions::new(Some(Arc::default()), (0..COMMITS).map(version).collect()),
+        ..Ours::default()
+    }
+}
+
+/// A plan that deletes objects: key, id and the commit that took out the entry.
+fn deletes(rows: &[(&str, &str, Option<usize>)]) -> Plan {
+    let mut plan = Plan::default();
+    for (key, id, commit) in rows {
+        let address = Address::of_key(key).expect("a key");
+        let resource = match address.kind {
+            Kind::Peer => Resource::Peer(kind::Peer::named(&address.name)),
+            _ => Resource::Group(kind::Group::default()),
+        };
+        let live = Live {
+            within: None,
+            id: Id::from(*id),
+            name: address.name.clone(),
+            resource,
+            wire: Value::Null.into(),
+        };
+        if let Some(commit) = commit {
+            let row = Row::object(&address, &live);
+            plan.causes.insert(row, Cause::Commit(*commit));
+        }
+        plan.changes.push(Change::deletion(&address, &live, None));
+    }
+    plan
+}
+
+fn let_go(key: &str, id: &str, left_by: LeftBy) -> LetGo {
+    LetGo {
+        address: Address::of_key(key).expect("a key"),
+        id: Id::from(id),
+        key: key.to_owned(),
+        why: LetGoWhy::Adopted,
+        left_by,
+    }
+}
+
+/// Statements after all commits were looked at.
+fn statements(lines: &[(&AllowDeletes, Place)], pulls: &[(u64, &[usize])]) -> Statements {
+    let said = |(line, place): &(&AllowDeletes, Place)| Said {
+        line: (*line).clone(),
+        by: "alice".into(),
+        place: *place,
+        void: None,
+    };
+    let pull = |(number, commits): &(u64, &[usize])| Brought {
+        number: *number,
+        commits: commits.iter().map(|commit| sha(*commit)).collect(),
+        ..Brought::default()
+    };
+    Statements {
+        environment: "default".into(),
+        lines: lines.iter().map(said).collect(),
+        pulls: pulls.iter().map(pull).collect(),
+        commits: (0..COMMITS).map(sha).collect(),
+        first_for_unknown: COMMITS - 1,
+        number: None,
+    }
+}
+
+/// Judges a plan of which every row needs an agreement.
+fn judge(statements: &Statements, plan: &Plan, ours: &Ours) -> Outcome {
+    statements.judge(plan, None, ours, &plan.counted_rows())
+}
+
+/// The only line that a plan asks for.
+fn line_of(plan: &Plan, ours: &Ours) -> AllowDeletes {
+    let outcome = judge(&statements(&[], &[]), plan, ours);
+    let [agreement] = &outcome.agreements[..] else {
+        panic!("{:?}", outcome.agreements);
+    };
+    agreement.line.clone().expect("rows")
+}
+
+fn notices(outcome: &Outcome) -> Vec<String> {
+    outcome.notices.iter().map(words::notice).collect()
+}
+
+#[test]
+fn a_line_counts_for_exactly_what_it_was_printed_for() {
+    let ours = ours(&[]);
+    let both = deletes(&[("groups/a", "1", Some(1)), ("groups/b", "2", Some(1))]);
+    let line = line_of(&both, &ours);
+    assert_eq!(line.number, 2);
+    let run = [(&line, Place::Run)];
+    let outcome = judge(&statements(&run, &[]), &both, &ours);
+    assert_eq!(outcome.rows, both.rows());
+    assert_eq!(outcome.agreements[0].agreed_by.as_deref(), Some("alice"));
+    assert_eq!(notices(&outcome), [] as [String; 0]);
+
+    let rows: [&[(&str, &str, Option<usize>)]; 4] = [
+        // fewer, more, others
+        &[("groups/a", "1", Some(1))],
+        &[
+            ("groups/a", "1", Some(1)),
+            ("groups/b", "2", Some(1)),
+            ("groups/c", "3", Some(1)),
+        ],
+        &[("groups/a", "1", Some(1)), ("groups/c", "3", Some(1))],
+        // a second object of the name
+        &[
+            ("groups/a", "1", Some(1)),
+            ("groups/b", "2", Some(1)),
+            ("groups/b", "3", Some(1)),
+        ],
+    ];
+    for rows in rows {
+        let outcome = judge(&statements(&run, &[]), &deletes(rows), &ours);
+        assert!(outcome.rows.is_empty(), "{rows:?}");
+        assert_eq!(
+            notices(&outcome),
+            [format!(
+                "{line} (alice) does not count: nothing in this plan has that number and digest"
+            )]
+        );
+    }
+
+    let mut elsewhere = statements(&run, &[]);
+    elsewhere.environment = "lab".into();
+    assert!(judge(&elsewhere, &both, &ours).rows.is_empty());
+}
+
+#[test]
+fn what_earlier_runs_or_others_deleted_stays_in_the_line() {
+    let rows = [
+        ("groups/a", "1", Some(1)),
+        ("groups/b", "2", Some(1)),
+        ("groups/c", "3", Some(1)),
+    ];
+    let line = line_of(&deletes(&rows), &ours(&[]));
+    let mut rest = deletes(&rows[..1]);
+    let left_by = LeftBy::Change(Cause::Commit(1));
+    rest.dead = vec![("groups/c".into(), left_by.clone())];
+    for cause in [&sha(1), "#4"] {
+        let ours = ours(&[("groups/b", "2", cause)]);
+        let pulls: [(u64, &[usize]); 1] = [(4, &[1])];
+        let statements = statements(&[(&line, Place::Description(4))], &pulls);
+        let outcome = judge(&statements, &rest, &ours);
+        assert_eq!(outcome.rows, rest.rows());
+
+        // nothing is left, and nothing is said of the line
+        let done = Plan {
+            dead: rest.dead.clone(),
+            ..Plan::default()
+        };
+        let mut ours = ours.clone();
+        let left = ours.inventory.gone["groups/b"].clone();
+        ours.inventory.gone.insert("groups/a".into(), left);
+        let outcome = judge(&statements, &done, &ours);
+        assert!(outcome.agreements.is_empty());
+        assert_eq!(notices(&outcome), [] as [String; 0]);
+    }
+}
+
+#[test]
+fn a_machine_that_enrolled_meanwhile_is_not_agreed_to() {
+    let ours = ours(&[]);
+    let rows = [
+        ("setup_keys/k", "1", Some(1)),
+        ("peers/old", "2", Some(1)),
+        ("peers/new", "3", Some(1)),
+    ];
+    let line = line_of(&deletes(&rows[..2]), &ours);
+    let now = deletes(&rows);
+    for place in [Place::Run, Place::Message(1), Place::Description(4)] {
+        let pulls: [(u64, &[usize]); 1] = [(4, &[1])];
+        let outcome = judge(&statements(&[(&line, place)], &pulls), &now, &ours);
+        assert!(outcome.rows.is_empty());
+        assert_eq!(
+            notices(&outcome),
+            [format!(
+                "{line} (alice) does not count: machine \"new\" enrolled after that and was not agreed to"
+            )]
+        );
+    }
+}
+
+#[test]
+fn a_line_counts_where_it_may_stand() {
+    let ours = ours(&[]);
+    let of_commit = deletes(&[("groups/a", "1", Some(2))]);
+    let unknown = deletes(&[("groups/a", "1", None)]);
+    let mut proposed = unknown.clone();
+    for row in unknown.rows() {
+        proposed.causes.insert(row, Cause::Proposed);
+    }
+    let line = line_of(&of_commit, &ours);
+    let counts = |plan: &Plan, place: Place, pulls: &[(u64, &[usize])]| {
+        let outcome = judge(&statements(&[(&line, place)], pulls), plan, &ours);
+        !outcome.rows.is_empty()
+    };
+    type Pulls<'a> = &'a [(u64, &'a [usize])];
+    let (none, of_two): (Pulls, Pulls) = (&[], &[(4, &[2, 3])]);
+    let newest: &[(u64, &[usize])] = &[(4, &[COMMITS - 1])];
+    for (plan, place, pulls, wanted) in [
+        (&of_commit, Place::Run, none, true),
+        (&of_commit, Place::Message(1), none, false),
+        (&of_commit, Place::Message(2), none, true),
+        (&of_commit, Place::Message(3), none, true),
+        (&of_commit, Place::Message(1), of_two, false),
+        (&of_commit, Place::Message(2), of_two, true),
+        (&of_commit, Place::Description(4), none, false),
+        (&of_commit, Place::Description(4), of_two, true),
+        (&of_commit, Place::Description(5), of_two, false),
+        (&unknown, Place::Run, none, true),
+        (&unknown, Place::Message(COMMITS - 2), none, false),
+        (&unknown, Place::Message(COMMITS - 1), none, true),
+        (&unknown, Place::Description(4), of_two, false),
+        (&unknown, Place::Description(4), newest, true),
+        (&proposed, Place::Run, none, true),
+        (&proposed, Place::Message(COMMITS - 1), none, false),
+        (&proposed, Place::Description(4), newest, true),
+    ] {
+        let case = format!("{:?} {place:?} {pulls:?}", plan.causes);
+        assert_eq!(counts(plan, place, pulls), wanted, "{case}");
+    }
+
+    // the pull request of this job
+    let mut own = statements(&[(&line, Place::Description(7))], &[]);
+    own.pulls.push(Brought {
+        number: 7,
+        is_proposed: true,
+        ..Brought::default()
+    });
+    let outcome = judge(&own, &proposed, &ours);
+    assert_eq!(outcome.agreements[0].cause, Some(Origin::Pull(7)));
+    assert_eq!(outcome.rows, proposed.rows());
+}
+
+#[test]
+fn what_is_let_go_has_a_line_of_its_own() {
+    let ours = ours(&[]);
+    let mut plan = deletes(&[("groups/a", "1", Some(1))]);
+    let left_by = LeftBy::Change(Cause::Commit(1));
+    // an entry of several: one of its objects was created, one adopted
+    plan.let_go = vec![let_go("groups/a", "2", left_by)];
+    let silent = judge(&statements(&[], &[]), &plan, &ours);
+    let [agreement] = &silent.agreements[..] else {
+        panic!("{silent:?}");
+    };
+    let (line, both) = (
+        agreement.line.clone().expect("rows"),
+        agreement.line_with_let_go.clone().expect("let go"),
+    );
+    assert_eq!((line.number, both.number), (1, 2));
+    let way = format!("to agree to the 1 deletion of commit {}", &sha(1)[..10]);
+    assert_eq!(ways_out(&silent.agreements), [(way, line.to_string())]);
+
+    let outcome = judge(&statements(&[(&line, Place::Run)], &[]), &plan, &ours);
+    assert_eq!((outcome.rows, outcome.release), (plan.rows(), [].into()));
+    // the line that deletes it instead is still looked for
+    assert!(!outcome.agreements[0].is_open() && outcome.agreements[0].is_unsaid());
+
+    let spoken = statements(&[(&both, Place::Run)], &[]);
+    let outcome = judge(&spoken, &plan, &ours);
+    assert_eq!(outcome.release, BTreeSet::from([Id::from("2")]));
+    assert!(!outcome.agreements[0].is_unsaid());
+
+    // once it is released: nothing needed it but one group, which nobody agreed to
+    let released = deletes(&[
+        ("groups/a", "1", Some(1)),
+        ("groups/a", "2", Some(1)),
+        ("groups/b", "3", Some(1)),
+    ]);
+    let rows = released.counted_rows();
+    let outcome = spoken.judge(&released, Some(&plan), &ours, &rows);
+    let left: Vec<&Row> = rows.difference(&outcome.rows).collect();
+    assert_eq!(left.len(), 1);
+    assert_eq!(left[0].object, Id::from("3"));
+    let open: Vec<_> = super::open(&outcome.agreements).collect();
+    assert_eq!(open.len(), 1);
+    assert_eq!((open[0].rows, &open[0].cause), (1, &None));
+    assert_eq!(notices(&outcome), [] as [String; 0]);
+}
+
+#[test]
+fn what_an_earlier_run_let_go_keeps_its_line() {
+    let left_by = LeftBy::Change(Cause::Commit(1));
+    let mut plan = deletes(&[("groups/a", "1", Some(1))]);
+    plan.let_go = vec![let_go("policies/p", "2", left_by)];
+    let outcome = judge(&statements(&[], &[]), &plan, &ours(&[]));
+    let line = outcome.agreements[0].line_with_let_go.clone();
+    let line = line.expect("let go");
+
+    let later = Plan {
+        let_go: vec![let_go("policies/p", "2", LeftBy::Recorded("#4".into()))],
+        ..Plan::default()
+    };
+    let ours = ours(&[("groups/a", "1", "#4")]);
+    let statements = statements(&[(&line, Place::Description(4))], &[]);
+    let outcome = judge(&statements, &later, &ours);
+    assert_eq!(outcome.release, BTreeSet::from([Id::from("2")]));
+    assert_eq!(outcome.agreements[0].line, None);
+}
+
+#[test]
+fn a_person_agrees_by_the_exact_number() {
+    let ours = ours(&[]);
+    let mut plan = deletes(&[("groups/a", "1", Some(1)), ("groups/b", "2", Some(2))]);
+    plan.let_go = vec![let_go("policies/p", "3", LeftBy::Unknown)];
+    let with = |number: usize| {
+        let mut statements = statements(&[], &[]);
+        statements.number = Some((number, "--allow-deletes".into()));
+        let outcome = judge(&statements, &plan, &ours);
+        (
+            outcome.rows.len(),
+            outcome.release.len(),
+            notices(&outcome).len(),
+        )
+    };
+    assert_eq!(with(1), (0, 0, 1));
+    assert_eq!(with(2), (2, 0, 0));
+    assert_eq!(with(3), (2, 1, 0));
+    assert_eq!(with(4), (0, 0, 1));
+}
+
+proptest! {
+    /// The lines of the whole plan agree to what is left of it, whatever a killed apply did, and to nothing else.
+    #[test]
+    fn a_line_is_good_for_what_is_left_of_its_change(
+        commits in prop::collection::vec(0..COMMITS, GROUPS),
+        fates in prop::collection::vec(0..4_u8, GROUPS),
+        starts in prop::collection::btree_set(0..COMMITS, 0..4),
+        agreed in prop::collection::vec(any::<bool>(), COMMITS),
+    ) {
+        let names: Vec<(String, String)> = (0..GROUPS)
+            .map(|group| (format!("groups/g{group}"), format!("id{group}")))
+            .collect();
+        let rows: Vec<(&str, &str, Option<usize>)> = names
+            .iter()
+            .zip(&commits)
+            .map(|((key, id), commit)| (key.as_str(), id.as_str(), Some(*commit)))
+            .collect();
+        // each brings what follows up to the next
+        let pull_of = |commit: usize| starts.range(..=commit).next_back().copied();
+        let mut brought: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for commit in 0..COMMITS {
+            if let Some(start) = pull_of(commit) {
+                brought.entry(start as u64 + 1).or_default().push(commit);
+            }
+        }
+        let pulls: Vec<(u64, &[usize])> = brought.iter().map(|(number, all)| (*number, &all[..])).collect();
+        let plan = deletes(&rows);
+        let printed = judge(&statements(&[], &pulls), &plan, &ours(&[])).agreements;
+        prop_assert_eq!(printed.iter().map(|it| it.rows).sum::<usize>(), GROUPS);
+        let chosen: Vec<&Agreement> = printed.iter().zip(&agreed).filter(|(_, agreed)| **agreed).map(|(it, _)| it).collect();
+        let lines: Vec<(&AllowDeletes, Place)> = chosen
+            .iter()
+            .filter_map(|it| Some((it.line.as_ref()?, Place::Message(COMMITS - 1))))
+            .collect();
+        let spoken = statements(&lines, &pulls);
+
+        let is = |fate: u8| rows.iter().zip(&fates).filter(move |(_, of)| **of == fate).map(|(row, _)| *row);
+        let left: Vec<_> = is(0).collect();
+        let mut half = deletes(&left);
+        half.dead = is(1)
+            .filter_map(|(key, _, commit)| Some((key.to_owned(), LeftBy::Change(Cause::Commit(commit?)))))
+            .collect();
+        let recorded = |by_commit: bool, commit: usize| match pull_of(commit) {
+            Some(start) if !by_commit => format!("#{}", start + 1),
+            _ => sha(commit),
+        };
+        let gone: Vec<(&str, &str, String)> = is(2)
+            .map(|row| (true, row))
+            .chain(is(3).map(|row| (false, row)))
+            .filter_map(|(by_commit, (key, id, commit))| Some((key, id, recorded(by_commit, commit?))))
+            .collect();
+        let gone: Vec<(&str, &str, &str)> = gone.iter().map(|(key, id, cause)| (*key, *id, cause.as_str())).collect();
+        let ours = ours(&gone);
+        let outcome = judge(&spoken, &half, &ours);
+        let causes: BTreeSet<_> = chosen.iter().map(|it| it.cause.clone()).collect();
+        let is_meant = |row: &Row| causes.contains(&spoken.origin(half.causes[row], &ours.versions));
+        let meant: BTreeSet<Row> = half.rows().into_iter().filter(is_meant).collect();
+        prop_assert_eq!(&outcome.rows, &meant);
+        prop_assert!(outcome.notices.is_empty(), "{:?}", outcome.notices);
+    }
+}
+
+#[test]
+fn the_way_out_names_a_description_where_that_counts() {
+    let of = |number: u64, is_fork: bool| Agreement {
+        cause: Some(Origin::Pull(number)),
+        is_proposed: false,
+        is_fork,
+        rows: 4,
+        is_needed: true,
+        let_go: BTreeSet::new(),
+        line: AllowDeletes::parse("4 0badf00d"),
+        line_with_let_go: None,
+        agreed_by: None,
+        deletes_let_go: false,
+    };
+    let later = "into the message of a later commit (if that one leaves the file alone, start the apply workflow by hand)";
+    let rows = [
+        (
+            vec![of(2, false)],
+            format!(
+                "the line into the description of pull request #2 and run this job again, or {later}"
+            ),
+        ),
+        (vec![of(2, true)], format!("the line {later}")),
+        (
+            vec![of(2, true), of(3, false)],
+            format!("the lines {later}"),
+        ),
+    ];
+    for (agreements, wanted) in rows {
+        assert_eq!(
+            way_out(&agreements, 4, true),
+            format!("if this is meant, copy {wanted}; if not, take the change back (git revert)")
+        );
+    }
+}

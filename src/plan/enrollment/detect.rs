@@ -1,0 +1,258 @@
+//! Which declared keys were used since, and what that asks for: one pure function that `plan`, `apply` and
+//! `sync-events` share, so that a peer that enrolled a minute ago is never unmanaged for any of them.
+
+use std::collections::BTreeSet;
+
+use super::replaced::{Older, Replaced, older};
+use super::{Binding, Evidence};
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::desired::Desired;
+use crate::model::kind::{DeclaredKey, KeyType, Kind};
+use crate::model::notice::{Notice, Open, Remark};
+use crate::plan::keys::{Decision, Decisions};
+use crate::plan::options::Options;
+use crate::wire::api::objects::Peer;
+
+/// A pending key that was used, and the peer that it is bound to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Enrollment {
+    /// The key's name, which the peer is to bear.
+    pub key: String,
+    /// The key's id.
+    pub key_id: Id,
+    /// The peer.
+    pub peer: Id,
+    /// What tells that the peer came by the key.
+    pub evidence: Evidence,
+    /// The peer's name, where it is another.
+    pub renamed_from: Option<String>,
+    /// Names of the groups that it belongs to: the key's, and those that list it.
+    pub groups: BTreeSet<String>,
+    /// Peers of older keys of that name: it gets the name once they are gone.
+    pub replaces: BTreeSet<Id>,
+}
+
+/// What became of the used keys of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Detection {
+    /// By name.
+    pub enrollments: Vec<Enrollment>,
+    /// By name: used keys about which nothing is done, and why.
+    pub open: Vec<(String, Open)>,
+    /// Peers whose machines were replaced.
+    pub replaced: Vec<Replaced>,
+    /// By name: what else a reader should know of a key.
+    pub remarks: Vec<(String, Remark)>,
+}
+
+impl Detection {
+    /// Returns what the reader of a plan should know of it.
+    pub fn notices(&self) -> impl Iterator<Item = Notice> {
+        let key = |name: &str| Address::new(Kind::SetupKey, name);
+        let open = self.open.iter();
+        let open = open.map(move |(name, why)| Notice::about(&key(name), why.clone()));
+        let remarks = self.remarks.iter();
+        open.chain(remarks.map(move |(name, what)| Notice::about(&key(name), what.clone())))
+    }
+}
+
+/// Finds the declared one-off keys that are used: those that are pending, and those whose machine was replaced.
+pub fn detect(
+    desired: &Desired,
+    actual: &Actual,
+    decisions: &Decisions,
+    options: &Options,
+) -> Detection {
+    let mut detection = Detection::default();
+    for (name, decision) in decisions {
+        let Some(declared) = desired.setup_key(name).filter(|key| is_for_one_peer(key)) else {
+            continue;
+        };
+        let key = NamedKey {
+            name,
+            declared,
+            decision,
+            desired,
+            actual,
+            options,
+        };
+        key.look(&mut detection);
+    }
+    detection
+}
+
+/// A declared key for one peer, what is decided about it, and what else tells of it.
+pub(super) struct NamedKey<'a> {
+    name: &'a String,
+    declared: &'a DeclaredKey,
+    decision: &'a Decision,
+    desired: &'a Desired,
+    actual: &'a Actual,
+    options: &'a Options,
+}
+
+impl<'a> NamedKey<'a> {
+    fn look(&self, detection: &mut Detection) {
+        let actual = self.actual;
+        let peer = self.peer().unwrap_or_else(|why| {
+            if !self.declared.enrolled {
+                detection.open.push((self.name.clone(), why));
+            }
+            None
+        });
+        let older = older(
+            self.name,
+            self.decision,
+            peer.map(|(_, peer, _)| &peer.id),
+            actual,
+            self.options,
+        );
+        let Some((key_id, peer, evidence)) = peer else {
+            let older = older.iter();
+            let going = older.filter_map(|older| self.to_be_replaced(older));
+            let going = going.map(|what| (self.name.clone(), what));
+            detection.remarks.extend(going);
+            return;
+        };
+        let mut remark = |what| detection.remarks.push((self.name.clone(), what));
+        let mut replaces = BTreeSet::new();
+        for older in &older {
+            let by = (self.name.as_str(), self.declared);
+            let Some(why) = older.stays(by, self.desired, self.options) else {
+                replaces.insert(older.peer.id.clone());
+                detection.replaced.push(Replaced {
+                    key: self.name.clone(),
+                    peer: older.peer.id.clone(),
+                    evidence: older.evidence,
+                    by: peer.id.clone(),
+                });
+                continue;
+            };
+            remark(Remark::OlderStays {
+                peer: actual.who(&peer.id),
+                older: actual.who(&older.peer.id),
+                why,
+            });
+        }
+        if self.declared.enrolled {
+            return;
+        }
+        let renamed_from = (peer.name != *self.name).then(|| peer.name.clone());
+        let bears_name = |other: &&Peer| !replaces.contains(&other.id);
+        let other = actual.peers_named(self.name).find(bears_name);
+        if let (Some(_), Some(other)) = (&renamed_from, other) {
+            remark(Remark::GivesName {
+                peer: peer.id.clone(),
+                other: other.id.clone(),
+            });
+            let (peer, name) = (peer.name.clone(), self.name.clone());
+            let why = Open::NameTaken { peer, name };
+            detection.open.push((self.name.clone(), why));
+            return;
+        }
+        if self.was_flipped_back(key_id) {
+            remark(Remark::FlippedBack {
+                peer: actual.who(&peer.id),
+                asked: self.declared.reissue_after.is_some(),
+            });
+        }
+        // a rename says it itself
+        if renamed_from.is_none() && evidence != Evidence::Event {
+            remark(Remark::BoundByTime(actual.who(&peer.id), evidence));
+        }
+        detection.enrollments.push(Enrollment {
+            key: self.name.clone(),
+            key_id: key_id.clone(),
+            peer: peer.id.clone(),
+            evidence,
+            renamed_from,
+            groups: self.groups(),
+            replaces,
+        });
+    }
+
+    /// Returns the names of the groups that its peer belongs to: the key's, and those that list it.
+    fn groups(&self) -> BTreeSet<String> {
+        let lists = |group: &crate::model::kind::DeclaredGroup| {
+            let mut peers = group.peers.iter().flatten();
+            peers.any(|listed| listed == self.name)
+        };
+        let listing = self.desired.groups();
+        let listing = listing.filter(|(_, group)| lists(group));
+        let own = self.declared.auto_groups.iter().flatten();
+        let listing = listing.map(|(group, _)| group);
+        listing.chain(own).cloned().collect()
+    }
+
+    /// Returns the used key, its peer and what tells so. Errors with why there is none, where the key was used.
+    fn peer(&self) -> Result<Option<(&'a Id, &'a Peer, Evidence)>, Open> {
+        let actual = self.actual;
+        let Some(used) = &self.decision.used else {
+            return Ok(None);
+        };
+        let nobody = || match actual.bindings.may_be_untold(used) {
+            true => Open::Untold,
+            false => Open::Nobody,
+        };
+        let Some(binding) = actual.bindings.of_key(used) else {
+            return Err(nobody());
+        };
+        match binding {
+            Binding::Peer(peer, evidence) if let Some(peer) = actual.peers.get(peer) => {
+                Ok(Some((used, peer, *evidence)))
+            }
+            Binding::PeerGone => Err(Open::PeerGone),
+            Binding::Several(peers) => {
+                let labels = peers.iter().map(|id| actual.peer_label(id));
+                Err(Open::OneOf(labels.collect()))
+            }
+            _ => Err(nobody()),
+        }
+    }
+
+    /// What is to be known of the peer of an older key while the key that was asked for since waits for its machine.
+    fn to_be_replaced(&self, older: &Older) -> Option<Remark> {
+        let asked = self.declared.reissue_after?;
+        let waits =
+            !self.declared.enrolled && asked <= self.options.now && self.decision.used.is_none();
+        waits.then(|| Remark::ToBeReplaced(older.peer.name.clone(), older.peer.id.clone()))
+    }
+
+    /// Whether the file had marked this very key as enrolled since the last apply, and took it back.
+    fn was_flipped_back(&self, key: &Id) -> bool {
+        let asked = self.declared.reissue_after;
+        let is_newer = key
+            .created_at()
+            .is_some_and(|created| asked.is_none_or(|instant| instant.as_second() <= created));
+        let was_marked = |file: &Desired| file.setup_key(self.name).is_some_and(|key| key.enrolled);
+        is_newer && self.options.ours.versions.last_with(was_marked).is_some()
+    }
+}
+
+/// Returns peers that the event log says enrolled with a key that the file does not declare: (peer, key's name).
+pub fn undeclared(desired: &Desired, actual: &Actual) -> Vec<(Id, String)> {
+    let mut undeclared = Vec::new();
+    for (peer, key) in actual.bindings.by_event() {
+        let name = actual.keys.get(key).map(|key| key.name.as_str());
+        if name.is_none_or(|name| desired.setup_key(name).is_none()) {
+            undeclared.push((
+                peer.clone(),
+                name.map_or_else(|| format!("(deleted key {key})"), str::to_owned),
+            ));
+        }
+    }
+    undeclared
+}
+
+/// Returns whether the use of a declared key is an enrollment that is waited for.
+pub fn is_enrollable(desired: &Desired, name: &str) -> bool {
+    let declared = desired.setup_key(name);
+    declared.is_some_and(|key| !key.enrolled && is_for_one_peer(key))
+}
+
+/// Returns whether a declared key is one whose use is an enrollment: one peer, one name, for good.
+fn is_for_one_peer(key: &DeclaredKey) -> bool {
+    key.key_type == KeyType::OneOff && key.ephemeral != Some(true)
+}

@@ -1,0 +1,413 @@
+//! Gates: what a plan must pass before the first write, as one table. A plan shows them; an apply stops at them.
+//!
+//! They protect against accidents that look like intent: a section lost in a merge, a wrong account, a weak token.
+//! docs/gates.md has the same table for people.
+
+mod protected;
+mod reviewed;
+
+use std::collections::BTreeSet;
+
+use crate::base::id::Id;
+use crate::base::text::count;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::held::Why;
+use crate::model::kind::{Kind, Live};
+use crate::plan::{Piece, Plan, Row};
+use crate::wire::api::objects::User;
+
+pub use protected::protected;
+use reviewed::reviewed;
+
+/// Why an apply must not start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The gate's name in JSON.
+    pub gate: &'static str,
+    /// What is refused, with the numbers.
+    pub text: String,
+    /// The objects that it is about, if any.
+    pub names: Vec<String>,
+    /// What the plan takes away and this refuses.
+    pub rows: BTreeSet<Row>,
+    /// The exact way out. Of deletions it is not the gate that knows it.
+    pub hint: String,
+}
+
+/// What the gates look at beside the plan.
+#[derive(Debug, Clone, Default)]
+pub struct Context {
+    /// `--max-deletes`.
+    pub max_deletes: usize,
+    /// What the plan takes away and somebody agreed to ([`crate::plan::agreement`]): gates count the rest.
+    pub agreed: BTreeSet<Row>,
+    /// The text of `NETBIRD_GITOPS_HALT`, unless it is empty.
+    pub halt: Option<String>,
+    /// The token's own user, where the server tells.
+    pub me: Option<User>,
+    /// `--account`.
+    pub account: Option<String>,
+    /// Accounts that the token sees, where they were asked for.
+    pub accounts: Vec<String>,
+    /// Whether there is a server at all (`plan --live` has none, so nothing is known of the token).
+    pub online: bool,
+    /// Whether this is an apply: a plan may run with a token that only reads, and without recipients.
+    pub applying: bool,
+    /// How many recipients there are for new keys.
+    pub recipients: usize,
+    /// What `--protect` names.
+    pub protected: BTreeSet<Address>,
+    /// The digest of the plan that somebody looked at (`--expect-digest`).
+    pub expected: Option<String>,
+}
+
+impl Refusal {
+    /// A refusal that nobody's agreement lifts.
+    pub(in crate::plan::gates) fn new(
+        gate: &'static str,
+        text: String,
+        names: Vec<String>,
+        hint: impl Into<String>,
+    ) -> Refusal {
+        Refusal {
+            gate,
+            text,
+            names,
+            rows: BTreeSet::new(),
+            hint: hint.into(),
+        }
+    }
+}
+
+type Gate = fn(&Plan, &Context) -> Option<Refusal>;
+
+/// The gates of a plan, in the order in which they are reported; those of deletions come after them.
+const GATES: [Gate; 6] = [halted, account, role, recipients, protection, reviewed];
+
+/// What deletions are judged by: `--max-deletes`, the rows that nobody agreed to, and those that go besides.
+type DeletionGate = fn(&Plan, usize, &BTreeSet<Row>, &BTreeSet<Row>) -> Option<Refusal>;
+
+/// The gates that somebody's agreement lifts, likewise.
+const DELETION_GATES: [DeletionGate; 5] =
+    [too_many_deletions, last_of_a_kind, peers, made_anew, moved];
+
+/// Returns the refusals of a plan; an apply needs there to be none.
+pub fn check(plan: &Plan, context: &Context) -> Vec<Refusal> {
+    let refusals = GATES.iter().filter_map(|gate| gate(plan, context));
+    let deletions = deletions(plan, context.max_deletes, &context.agreed);
+    refusals.chain(deletions).collect()
+}
+
+/// Returns the refusals of what a plan takes away, but for the rows in `agreed`, which count as if they had gone before.
+pub fn deletions(plan: &Plan, max_deletes: usize, agreed: &BTreeSet<Row>) -> Vec<Refusal> {
+    judge(plan, max_deletes, &(&plan.counted_rows() - agreed), agreed)
+}
+
+fn judge(
+    plan: &Plan,
+    max_deletes: usize,
+    open: &BTreeSet<Row>,
+    besides: &BTreeSet<Row>,
+) -> Vec<Refusal> {
+    let gates = DELETION_GATES.iter();
+    gates
+        .filter_map(|gate| gate(plan, max_deletes, open, besides))
+        .collect()
+}
+
+/// Returns the refusals for which the rows in `own` are the reason: by themselves, or since the others alone would pass.
+pub fn deletions_of(
+    plan: &Plan,
+    max_deletes: usize,
+    agreed: &BTreeSet<Row>,
+    own: &BTreeSet<Row>,
+) -> Vec<Refusal> {
+    let open = &plan.counted_rows() - agreed;
+    let (own, others) = (&open & own, &open - own);
+    let alone = judge(plan, max_deletes, &own, &(agreed | &others));
+    let without = judge(plan, max_deletes, &others, agreed);
+    let is_own = |refusal: &Refusal| {
+        let of_gate = |other: &Refusal| other.gate == refusal.gate;
+        alone.iter().any(of_gate) || !without.iter().any(of_gate)
+    };
+    let mut refusals = deletions(plan, max_deletes, agreed);
+    refusals.retain(is_own);
+    refusals
+}
+
+/// The kill switch stops every apply, an empty one too.
+fn halted(_: &Plan, context: &Context) -> Option<Refusal> {
+    let text = context.halt.as_ref()?;
+    let text = format!("NETBIRD_GITOPS_HALT is set ({text})");
+    let hint = "unset NETBIRD_GITOPS_HALT once the reason is gone";
+    Some(Refusal::new("halt", text, Vec::new(), hint))
+}
+
+fn account(_: &Plan, context: &Context) -> Option<Refusal> {
+    let wanted = context.account.as_ref()?;
+    // a recorded account may not say which it is
+    let is_untold = !context.online && context.accounts.is_empty();
+    if is_untold || context.accounts.contains(wanted) {
+        return None;
+    }
+    let found = context.accounts.join(", ");
+    let text = format!("the token belongs to account {found}, not to {wanted}");
+    let hint = "check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)";
+    Some(Refusal::new("account", text, Vec::new(), hint))
+}
+
+/// What the roles may write (docs/netbird-api.md, "Roles"). A person's token of a weaker role does not even see
+/// everything.
+fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
+    if !context.online {
+        return None;
+    }
+    let me = context.me.as_ref()?;
+    if !sees_all(me) {
+        let text = format!(
+            "the token is of {}, a person of role {}: it sees a part of the account only",
+            me.name, me.role
+        );
+        return Some(weak(text, Vec::new()));
+    }
+    if !context.applying {
+        return None;
+    }
+    let denied = names(plan, |change| !may_write(&me.role, change.address.kind));
+    if denied.is_empty() {
+        // from the role at once: the wrong secret shows before the first change that needs the right one
+        return reads_only(me);
+    }
+    let text = format!(
+        "the token's role {} cannot do {} of {} operations",
+        me.role,
+        denied.len(),
+        plan.changes.len()
+    );
+    Some(weak(text, denied))
+}
+
+/// Returns whether a token of this user is shown the whole account.
+pub fn sees_all(me: &User) -> bool {
+    me.is_service_user
+        || matches!(
+            me.role.as_str(),
+            "owner" | "admin" | "network_admin" | "auditor"
+        )
+}
+
+/// Returns whether a role may write objects of a kind (docs/netbird-api.md, "Roles").
+pub fn may_write(role: &str, kind: Kind) -> bool {
+    match role {
+        "owner" | "admin" => true,
+        "network_admin" => !matches!(kind, Kind::SetupKey | Kind::Peer | Kind::AccountSettings),
+        _ => false,
+    }
+}
+
+/// Refuses a token that can write nothing, where something is to be written. A role that the server does not tell is left
+/// to the server.
+pub fn reads_only(me: &User) -> Option<Refusal> {
+    if matches!(me.role.as_str(), "owner" | "admin" | "network_admin" | "") {
+        return None;
+    }
+    let text = format!("the token's role {} can change nothing in NetBird", me.role);
+    Some(weak(text, Vec::new()))
+}
+
+fn weak(text: String, names: Vec<String>) -> Refusal {
+    let hint = "make a token for a service user of role admin (of role auditor for plan) and store it as \
+                NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN";
+    Refusal::new("role", text, names, hint)
+}
+
+/// A key whose secret nobody could open would be lost.
+fn recipients(plan: &Plan, context: &Context) -> Option<Refusal> {
+    let names = names(plan, |change| {
+        change.makes_key() && !change.names_recipients()
+    });
+    if names.is_empty() || context.recipients > 0 || !context.applying {
+        return None;
+    }
+    let keys = count(names.len(), "setup key", "setup keys");
+    let text = format!("this plan makes {keys}, and nobody is named to seal them for");
+    let hint = "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE";
+    Some(Refusal::new("recipients", text, names, hint))
+}
+
+/// Names the changes that are so.
+fn names(plan: &Plan, is_so: impl Fn(&Change) -> bool) -> Vec<String> {
+    let changes = plan.changes.iter().filter(|change| is_so(change));
+    changes.map(|change| change.address.to_string()).collect()
+}
+
+/// What is named as protected goes by nobody's agreement.
+fn protection(plan: &Plan, context: &Context) -> Option<Refusal> {
+    protected(plan, &context.protected)
+}
+
+fn too_many_deletions(
+    _: &Plan,
+    max_deletes: usize,
+    open: &BTreeSet<Row>,
+    _: &BTreeSet<Row>,
+) -> Option<Refusal> {
+    if open.len() <= max_deletes {
+        return None;
+    }
+    let number = |is_one: fn(&Piece) -> bool| open.iter().filter(|row| is_one(&row.piece)).count();
+    let members = number(|piece| matches!(piece, Piece::Member(_)));
+    let fields = number(|piece| matches!(piece, Piece::Field { .. }));
+    let objects = open.len() - members - fields;
+    let what = [
+        (objects, "deletes", "object", "objects"),
+        (members, "removes", "group member", "group members"),
+        (
+            fields,
+            "changes",
+            "setting that moves machines",
+            "settings that move machines",
+        ),
+    ];
+    let what: Vec<String> = what
+        .into_iter()
+        .filter(|(number, ..)| *number > 0)
+        .map(|(number, verb, one, several)| format!("{verb} {}", count(number, one, several)))
+        .collect();
+    let text = format!(
+        "this plan {}, more than --max-deletes {max_deletes}",
+        what.join(" and ")
+    );
+    Some(deletion("deletions", text, open.clone()))
+}
+
+/// The last object of a kind that had two or more: a lost section looks like that. What goes with the object that it stands
+/// in is none of its own.
+fn last_of_a_kind(
+    plan: &Plan,
+    _: usize,
+    open: &BTreeSet<Row>,
+    besides: &BTreeSet<Row>,
+) -> Option<Refusal> {
+    // as in `counted`: a dead key is none that anybody misses
+    let counts = |live: &Live| !live.is_dead_key();
+    let gone = goes_with_all(plan).map(|live| &live.id);
+    // one whose entry is gone, and that stays for what others put into it
+    let staying = plan
+        .held
+        .iter()
+        .filter(|held| matches!(held.why, Why::Holds(_)));
+    let gone: BTreeSet<&Id> = gone.chain(staying.map(|held| &held.id)).collect();
+    let goes_along = |live: &Live| live.within.as_ref().is_some_and(|at| gone.contains(at));
+    let deleted = |kind: Kind| {
+        let changes = plan.changes.iter();
+        let changes = changes.filter(move |change| change.address.kind == kind);
+        changes.filter_map(move |change| Some((&change.address, change.deleted()?)))
+    };
+    let rows_of = |kind: Kind| {
+        let deleted = deleted(kind).filter(|(_, live)| counts(live) && !goes_along(live));
+        deleted.map(|(address, live)| Row::object(address, live))
+    };
+    let is_wiped = |kind: &Kind| {
+        let made = plan.changes.iter().any(|change| {
+            change.address.kind == *kind
+                && matches!(
+                    change.operation,
+                    Operation::Create { .. } | Operation::Replace { .. }
+                )
+        });
+        let gone = rows_of(*kind).filter(|row| open.contains(row)).count();
+        let agreed = rows_of(*kind).filter(|row| besides.contains(row)).count();
+        let had = plan.counted.get(kind).copied().unwrap_or(0);
+        let along = deleted(*kind).filter(|(_, live)| goes_along(live)).count();
+        let had = had.saturating_sub(agreed + along);
+        had >= 2 && gone >= had && !made
+    };
+    let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(is_wiped).collect();
+    if kinds.is_empty() {
+        return None;
+    }
+    let words: Vec<&str> = kinds.iter().map(|kind| kind.plural()).collect();
+    let text = format!("this plan deletes all {}", words.join(", all "));
+    let rows = open.iter().filter(|row| row.piece == Piece::Whole);
+    let rows = rows
+        .filter(|row| kinds.contains(&row.address.kind))
+        .cloned();
+    Some(deletion("last-of-a-kind", text, rows.collect()))
+}
+
+fn peers(_: &Plan, _: usize, open: &BTreeSet<Row>, _: &BTreeSet<Row>) -> Option<Refusal> {
+    let peers = open.iter().filter(|row| row.address.kind == Kind::Peer);
+    let peers: BTreeSet<Row> = peers.cloned().collect();
+    if peers.is_empty() {
+        return None;
+    }
+    let text = format!("this plan deletes {}", count(peers.len(), "peer", "peers"));
+    Some(deletion("peers", text, peers))
+}
+
+/// Returns the live objects that a plan takes away, or makes anew, with all that stands in them.
+fn goes_with_all(plan: &Plan) -> impl Iterator<Item = &Live> {
+    let changes = plan.changes.iter();
+    let changes = changes.filter(|change| change.address.kind.children().next().is_some());
+    changes.filter_map(|change| match &change.operation {
+        Operation::Delete { live } | Operation::Replace { live, .. } => Some(live),
+        Operation::Create { .. } | Operation::Update { .. } => None,
+    })
+}
+
+/// What cannot be changed is made anew, with all that stands in it: it looks like a small change, and is a large one.
+fn made_anew(plan: &Plan, _: usize, open: &BTreeSet<Row>, _: &BTreeSet<Row>) -> Option<Refusal> {
+    let replaced = plan.changes.iter().filter_map(|change| {
+        let Operation::Replace { live, .. } = &change.operation else {
+            return None;
+        };
+        change.address.kind.children().next()?;
+        let row = Row::object(&change.address, live);
+        open.contains(&row).then_some((change, row))
+    });
+    let (changes, mut rows): (Vec<_>, BTreeSet<Row>) = replaced.unzip();
+    let kind = changes.first()?.address.kind;
+    let inside = |row: &&Row| {
+        let parent = row.address.parent();
+        parent.is_some_and(|parent| changes.iter().any(|change| change.address == parent))
+    };
+    let what = match changes.len() {
+        1 => changes[0].address.quoted(),
+        number => count(number, kind.label(), kind.plural()),
+    };
+    let text = format!("this plan makes {what} anew, with all that stands in it");
+    rows.extend(open.iter().filter(inside).cloned());
+    Some(deletion("made-anew", text, rows))
+}
+
+/// A setting that gives many machines another address or another name at once is one line of a file.
+fn moved(plan: &Plan, _: usize, open: &BTreeSet<Row>, _: &BTreeSet<Row>) -> Option<Refusal> {
+    let is_field = |row: &&Row| matches!(row.piece, Piece::Field { .. });
+    let rows: BTreeSet<Row> = open.iter().filter(is_field).cloned().collect();
+    let changes = plan.changes.iter();
+    let moved = changes.flat_map(|change| Row::moved(change).into_iter().zip(&change.moved));
+    let moved = moved.filter(|(row, _)| rows.contains(row));
+    let moved: Vec<String> = moved.map(|(_, moved)| moved.to_string()).collect();
+    if moved.is_empty() {
+        return None;
+    }
+    let text = format!("by this plan {}", moved.join(", and "));
+    Some(deletion("moved", text, rows))
+}
+
+/// A refusal that somebody's agreement lifts: the way out is that of all of them, see [`crate::plan::agreement::way_out`].
+fn deletion(gate: &'static str, text: String, rows: BTreeSet<Row>) -> Refusal {
+    let names: BTreeSet<String> = rows.iter().map(|row| row.address.to_string()).collect();
+    Refusal {
+        gate,
+        text,
+        names: names.into_iter().collect(),
+        rows,
+        hint: String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! The gate of what somebody named as protected (`--protect`): no agreement lifts it.
+
+use std::collections::BTreeSet;
+
+use super::Refusal;
+use crate::base::text::count;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::plan::Plan;
+
+/// Whether an object of that name is the one that `--protect` names; of what stands in other objects, in whichever.
+fn is_meant(named: &Address, address: &Address) -> bool {
+    (named.kind, &named.name) == (address.kind, &address.name)
+}
+
+/// Refuses a plan that deletes what is protected, or makes it anew: of the new one, whoever knew the old one knows nothing.
+pub fn protected(plan: &Plan, protected: &BTreeSet<Address>) -> Option<Refusal> {
+    let meant = |change: &&Change| {
+        let (Operation::Delete { live } | Operation::Replace { live, .. }) = &change.operation
+        else {
+            return false;
+        };
+        // it may get another name by the same plan
+        let as_it_is = Address::new(change.address.kind, live.name.clone());
+        let mut named = protected.iter();
+        named.any(|named| is_meant(named, &change.address) || is_meant(named, &as_it_is))
+    };
+    let meant: Vec<&Change> = plan.changes.iter().filter(meant).collect();
+    let is_deletion = |change: &&&Change| change.deleted().is_some();
+    let deleted = meant.iter().filter(is_deletion).count();
+    let told = |verb: &str, number: usize, after: &str| {
+        let objects = count(number, "protected object", "protected objects");
+        (number > 0).then(|| format!("{verb} {objects}{after}"))
+    };
+    let made = told("makes", meant.len() - deleted, " anew");
+    let what: Vec<String> = told("deletes", deleted, "")
+        .into_iter()
+        .chain(made)
+        .collect();
+    if meant.is_empty() {
+        return None;
+    }
+    let text = format!("this plan {}", what.join(" and "));
+    let names = meant.iter().map(|change| change.address.to_string());
+    let hint = "put it back into the file as it was; if it is meant to go, take it out of --protect \
+                (NETBIRD_GITOPS_PROTECT) for this run: no agreement lifts that";
+    Some(Refusal::new("protected", text, names.collect(), hint))
+}

@@ -1,0 +1,359 @@
+//! Every gate, closed and open.
+
+mod deletions;
+
+use serde_json::json;
+use snapbox::{IntoData, assert_data_eq, str};
+
+use super::{Context, check};
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::kind::{self, Kind, Live, Resource};
+use crate::plan::Plan;
+use crate::testing::{Case, table};
+
+/// What an apply on a server with an administrator's token is allowed.
+fn applying() -> Context {
+    Context {
+        max_deletes: 10,
+        me: user("admin", true),
+        online: true,
+        applying: true,
+        recipients: 1,
+        ..Context::default()
+    }
+}
+
+fn user(role: &str, service: bool) -> Option<crate::wire::api::objects::User> {
+    let user = json!({ "id": "u", "name": "someone", "role": role, "is_service_user": service, "is_current": true });
+    Some(serde_json::from_value(user).expect("a user"))
+}
+
+fn outcome(plan: &Plan, context: Context) -> String {
+    let refusals = check(plan, &context);
+    let line = |refusal: &super::Refusal| {
+        let names = match refusal.names.len() {
+            0 => String::new(),
+            1..=3 => format!(" {:?}", refusal.names),
+            number => format!(" ({number} names)"),
+        };
+        format!(
+            "{}: {}{names}\n    {}\n",
+            refusal.gate, refusal.text, refusal.hint
+        )
+    };
+    match refusals.is_empty() {
+        true => "passes\n".into(),
+        false => refusals.iter().map(line).collect(),
+    }
+}
+
+fn creates() -> Plan {
+    Case::new(json!({ "groups": { "g": {} } }), json!({})).possible()
+}
+
+fn makes_key() -> Plan {
+    Case::new(
+        json!({ "setup_keys": { "k": { "type": "one-off", "expires_in": 60 } } }),
+        json!({}),
+    )
+    .possible()
+}
+
+#[test]
+fn the_kill_switch_the_account_and_the_recipients() {
+    let rows = [
+        (
+            "halted, an empty plan too",
+            outcome(
+                &Plan::default(),
+                Context {
+                    halt: Some("incident 7".into()),
+                    ..applying()
+                },
+            ),
+        ),
+        (
+            "halted, a plan",
+            outcome(
+                &Plan::default(),
+                Context {
+                    halt: Some("incident 7".into()),
+                    applying: false,
+                    ..applying()
+                },
+            ),
+        ),
+        (
+            "another account",
+            outcome(
+                &creates(),
+                Context {
+                    account: Some("a1".into()),
+                    accounts: vec!["a2".into()],
+                    ..applying()
+                },
+            ),
+        ),
+        (
+            "this account",
+            outcome(
+                &creates(),
+                Context {
+                    account: Some("a1".into()),
+                    accounts: vec!["a1".into()],
+                    ..applying()
+                },
+            ),
+        ),
+        (
+            "a recorded account that does not say which it is",
+            outcome(
+                &creates(),
+                Context {
+                    account: Some("a1".into()),
+                    online: false,
+                    ..applying()
+                },
+            ),
+        ),
+        (
+            "a new key, nobody to seal it for",
+            outcome(
+                &makes_key(),
+                Context {
+                    recipients: 0,
+                    ..applying()
+                },
+            ),
+        ),
+        (
+            "the same, planned only",
+            outcome(
+                &makes_key(),
+                Context {
+                    recipients: 0,
+                    applying: false,
+                    ..applying()
+                },
+            ),
+        ),
+        (
+            "a new key, sealed for one",
+            outcome(&makes_key(), applying()),
+        ),
+        (
+            "no key, nobody to seal for",
+            outcome(
+                &creates(),
+                Context {
+                    recipients: 0,
+                    ..applying()
+                },
+            ),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+halted, an empty plan too
+    halt: NETBIRD_GITOPS_HALT is set (incident 7)
+        unset NETBIRD_GITOPS_HALT once the reason is gone
+halted, a plan
+    halt: NETBIRD_GITOPS_HALT is set (incident 7)
+        unset NETBIRD_GITOPS_HALT once the reason is gone
+another account
+    account: the token belongs to account a2, not to a1
+        check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)
+this account
+    passes
+a recorded account that does not say which it is
+    passes
+a new key, nobody to seal it for
+    recipients: this plan makes 1 setup key, and nobody is named to seal them for ["setup key k"]
+        set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE
+the same, planned only
+    passes
+a new key, sealed for one
+    passes
+no key, nobody to seal for
+    passes
+
+"#]].raw());
+}
+
+#[test]
+fn the_role() {
+    let with = |plan: &Plan, role: &str, service: bool, applying: bool| {
+        outcome(
+            plan,
+            Context {
+                me: user(role, service),
+                applying,
+                ..self::applying()
+            },
+        )
+    };
+    let rows = [
+        ("admin", with(&makes_key(), "admin", true, true)),
+        ("owner, a person", with(&makes_key(), "owner", false, true)),
+        (
+            "network_admin makes a group",
+            with(&creates(), "network_admin", true, true),
+        ),
+        (
+            "network_admin makes a key",
+            with(&makes_key(), "network_admin", true, true),
+        ),
+        (
+            "network_admin changes the account's settings",
+            with(&moves(), "network_admin", true, true),
+        ),
+        ("auditor plans", with(&creates(), "auditor", true, false)),
+        ("auditor applies", with(&creates(), "auditor", true, true)),
+        (
+            "auditor applies nothing",
+            with(&Plan::default(), "auditor", true, true),
+        ),
+        (
+            "a person who sees a part plans",
+            with(&creates(), "user", false, false),
+        ),
+        (
+            "a role that we do not know applies",
+            with(&creates(), "billing_admin", true, true),
+        ),
+        (
+            "the server does not tell",
+            outcome(
+                &creates(),
+                Context {
+                    me: None,
+                    ..applying()
+                },
+            ),
+        ),
+        (
+            "no server",
+            outcome(
+                &creates(),
+                Context {
+                    me: user("user", false),
+                    online: false,
+                    ..applying()
+                },
+            ),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+admin
+    passes
+owner, a person
+    passes
+network_admin makes a group
+    passes
+network_admin makes a key
+    role: the token's role network_admin cannot do 1 of 1 operations ["setup key k"]
+        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
+network_admin changes the account's settings
+    role: the token's role network_admin cannot do 1 of 1 operations ["account settings"]
+        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
+    moved: by this plan 1 machine gets another IPv4 address (network_range) ["account settings"]
+        
+auditor plans
+    passes
+auditor applies
+    role: the token's role auditor cannot do 1 of 1 operations ["group g"]
+        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
+auditor applies nothing
+    role: the token's role auditor can change nothing in NetBird
+        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
+a person who sees a part plans
+    role: the token is of someone, a person of role user: it sees a part of the account only
+        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
+a role that we do not know applies
+    role: the token's role billing_admin cannot do 1 of 1 operations ["group g"]
+        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
+the server does not tell
+    passes
+no server
+    passes
+
+"#]].raw());
+}
+
+/// A plan by which a machine gets another address.
+fn moves() -> Plan {
+    let after = Resource::AccountSettings(kind::AccountSettings::default());
+    let operation = Operation::Update {
+        live: Live {
+            within: None,
+            id: Id("a".into()),
+            name: String::new(),
+            resource: after.clone(),
+            wire: serde_json::Value::Null.into(),
+        },
+        fields: Vec::new(),
+        after,
+    };
+    let moved = kind::Moved {
+        field: "network_range".into(),
+        value: "\"10.0.0.0/8\"".into(),
+        what: kind::Moves::Addresses,
+        machines: 1,
+    };
+    let change = Change::new(Address::new(Kind::AccountSettings, ""), operation, None);
+    let mut plan = Plan::default();
+    plan.changes.push(Change {
+        moved: vec![moved],
+        ..change
+    });
+    plan
+}
+
+#[test]
+fn the_page_has_every_gate_in_this_order() {
+    let page = include_str!("../../../docs/gates.md");
+    let (_, table) = page
+        .split_once("## Before the first write")
+        .expect("the table");
+    let gate = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
+    let told: Vec<String> = table.lines().filter_map(gate).collect();
+    // a plan that meets them all: a key to make, all six groups and a peer to delete, a zone to make anew, a
+    // machine to move
+    let mut plan = deletions::deletes(6);
+    plan.changes.extend(makes_key().changes);
+    let live = |resource: &Resource| Live {
+        within: None,
+        id: Id("p".into()),
+        name: "p".into(),
+        resource: resource.clone(),
+        wire: serde_json::Value::Null.into(),
+    };
+    let peer = live(&Resource::Peer(kind::Peer::named("p")));
+    let peer = Change::deletion(&Address::new(Kind::Peer, "p"), &peer, None);
+    let after = Resource::DnsZone(kind::DnsZone::default());
+    let zone = Operation::Replace {
+        live: live(&after),
+        fields: Vec::new(),
+        after,
+    };
+    let zone = Change::new(Address::new(Kind::DnsZone, "z"), zone, None);
+    plan.changes.extend([peer, zone]);
+    plan.changes.extend(moves().changes);
+    let context = Context {
+        max_deletes: 0,
+        halt: Some("now".into()),
+        me: user("auditor", true),
+        account: Some("another".into()),
+        recipients: 0,
+        protected: [Address::new(Kind::Peer, "p")].into(),
+        expected: Some("0123456789ab".into()),
+        ..applying()
+    };
+    let met: Vec<&str> = check(&plan, &context)
+        .iter()
+        .map(|refusal| refusal.gate)
+        .collect();
+    assert_eq!(told, met);
+    assert_eq!(met.len(), super::GATES.len() + super::DELETION_GATES.len());
+}

@@ -1,0 +1,144 @@
+//! The life cycle of setup keys: what becomes of a key, as a function of one declared key and the live keys of its name.
+//!
+//! Names of keys are not unique and old keys are never purged, so a name often stands for several: the inventory says which
+//! of them are the entry's. A recorded key was sealed, since its id is recorded in the commit that stores its copy. The
+//! plan, the members of groups and the enrollments all go by the one decision made here.
+
+mod choice;
+mod operation;
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::inventory::Origin;
+use crate::model::address::Address;
+use crate::model::change::Operation;
+use crate::model::desired::Desired;
+use crate::model::kind::{DeclaredKey, KeyType, Kind, Live};
+use crate::model::notice::Notice;
+use crate::model::reason::Reason;
+use crate::plan::options::Options;
+use crate::plan::ours::Standing;
+use crate::wire::api::objects;
+
+use choice::choose;
+use operation::{compare, make};
+
+pub use operation::{desired, must_be_replaced};
+
+/// What is to be done about one declared key.
+#[derive(Debug, Default)]
+pub struct Decision {
+    /// The operation and why it is.
+    pub operation: Option<(Operation, Option<Reason>)>,
+    /// Other keys of the name that go after it, and why.
+    pub deletions: Vec<(Live, Reason)>,
+    /// What a reader should know.
+    pub notices: Vec<Notice>,
+    /// A key that the entry adopts.
+    pub adopts: Option<(Id, Origin)>,
+    /// Nothing is done, since nobody can tell which key is meant.
+    pub is_skipped: bool,
+    /// Ids of the entry's own one-off keys that a machine used, the oldest first.
+    pub spent: Vec<Id>,
+    /// Id of the used key whose machine has the name: of a pending entry that of one that was used since it was asked for.
+    pub used: Option<Id>,
+    /// Id of the valid, unused key of ours that stands for the entry and stays.
+    pub waiting: Option<Id>,
+}
+
+/// A live key that has an entry's name.
+#[derive(Debug, Clone, Copy)]
+pub struct Namesake<'a> {
+    /// The facts.
+    pub key: &'a objects::SetupKey,
+    /// The same in canonical form.
+    pub live: &'a Live,
+    /// How it is recorded, if it is.
+    pub origin: Option<Origin>,
+    /// Whether the event log proves that a run of ours made it.
+    pub is_made: bool,
+    /// Whether the inventory of another environment has it.
+    pub is_strange: bool,
+}
+
+impl Namesake<'_> {
+    /// Returns whether it did its work.
+    pub fn is_spent(&self) -> bool {
+        self.key.key_type == KeyType::OneOff && self.key.used_times > 0
+    }
+
+    /// Returns whether somebody can still enroll with it.
+    pub fn is_waiting(&self) -> bool {
+        self.key.valid && !self.is_spent()
+    }
+
+    /// Returns whether it was made before the instant from which on the file asks for a new one. A key whose id does not
+    /// tell its age is old if even its last change is.
+    pub fn is_superseded(&self, asked: Option<Timestamp>) -> bool {
+        let changed = || self.key.updated_at.map(Timestamp::as_second);
+        let created = self.key.id.created_at().or_else(changed);
+        asked.is_some_and(|instant| created.is_some_and(|second| second < instant.as_second()))
+    }
+}
+
+/// Returns the live keys of that name, the oldest first.
+fn namesakes<'a>(name: &str, actual: &'a Actual, options: &Options) -> Vec<Namesake<'a>> {
+    let ours = &options.ours;
+    let asked = ours.asked.get(&Address::new(Kind::SetupKey, name));
+    let namesake = |live: &'a Live| {
+        let named = (asked == Some(&live.id)).then_some(Origin::Adopted);
+        Some(Namesake {
+            key: actual.keys.get(&live.id)?,
+            live,
+            origin: ours.origin(&live.id).or(named),
+            is_made: ours.made.contains(&live.id),
+            is_strange: ours.strange.contains_key(&live.id),
+        })
+    };
+    let live = actual.named(Kind::SetupKey, name).iter();
+    live.filter_map(namesake).collect()
+}
+
+/// What is decided about each declared key, by name. The plan's operations, members and enrollments all read it, so that
+/// no two of them can take another key for the entry's.
+pub type Decisions = BTreeMap<String, Decision>;
+
+/// Decides about every declared key.
+pub fn decisions(desired: &Desired, actual: &Actual, options: &Options) -> Decisions {
+    let keys = desired.setup_keys();
+    keys.map(|(name, declared)| (name.clone(), decide(name, declared, actual, options)))
+        .collect()
+}
+
+/// Decides about the declared key `name` of an account.
+fn decide(name: &str, declared: &DeclaredKey, actual: &Actual, options: &Options) -> Decision {
+    let address = Address::new(Kind::SetupKey, name);
+    let mut namesakes = namesakes(name, actual, options);
+    let ours = &options.ours;
+    let asked = ours.asked.get(&address);
+    let is_new = |id: &Id| ours.inventory.origin(id).is_none();
+    let adopts = asked.filter(|id| is_new(id)).cloned();
+    let adopts = adopts.map(|id| (id, Origin::Adopted));
+    let is_ours = |of: &&Namesake| of.origin.is_some();
+    let lacks = !namesakes.iter().any(|of| is_ours(&of));
+    let adopts = match adopts {
+        None if lacks && ours.standing != Standing::Unknown => {
+            choice::adopted(declared, &namesakes, options)
+        }
+        adopts => adopts,
+    };
+    if let Some((id, origin)) = &adopts {
+        let adopted = namesakes.iter_mut().filter(|of| of.key.id == *id);
+        adopted.for_each(|of| of.origin = Some(*origin));
+    }
+    let mut decision = choose(&address, declared, &namesakes, options);
+    decision.adopts = adopts.filter(|_| ours.standing != Standing::Unknown);
+    decision
+}
+
+#[cfg(test)]
+mod tests;

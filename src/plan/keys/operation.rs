@@ -1,0 +1,78 @@
+//! What is to be done to a declared key: the operation that makes, changes or replaces it.
+
+use super::Namesake;
+use crate::model::change::Operation;
+use crate::model::kind::{self, DeclaredKey, KeyType, Live, Resource, differences};
+use crate::model::reason::Reason;
+
+/// Returns whether a live key differs from the declared one in what no key can change.
+pub fn must_be_replaced(after: &Resource, live: &Live) -> bool {
+    let fields = differences(after, &live.resource);
+    fields
+        .iter()
+        .any(|change| !kind::SetupKey::can_change(&change.field))
+}
+
+/// Returns a creation, or a replacement where an older key is to go. What the file does not say is carried over from what
+/// goes, or else from `last`, the newest that stood for the entry.
+pub(super) fn make(after: Resource, superseded: Option<Live>, last: Option<&Live>) -> Operation {
+    let after = match superseded.as_ref().or(last) {
+        Some(old) => carried_over(after, &old.resource),
+        None => after,
+    };
+    match superseded {
+        Some(live) => {
+            let fields = differences(&after, &live.resource);
+            Operation::Replace {
+                live,
+                fields,
+                after,
+            }
+        }
+        None => Operation::Create { after },
+    }
+}
+
+/// Fills in what the file does not say from the key that the new one stands in for. A limit of the other type means
+/// something else: there the default counts, and the plan shows it.
+fn carried_over(after: Resource, old: &Resource) -> Resource {
+    let (Resource::SetupKey(new), Resource::SetupKey(old_key)) = (&after, old) else {
+        return after;
+    };
+    if new.key_type == old_key.key_type {
+        return after.over(old);
+    }
+    let with_limit = kind::SetupKey {
+        usage_limit: new.usage_limit.or(Some(0)),
+        ..new.clone()
+    };
+    Resource::SetupKey(with_limit).over(old)
+}
+
+/// Compares a declared key with its valid, unused (or reusable) live one.
+pub(super) fn compare(of: &Namesake, after: Resource) -> Option<(Operation, Option<Reason>)> {
+    let live = of.live;
+    if must_be_replaced(&after, live) {
+        let operation = make(after, Some(live.clone()), None);
+        return Some((operation, Some(Reason::KeyCannotChange)));
+    }
+    Operation::update(live, &after, None).map(|operation| (operation, None))
+}
+
+/// Returns the declared key in canonical form.
+pub fn desired(declared: &DeclaredKey) -> Resource {
+    Resource::SetupKey(kind::SetupKey {
+        key_type: declared.key_type,
+        expires: declared.expires_in_secs != 0,
+        expires_in_secs: declared.expires_in_secs,
+        // the server stores 1 for a one-off key, whatever is sent
+        usage_limit: match declared.key_type {
+            KeyType::OneOff => Some(1),
+            KeyType::Reusable => declared.usage_limit,
+        },
+        auto_groups: declared.auto_groups.clone(),
+        ephemeral: declared.ephemeral,
+        allow_extra_dns_labels: declared.allow_extra_dns_labels,
+        sealed_for: declared.sealed_for.clone(),
+    })
+}

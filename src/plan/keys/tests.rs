@@ -1,0 +1,413 @@
+//! What a plan makes of one declared key and its live namesakes.
+
+mod anew;
+mod whose;
+
+use serde_json::{Value, json};
+use snapbox::{IntoData, assert_data_eq, str};
+
+use crate::base::id::Id;
+use crate::model::kind::Kind;
+use crate::testing::{
+    Case, MADE, NOW, enrolled, group, id, key, key_at, over, peer, table, time, used_at,
+};
+
+/// The key `k` that grants `pilots`, with these fields in the file, against these live keys of that name. A run made them and
+/// wrote them down, unless they say otherwise.
+fn case(declared: Value, keys: Vec<Value>) -> Case {
+    let base = json!({ "type": "one-off", "expires_in": 5_184_000, "auto_groups": ["pilots"] });
+    let file = json!({ "groups": { "pilots": {}, "ops": {} }, "setup_keys": { "k": over(base, declared) } });
+    let ids = |is_so: fn(&Value) -> bool| {
+        let keys = keys.iter().filter(|key| is_so(key));
+        let ids = keys.map(|key| Id::from(key["id"].as_str().expect("an id")));
+        ids.collect::<Vec<_>>()
+    };
+    let recorded = ids(|key| key["recorded"] != false);
+    let made = ids(|key| key["by_hand"] != true);
+    let live = json!({ "groups": [group("pilots", &[]), group("ops", &[])], "setup_keys": keys });
+    let case = Case::new(file, live);
+    let group = |name| [id(Kind::Group, name)];
+    case.inventory(json!({ "created": {
+        "setup_keys/k": recorded, "groups/pilots": group("pilots"), "groups/ops": group("ops") } }))
+        .ours(|ours| ours.made = made.into_iter().collect())
+}
+
+/// Made by a run that was killed before it wrote it down.
+fn unrecorded(key: Value) -> Value {
+    over(key, json!({ "recorded": false }))
+}
+
+/// Made by somebody by hand.
+fn by_hand(key: Value) -> Value {
+    over(unrecorded(key), json!({ "by_hand": true }))
+}
+
+fn outcome(declared: Value, keys: Vec<Value>) -> String {
+    case(declared, keys).outcome()
+}
+
+fn pending() -> Value {
+    json!({})
+}
+
+/// Live, valid, unused, as it was sealed.
+fn sealed() -> Value {
+    key("k", &["pilots"])
+}
+
+fn sealed_at(second: i64) -> Value {
+    key_at("k", &["pilots"], second)
+}
+
+/// Made and never written down, nor given its groups: the run was killed in between.
+fn never_sealed_at(second: i64) -> Value {
+    unrecorded(over(
+        key_at("k", &[], second),
+        json!({ "expires": time(second + 5_184_000) }),
+    ))
+}
+
+fn dead(state: &str) -> Value {
+    json!({ "valid": false, "state": state, "revoked": state == "revoked",
+            "expires": time(if state == "expired" { MADE + 86_400 } else { NOW + 86_400 }) })
+}
+
+#[test]
+fn a_pending_key_without_namesakes() {
+    let reusable = json!({ "type": "reusable" });
+    let live = |fields: Value| vec![over(sealed(), fields)];
+    let live_reusable = |fields: Value| {
+        live(over(
+            json!({ "type": "reusable", "usage_limit": 0 }),
+            fields,
+        ))
+    };
+    let rows = [
+        ("no live key", outcome(pending(), vec![])),
+        ("unused, equal", outcome(pending(), vec![sealed()])),
+        (
+            "groups differ",
+            outcome(json!({ "auto_groups": ["pilots", "ops"] }), vec![sealed()]),
+        ),
+        (
+            "groups are not ours",
+            Case::new(
+                json!({ "setup_keys": { "k": { "type": "one-off", "expires_in": 60 } } }),
+                json!({ "groups": [group("pilots", &[])], "setup_keys": [sealed()] }),
+            )
+            .outcome(),
+        ),
+        (
+            "the type differs",
+            outcome(reusable.clone(), vec![sealed()]),
+        ),
+        (
+            "reusable now, and a used one-off key of its older life",
+            outcome(reusable.clone(), vec![over(sealed(), used_at(MADE + 60))]),
+        ),
+        (
+            "expires at all differs",
+            outcome(json!({ "expires_in": 0 }), vec![sealed()]),
+        ),
+        (
+            "the life time differs, which nobody can see",
+            outcome(json!({ "expires_in": 60 }), vec![sealed()]),
+        ),
+        (
+            "ephemeral differs",
+            outcome(json!({ "ephemeral": true }), vec![sealed()]),
+        ),
+        (
+            "the DNS-label flag differs",
+            outcome(json!({ "allow_extra_dns_labels": true }), vec![sealed()]),
+        ),
+        (
+            "the usage limit differs",
+            outcome(
+                over(reusable.clone(), json!({ "usage_limit": 9 })),
+                live_reusable(json!({})),
+            ),
+        ),
+        (
+            "both differ: groups and limit",
+            outcome(
+                over(
+                    reusable.clone(),
+                    json!({ "usage_limit": 9, "auto_groups": ["ops"] }),
+                ),
+                live_reusable(json!({})),
+            ),
+        ),
+        (
+            "reusable, some of its uses spent",
+            outcome(
+                reusable.clone(),
+                live_reusable(json!({ "used_times": 3, "last_used": time(NOW) })),
+            ),
+        ),
+        (
+            "never sealed",
+            outcome(pending(), vec![never_sealed_at(MADE)]),
+        ),
+        (
+            "emptied by hand, later",
+            outcome(pending(), live(json!({ "auto_groups": [] }))),
+        ),
+        (
+            "never sealed, but the file wants no groups",
+            outcome(json!({ "auto_groups": [] }), vec![never_sealed_at(MADE)]),
+        ),
+        (
+            "never sealed, but used",
+            outcome(
+                reusable.clone(),
+                vec![over(
+                    never_sealed_at(MADE),
+                    json!({ "type": "reusable", "usage_limit": 0, "used_times": 1 }),
+                )],
+            ),
+        ),
+        (
+            "without groups, and recorded",
+            outcome(
+                pending(),
+                vec![over(never_sealed_at(MADE), json!({ "recorded": true }))],
+            ),
+        ),
+        (
+            "expires within a day",
+            outcome(pending(), live(json!({ "expires": time(NOW + 3_600) }))),
+        ),
+    ];
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
+no live key
+    create setup key k
+unused, equal
+    nothing
+groups differ
+    update setup key k
+        auto_groups ["pilots"] → ["ops","pilots"]
+groups are not ours
+    nothing
+the type differs
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        type "one-off" → "reusable"
+        usage_limit 1 → 0
+reusable now, and a used one-off key of its older life
+    create setup key k
+expires at all differs
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        expires true → false
+the life time differs, which nobody can see
+    nothing
+ephemeral differs
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        ephemeral false → true
+the DNS-label flag differs
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        allow_extra_dns_labels false → true
+the usage limit differs
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        usage_limit 0 → 9
+both differ: groups and limit
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        auto_groups ["pilots"] → ["ops"]
+        usage_limit 0 → 9
+reusable, some of its uses spent
+    nothing
+never sealed
+    create setup key k
+    delete setup key k: never sealed: nobody holds its secret
+emptied by hand, later
+    update setup key k
+        auto_groups [] → ["pilots"]
+never sealed, but the file wants no groups
+    create setup key k
+    delete setup key k: never sealed: nobody holds its secret
+never sealed, but used
+    create setup key k
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it.
+without groups, and recorded
+    update setup key k
+        auto_groups [] → ["pilots"]
+expires within a day
+    note: setup key "k" expires within a day, at 2026-10-21T15:13:20Z, and is not used yet
+
+"#]]
+        .raw()
+    );
+}
+
+#[test]
+fn a_key_that_is_dead_unused() {
+    let live = |fields: Value| vec![over(sealed(), fields)];
+    let used_up =
+        json!({ "type": "reusable", "usage_limit": 2, "used_times": 2, "last_used": time(NOW) });
+    let rows = [
+        ("expired", outcome(pending(), live(dead("expired")))),
+        ("revoked", outcome(pending(), live(dead("revoked")))),
+        (
+            "revoked and expired: the server says expired",
+            outcome(
+                pending(),
+                live(over(dead("expired"), json!({ "revoked": true }))),
+            ),
+        ),
+        (
+            "a reusable one, used up",
+            outcome(
+                json!({ "type": "reusable", "usage_limit": 2 }),
+                live(over(dead("overused"), used_up)),
+            ),
+        ),
+        (
+            "a reusable one, expired after some uses",
+            outcome(
+                json!({ "type": "reusable", "usage_limit": 2 }),
+                live(over(
+                    dead("expired"),
+                    json!({ "type": "reusable", "usage_limit": 2, "used_times": 1 }),
+                )),
+            ),
+        ),
+        (
+            "expired, beside a valid one made since",
+            outcome(
+                pending(),
+                vec![over(sealed(), dead("expired")), sealed_at(MADE + 9)],
+            ),
+        ),
+        (
+            "expired, and somebody asks with --replace",
+            case(pending(), live(dead("expired")))
+                .replace(Kind::SetupKey, "k")
+                .outcome(),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+expired
+    note: setup key "k" expired without being used (2026-09-22T14:13:20Z); remake it with reissue_after, or with --replace setup_keys/k
+revoked
+    note: setup key "k" was revoked without being used; remake it with reissue_after, or with --replace setup_keys/k
+revoked and expired: the server says expired
+    note: setup key "k" expired without being used (2026-09-22T14:13:20Z); remake it with reissue_after, or with --replace setup_keys/k
+a reusable one, used up
+    note: setup key "k" is used up; remake it with reissue_after, or with --replace setup_keys/k
+a reusable one, expired after some uses
+    note: setup key "k" expired (2026-09-22T14:13:20Z); remake it with reissue_after, or with --replace setup_keys/k
+expired, beside a valid one made since
+    nothing
+expired, and somebody asks with --replace
+    create setup key k: --replace names it
+
+"#]].raw());
+}
+
+#[test]
+fn a_key_that_was_used() {
+    let used = |second: i64| over(sealed_at(second), used_at(second + 100));
+    let with_peer = |mut case: Case, name: &str| {
+        case.snapshot.peers.push(peer(name).into());
+        case.snapshot.rest.events = Some(vec![enrolled("k", name).into()]);
+        case
+    };
+    let rows = [
+        (
+            "its peer enrolled under its name",
+            with_peer(case(pending(), vec![used(MADE)]), "k").outcome(),
+        ),
+        (
+            "its peer enrolled under another",
+            with_peer(case(pending(), vec![used(MADE)]), "ip-10-0-0-9").outcome(),
+        ),
+        ("its peer is gone", outcome(pending(), vec![used(MADE)])),
+        (
+            "an older life was used, a valid one made since",
+            outcome(pending(), vec![used(MADE), sealed_at(MADE + 500)]),
+        ),
+        (
+            "used, beside an older valid one",
+            outcome(pending(), vec![sealed_at(MADE - 500), used(MADE)]),
+        ),
+        (
+            "used, and expired since",
+            outcome(pending(), vec![over(used(MADE), dead("expired"))]),
+        ),
+        (
+            "marked: used",
+            outcome(json!({ "enrolled": true }), vec![used(MADE)]),
+        ),
+        ("marked: gone", outcome(json!({ "enrolled": true }), vec![])),
+        (
+            "marked: expired",
+            outcome(
+                json!({ "enrolled": true }),
+                vec![over(sealed(), dead("expired"))],
+            ),
+        ),
+        (
+            "marked: valid and unused, by hand",
+            outcome(json!({ "enrolled": true }), vec![by_hand(sealed())]),
+        ),
+        (
+            "marked: valid and unused, --prune all",
+            case(json!({ "enrolled": true }), vec![sealed()])
+                .prune_all()
+                .outcome(),
+        ),
+        (
+            "marked: --replace",
+            case(json!({ "enrolled": true }), vec![])
+                .replace(Kind::SetupKey, "k")
+                .outcome(),
+        ),
+        (
+            "ephemeral and used: not an enrollment",
+            with_peer(
+                case(
+                    json!({ "ephemeral": true }),
+                    vec![over(used(MADE), json!({ "ephemeral": true }))],
+                ),
+                "other",
+            )
+            .outcome(),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+its peer enrolled under its name
+    update group pilots
+        peers [] → ["k"]
+its peer enrolled under another
+    update group pilots
+        peers [] → ["ip-10-0-0-9"]
+    rename peer k: enrolled with this key
+        name "ip-10-0-0-9" → "k"
+        dns_label "ip-10-0-0-9" → "k"
+its peer is gone
+    note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
+an older life was used, a valid one made since
+    nothing
+used, beside an older valid one
+    delete setup key k [made -500 s]: a second key of this entry, created by another run of this file
+    note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
+used, and expired since
+    note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
+marked: used
+    nothing
+marked: gone
+    nothing
+marked: expired
+    nothing
+marked: valid and unused, by hand
+    note: setup key "k" is marked enrolled, and NetBird has a valid, unused key with its name (id daojn058v557f7ctlctg). It stays; delete it in NetBird if nobody needs it.
+marked: valid and unused, --prune all
+    delete setup key k: marked enrolled, so this live and unused credential is nobody's
+marked: --replace
+    note: setup key "k" is marked enrolled and is never made again: --replace leaves it alone
+ephemeral and used: not an enrollment
+    nothing
+
+"#]].raw());
+}

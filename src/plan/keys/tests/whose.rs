@@ -1,0 +1,287 @@
+//! Keys of an entry's name that somebody else made: the inventory tells whose a key is, not its name.
+
+use serde_json::{Value, json};
+use snapbox::{IntoData, assert_data_eq, str};
+
+use super::{by_hand, case, pending, sealed, sealed_at, unrecorded};
+use crate::plan::ours::Standing;
+use crate::testing::{Case, MADE, group, over, peer, table, time, used_at};
+
+/// The same, and what the plan says of a key that a machine of that name used in that second.
+fn used_by(mut case: Case, name: &str, second: i64) -> Case {
+    let peer = over(peer(name), json!({ "created_at": time(second) }));
+    case.snapshot.peers.push(peer.into());
+    case
+}
+
+/// There is no inventory yet.
+fn first(case: Case) -> Case {
+    case.ours(|ours| {
+        ours.standing = Standing::First;
+        ours.inventory.created.clear();
+    })
+}
+
+#[test]
+fn a_key_that_somebody_else_made_stays() {
+    let reusable = |key: Value| over(key, json!({ "type": "reusable", "usage_limit": 0 }));
+    let rows = [
+        (
+            "the only one of its name",
+            case(pending(), vec![by_hand(sealed())]),
+        ),
+        (
+            "beside ours",
+            case(pending(), vec![by_hand(sealed_at(MADE - 9)), sealed()]),
+        ),
+        (
+            "reusable, with two machines, beside ours",
+            case(
+                json!({ "type": "reusable" }),
+                vec![
+                    by_hand(over(
+                        reusable(sealed_at(MADE - 9)),
+                        json!({ "used_times": 2 }),
+                    )),
+                    reusable(sealed()),
+                ],
+            ),
+        ),
+        (
+            "used, beside ours",
+            case(
+                pending(),
+                vec![by_hand(over(sealed_at(MADE - 9), used_at(MADE))), sealed()],
+            ),
+        ),
+        (
+            "without groups, beside ours",
+            case(
+                pending(),
+                vec![
+                    by_hand(over(sealed_at(MADE + 9), json!({ "auto_groups": [] }))),
+                    sealed(),
+                ],
+            ),
+        ),
+        (
+            "with --prune all",
+            case(pending(), vec![by_hand(sealed_at(MADE - 9)), sealed()]).prune_all(),
+        ),
+        ("of another environment, with --prune all", {
+            let other = by_hand(sealed_at(MADE - 9));
+            let id = crate::base::id::Id::from(other["id"].as_str().expect("an id"));
+            let case = case(pending(), vec![other, sealed()]).prune_all();
+            case.ours(|ours| {
+                ours.strange.insert(id, "lab.json".into());
+            })
+        }),
+    ];
+    let rows = rows.map(|(what, case)| (what, case.outcome()));
+    assert_data_eq!(table(rows), str![[r#"
+the only one of its name
+    create setup key k
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it.
+beside ours
+    note: NetBird has another valid setup key with the name "k" (id daojmtt8v557f7ctlctg). This file does not manage it and does not change it.
+reusable, with two machines, beside ours
+    note: NetBird has another valid setup key with the name "k" (id daojmtt8v557f7ctlctg). This file does not manage it and does not change it.
+used, beside ours
+    nothing
+without groups, beside ours
+    note: NetBird has another valid setup key with the name "k" (id daojn2d8v557f7ctlctg). This file does not manage it and does not change it.
+with --prune all
+    delete setup key k [made -9 s]: not declared (--prune all)
+of another environment, with --prune all
+    nothing
+
+"#]].raw());
+}
+
+#[test]
+fn keys_are_adopted_by_the_first_inventory_alone() {
+    let enrolled = || json!({ "enrolled": true });
+    let used = |second: i64| by_hand(over(sealed_at(second), used_at(second + 100)));
+    let rows = [
+        (
+            "a valid one that is as the file says",
+            first(case(pending(), vec![by_hand(sealed())])),
+        ),
+        (
+            "one without the groups",
+            first(case(
+                pending(),
+                vec![by_hand(over(sealed(), json!({ "auto_groups": [] })))],
+            )),
+        ),
+        (
+            "two of them",
+            first(case(
+                pending(),
+                vec![by_hand(sealed()), by_hand(sealed_at(MADE + 9))],
+            )),
+        ),
+        (
+            "one that wants no groups and that we made",
+            first(case(
+                json!({ "auto_groups": [] }),
+                vec![unrecorded(over(sealed(), json!({ "auto_groups": [] })))],
+            )),
+        ),
+        (
+            "enrolled: the newest used one",
+            first(case(enrolled(), vec![used(MADE), used(MADE + 500)])),
+        ),
+        (
+            "enrolled, and none was used",
+            first(case(enrolled(), vec![])),
+        ),
+        (
+            "pending, and one was used",
+            first(case(pending(), vec![used(MADE)])),
+        ),
+        (
+            "later: enrolled, and one was used",
+            case(enrolled(), vec![used(MADE)]),
+        ),
+        (
+            "later: pending, and one was used",
+            case(pending(), vec![used(MADE)]),
+        ),
+        ("named with --adopt", {
+            let key = by_hand(sealed());
+            let id = crate::base::id::Id::from(key["id"].as_str().expect("an id"));
+            case(pending(), vec![key]).ours(|ours| {
+                let address =
+                    crate::model::address::Address::new(crate::model::kind::Kind::SetupKey, "k");
+                ours.asked.insert(address, id);
+            })
+        }),
+        (
+            "enrolled, and its machine is known",
+            used_by(
+                first(case(enrolled(), vec![used(MADE)])),
+                "host",
+                MADE + 100,
+            ),
+        ),
+    ];
+    let rows = rows.map(|(what, case)| (what, case.outcome()));
+    assert_data_eq!(table(rows), str![[r#"
+a valid one that is as the file says
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    adopts setup key k as Adopted
+one without the groups
+    create setup key k
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it.
+two of them
+    create setup key k
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    note: NetBird has 2 other valid setup keys with the name "k" (ids daojn058v557f7ctlctg, daojn2d8v557f7ctlctg). This file does not manage them and does not change them.
+one that wants no groups and that we made
+    create setup key k
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it.
+enrolled: the newest used one
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    adopts setup key k as Adopted
+enrolled, and none was used
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+pending, and one was used
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    skipped: setup key k
+    note: setup key "k" is skipped: NetBird has a used key with its name (daojn058v557f7ctlctg), so its machine may have enrolled already. If it has, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow). If it has not, set reissue_after: then a new key is made.
+later: enrolled, and one was used
+    adopts setup key k as Adopted
+later: pending, and one was used
+    create setup key k
+named with --adopt
+    adopts setup key k as Adopted
+enrolled, and its machine is known
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    adopts setup key k as Adopted
+
+"#]].raw());
+}
+
+#[test]
+fn an_adopted_key_is_replaced_by_no_run() {
+    let adopted = |declared: Value| {
+        let case = case(declared, vec![by_hand(sealed())]);
+        case.ours(|ours| {
+            ours.inventory.created.remove("setup_keys/k");
+            let id = crate::testing::id(crate::model::kind::Kind::SetupKey, "k");
+            let ids = vec![crate::base::id::Id::from(id.as_str())];
+            ours.inventory.adopted.insert("setup_keys/k".into(), ids);
+        })
+    };
+    let rows = [
+        ("equal", adopted(pending())),
+        ("other groups", adopted(json!({ "auto_groups": ["ops"] }))),
+        ("another type", adopted(json!({ "type": "reusable" }))),
+        (
+            "asked for anew",
+            adopted(json!({ "reissue_after": time(MADE + 9) })),
+        ),
+    ];
+    let rows = rows.map(|(what, case)| (what, case.outcome()));
+    assert_data_eq!(table(rows), str![[r#"
+equal
+    nothing
+other groups
+    update setup key k
+        auto_groups ["pilots"] → ["ops"]
+another type
+    note: setup key "k" existed before this file managed it (id daojn058v557f7ctlctg), and differs from the file in what NetBird cannot change. It stays as it is. For a new key, set reissue_after, or use --replace setup_keys/k.
+asked for anew
+    replace setup key k: reissue_after 2026-09-21T14:13:29Z
+
+"#]].raw());
+}
+
+#[test]
+fn what_the_file_does_not_say_is_taken_from_the_old_key() {
+    let live = json!({ "type": "reusable", "usage_limit": 7, "ephemeral": true, "allow_extra_dns_labels": true });
+    let bare = |fields: Value| over(json!({ "type": "reusable", "expires_in": 0 }), fields);
+    let case = |declared: Value, live: Value| {
+        let file = json!({ "groups": {}, "setup_keys": { "k": declared } });
+        let lists = json!({ "groups": [group("pilots", &[])], "setup_keys": [over(sealed_at(MADE), live)] });
+        let case = Case::new(file, lists).replace(crate::model::kind::Kind::SetupKey, "k");
+        let plan = case.possible();
+        let after = plan.changes[0].operation.after().expect("a new key");
+        serde_json::Value::Object(after.fields())
+    };
+    let kept = case(bare(json!({})), live.clone());
+    for (field, wanted) in [
+        ("usage_limit", json!(7)),
+        ("ephemeral", json!(true)),
+        ("allow_extra_dns_labels", json!(true)),
+        ("auto_groups", json!(["pilots"])),
+    ] {
+        assert_eq!(kept[field], wanted, "{field}");
+    }
+    // what the file says counts, and a limit of the other type means something else
+    assert_eq!(
+        case(bare(json!({ "ephemeral": false })), live.clone())["ephemeral"],
+        false
+    );
+    assert_eq!(
+        case(bare(json!({})), json!({ "usage_limit": 1 }))["usage_limit"],
+        0
+    );
+    // also from one that is dead
+    let dead = over(
+        live,
+        json!({ "valid": false, "state": "revoked", "revoked": true }),
+    );
+    assert_eq!(case(bare(json!({})), dead)["usage_limit"], 7);
+}

@@ -1,0 +1,426 @@
+//! Who is meant by a name in a group, and what nobody can do by choosing a hostname.
+
+mod bound;
+mod one;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use snapbox::{IntoData, assert_data_eq, str};
+
+use crate::model::kind::Kind;
+use crate::testing::{
+    Case, MADE, enrolled, group, id_at, key, key_at, over, peer, peer_at, table, used_at,
+};
+
+/// The group `g` that lists these names, with these members now, in a file that declares the keys `pending`
+/// and, marked enrolled, `done` and `gone`.
+struct Group<'a> {
+    lists: &'a [&'a str],
+    members: &'a [&'a str],
+    peers: Vec<Value>,
+    keys: Vec<Value>,
+    events: Option<Vec<Value>>,
+}
+
+impl Group<'_> {
+    fn case(self) -> Case {
+        let key = json!({ "type": "one-off", "expires_in": 604_800, "auto_groups": ["g"] });
+        let done = over(key.clone(), json!({ "enrolled": true }));
+        let keys = json!({ "pending": key, "done": done, "gone": done });
+        // a pending key that grants the group has to be listed in it
+        let lists: Vec<&str> = self.lists.iter().copied().chain(["pending"]).collect();
+        let file = json!({ "groups": { "g": { "peers": lists } }, "setup_keys": keys });
+        let keys = if self.keys.is_empty() {
+            vec![self::key("pending", &["g"])]
+        } else {
+            self.keys
+        };
+        let live = json!({ "groups": [group("g", self.members)], "peers": self.peers, "setup_keys": keys });
+        let mut case = Case::new(file, live);
+        let events = self
+            .events
+            .map(|events| events.into_iter().map(Into::into).collect());
+        case.snapshot.rest.events = events;
+        case
+    }
+
+    fn outcome(self) -> String {
+        self.case().outcome()
+    }
+}
+
+fn listing<'a>(lists: &'a [&'a str], members: &'a [&'a str], peers: Vec<Value>) -> Group<'a> {
+    Group {
+        lists,
+        members,
+        peers,
+        keys: Vec::new(),
+        events: None,
+    }
+}
+
+fn used(name: &str, second: i64) -> Value {
+    over(key_at(name, &["g"], second), used_at(second + 5))
+}
+
+#[test]
+fn the_name_of_a_key_is_the_peer_that_came_by_it() {
+    let with = |keys: Vec<Value>, peers: Vec<Value>, events: &[Value]| {
+        Group {
+            keys,
+            events: Some(events.to_vec()),
+            ..listing(&["done"], &[], peers)
+        }
+        .outcome()
+    };
+    let pending = || key("pending", &["g"]);
+    let gone = vec![pending()];
+    let mira = over(peer("done"), json!({ "user_id": "mira" }));
+    let rows = [
+        (
+            "bound",
+            with(
+                vec![pending(), used("done", MADE)],
+                vec![peer("x")],
+                &[enrolled("done", "x")],
+            ),
+        ),
+        (
+            "bound to one, and another bears the name",
+            with(
+                vec![pending(), used("done", MADE)],
+                vec![peer("x"), peer("done")],
+                &[enrolled("done", "x")],
+            ),
+        ),
+        (
+            "used, its peer is gone and another took the name",
+            with(
+                vec![pending(), used("done", MADE)],
+                vec![peer("done")],
+                &[enrolled("done", "was")],
+            ),
+        ),
+        (
+            "used, its peer is gone, and a member bears the name, --prune all",
+            Group {
+                keys: vec![pending(), used("done", MADE)],
+                events: Some(vec![enrolled("done", "was")]),
+                ..listing(&["done"], &["done"], vec![peer("done")])
+            }
+            .case()
+            .prune_all()
+            .outcome(),
+        ),
+        (
+            "made anew after its use: it joins when it enrolls",
+            with(
+                vec![used("pending", MADE), key_at("pending", &["g"], MADE + 60)],
+                vec![peer("x")],
+                &[enrolled("pending", "x")],
+            ),
+        ),
+        (
+            "the same, and the machine of its older life is a member: it stays till then",
+            Group {
+                keys: vec![used("pending", MADE), key_at("pending", &["g"], MADE + 60)],
+                events: Some(vec![enrolled("pending", "x")]),
+                ..listing(&[], &["x"], vec![peer("x")])
+            }
+            .case()
+            .prune_all()
+            .outcome(),
+        ),
+        (
+            "two lives: the newest use counts",
+            with(
+                vec![pending(), used("done", MADE), used("done", MADE + 9)],
+                vec![peer("x"), peer("y")],
+                &[
+                    enrolled("done", "x"),
+                    over(
+                        enrolled("done", "y"),
+                        json!({ "initiator_id": id_at(Kind::SetupKey, "done", MADE + 9) }),
+                    ),
+                ],
+            ),
+        ),
+        (
+            "marked, its key gone: the one of the name",
+            with(gone.clone(), vec![peer("done"), peer("x")], &[]),
+        ),
+        (
+            "marked, its key gone, nobody of the name",
+            with(gone.clone(), vec![peer("x")], &[]),
+        ),
+        (
+            "marked, its key gone, a person's peer of the name",
+            with(gone.clone(), vec![mira], &[]),
+        ),
+        (
+            "marked, its key gone, two of the name",
+            with(
+                gone.clone(),
+                vec![peer("done"), peer_at("done", MADE + 9)],
+                &[],
+            ),
+        ),
+        (
+            "marked, its key gone, two of the name, one is a member",
+            Group {
+                keys: gone.clone(),
+                ..listing(
+                    &["done"],
+                    &["done"],
+                    vec![peer("done"), peer_at("done", MADE + 9)],
+                )
+            }
+            .outcome(),
+        ),
+        (
+            "the same, --prune all",
+            Group {
+                keys: gone,
+                ..listing(
+                    &["done"],
+                    &["done"],
+                    vec![peer("done"), peer_at("done", MADE + 9)],
+                )
+            }
+            .case()
+            .prune_all()
+            .outcome(),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+bound
+    update group g
+        peers [] → ["x"]
+    pending in g: {"pending"}
+bound to one, and another bears the name
+    update group g
+        peers [] → ["x"]
+    pending in g: {"pending"}
+    note: group "g" lists "done", which is the peer daojn06d1l5o9ei3jd1g; daojn05s1nsc4uaq7gqg bears the name too, and it is not added. If it is the machine that is meant, give that machine a new key of this name, with "enrolled": false and reissue_after; else rename the other
+used, its peer is gone and another took the name
+    pending in g: {"pending"}
+    note: group "g" lists "done", whose key was used, but its peer is gone; daojn05s1nsc4uaq7gqg came otherwise, though it bears the name: give that machine a new key of this name, with "enrolled": false and reissue_after
+used, its peer is gone, and a member bears the name, --prune all
+    pending in g: {"pending"}
+    unmanaged in g: ["done"]
+    adopts group g as Adopted
+    adopts setup key done as Adopted
+    adopts setup key pending as Adopted
+    note: group "g" lists "done", whose key was used, but its peer is gone; daojn05s1nsc4uaq7gqg came otherwise, though it bears the name: give that machine a new key of this name, with "enrolled": false and reissue_after
+made anew after its use: it joins when it enrolls
+    pending in g: {"pending"}
+    note: group "g" lists "done", and no peer is called that; did you mean "gone"?
+the same, and the machine of its older life is a member: it stays till then
+    pending in g: {"pending"}
+    unmanaged in g: ["x"]
+    adopts group g as Adopted
+    adopts setup key pending as Adopted
+two lives: the newest use counts
+    update group g
+        peers [] → ["y"]
+    pending in g: {"pending"}
+    note: setup key "done" was used by the peer "y" (daojn06d1l589ei3j680), and the peer "x" (daojn06d1l5o9ei3jd1g) of another key of that name stays: reissue_after, which asks for another machine, is not in the file
+marked, its key gone: the one of the name
+    update group g
+        peers [] → ["done"]
+    pending in g: {"pending"}
+marked, its key gone, nobody of the name
+    pending in g: {"pending"}
+    note: group "g" lists "done", and no peer is called that; did you mean "gone"?
+marked, its key gone, a person's peer of the name
+    update group g
+        peers [] → ["done"]
+    pending in g: {"pending"}
+marked, its key gone, two of the name
+    pending in g: {"pending"}
+    note: group "g" lists "done", which means no machine yet: any machine can choose its own name. daojn05s1nsc4uaq7gqg and daojn2ds1nsc4uaq7gqg have it now. If that is the right machine, run apply --adopt peers/done=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+marked, its key gone, two of the name, one is a member
+    pending in g: {"pending"}
+    note: group "g" lists "done", which is the peer daojn05s1nsc4uaq7gqg; daojn2ds1nsc4uaq7gqg bears the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/done=daojn2ds1nsc4uaq7gqg (in a job: the input adopt of the apply workflow); else rename the other
+the same, --prune all
+    pending in g: {"pending"}
+    adopts group g as Adopted
+    adopts setup key pending as Adopted
+    note: group "g" lists "done", which is the peer daojn05s1nsc4uaq7gqg; daojn2ds1nsc4uaq7gqg bears the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/done=daojn2ds1nsc4uaq7gqg (in a job: the input adopt of the apply workflow); else rename the other
+
+"#]].raw());
+}
+
+#[test]
+fn another_name_is_the_one_peer_of_that_name() {
+    let ephemeral = over(peer("edge"), json!({ "ephemeral": true }));
+    let rows = [
+        ("nobody", listing(&["edge"], &[], vec![peer("x")]).outcome()),
+        (
+            "a member already",
+            listing(&["edge"], &["edge"], vec![peer("edge")]).outcome(),
+        ),
+        (
+            "no member, and no history tells who was meant",
+            listing(&["edge"], &[], vec![peer("edge")]).outcome(),
+        ),
+        (
+            "an ephemeral peer",
+            listing(&["edge"], &[], vec![ephemeral]).outcome(),
+        ),
+        (
+            "namesakes: the member",
+            listing(
+                &["edge"],
+                &["edge"],
+                vec![peer("edge"), peer_at("edge", MADE + 9)],
+            )
+            .outcome(),
+        ),
+        (
+            "namesakes: none is one",
+            listing(
+                &["edge"],
+                &[],
+                vec![peer("edge"), peer_at("edge", MADE + 9)],
+            )
+            .outcome(),
+        ),
+        (
+            "a member that the file does not name",
+            listing(&[], &["edge"], vec![peer("edge")]).outcome(),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+nobody
+    pending in g: {"pending"}
+    note: group "g" lists "edge", and no peer is called that
+a member already
+    pending in g: {"pending"}
+no member, and no history tells who was meant
+    update group g
+        peers [] → ["edge"]
+    pending in g: {"pending"}
+an ephemeral peer
+    pending in g: {"pending"}
+    note: group "g" lists "edge", and no peer is called that
+namesakes: the member
+    pending in g: {"pending"}
+    note: group "g" lists "edge", which is the peer daojn00qcrormgvs1g00; daojn28qcrormgvs1g00 bears the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/edge=daojn28qcrormgvs1g00 (in a job: the input adopt of the apply workflow); else rename the other
+namesakes: none is one
+    pending in g: {"pending"}
+    note: group "g" lists "edge", which means no machine yet: any machine can choose its own name. daojn00qcrormgvs1g00 and daojn28qcrormgvs1g00 have it now. If that is the right machine, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+a member that the file does not name
+    pending in g: {"pending"}
+    unmanaged in g: ["edge"]
+
+"#]].raw());
+}
+
+/// `--prune all` takes every unmanaged member but those who came by a declared key that grants the group, persons and
+/// ephemeral peers.
+#[test]
+fn unmanaged_members() {
+    let pruned = |fields: Value, keys: Vec<Value>, events: &[Value]| {
+        let other = over(peer("x"), fields);
+        Group {
+            keys,
+            events: Some(events.to_vec()),
+            ..listing(&[], &["x"], vec![other])
+        }
+        .case()
+        .prune_all()
+        .outcome()
+    };
+    let pending = key("pending", &["g"]);
+    let rows = [
+        ("nobody knows how it came", pruned(json!({}), vec![], &[])),
+        (
+            "by a key that the file does not declare",
+            pruned(
+                json!({}),
+                vec![pending, used("other", MADE)],
+                &[enrolled("other", "x")],
+            ),
+        ),
+        (
+            "by a declared key that grants the group",
+            pruned(
+                json!({}),
+                vec![used("pending", MADE)],
+                &[enrolled("pending", "x")],
+            ),
+        ),
+        (
+            "a person's",
+            pruned(json!({ "user_id": "mira" }), vec![], &[]),
+        ),
+        (
+            "ephemeral",
+            pruned(json!({ "ephemeral": true }), vec![], &[]),
+        ),
+    ];
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
+nobody knows how it came
+    update group g
+        peers ["x"] → []
+    pending in g: {"pending"}
+    adopts group g as Adopted
+    adopts setup key pending as Adopted
+by a key that the file does not declare
+    delete setup key other: not declared (--prune all)
+    update group g
+        peers ["x"] → []
+    pending in g: {"pending"}
+    adopts group g as Adopted
+    adopts setup key pending as Adopted
+by a declared key that grants the group
+    pending in g: {"pending"}
+    unmanaged in g: ["x"]
+    adopts group g as Adopted
+    skipped: setup key pending
+    note: setup key "pending" is skipped: NetBird has a used key with its name (daojn05vv9g76ro2j1ag), so its machine may have enrolled already. If it has, run apply --adopt setup_keys/pending=daojn05vv9g76ro2j1ag (in a job: the input adopt of the apply workflow). If it has not, set reissue_after: then a new key is made.
+a person's
+    pending in g: {"pending"}
+    unmanaged in g: ["x"]
+    adopts group g as Adopted
+    adopts setup key pending as Adopted
+ephemeral
+    pending in g: {"pending"}
+    unmanaged in g: ["x"]
+    adopts group g as Adopted
+    adopts setup key pending as Adopted
+
+"#]]
+        .raw()
+    );
+}
+
+proptest! {
+    /// Nobody blocks a plan by choosing a hostname, and nobody gets in or throws anybody out by one.
+    #[test]
+    fn another_peer_of_any_name_changes_nothing(
+        name in prop_oneof![Just("pending".to_owned()), Just("x".to_owned()), Just("edge".to_owned()), Just("done".to_owned()),
+                          Just("gone".to_owned()), any::<String>()],
+        second in prop_oneof![Just(MADE), MADE + 10..MADE + 1_000],
+        all in any::<bool>(),
+    ) {
+        let case = |peers: Vec<Value>| {
+            let events = Some(vec![enrolled("done", "x")]);
+            let group = Group {
+                keys: vec![key("pending", &["g"]), used("done", MADE)],
+                events,
+                ..listing(&["done", "edge", "gone"], &["edge", "x", "gone"], peers)
+            };
+            if all { group.case().prune_all() } else { group.case() }
+        };
+        let family = vec![peer("x"), peer("edge"), peer("gone")];
+        let without = case(family.clone()).possible();
+        let other = over(peer_at(&name, second), json!({ "id": id_at(Kind::Peer, "another", second), "name": name }));
+        let with = case([family, vec![other]].concat()).plan();
+        let with = with.map_err(|problems| TestCaseError::fail(format!("{problems:?}")))?;
+        prop_assert_eq!(with.changes, without.changes);
+    }
+}

@@ -1,0 +1,156 @@
+//! A name is bound once: whom it means from then on nobody can change by choosing a hostname.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use snapbox::{IntoData, assert_data_eq, str};
+
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::kind::Kind;
+use crate::plan::ours::Standing;
+use crate::testing::{Case, MADE, group, id, over, peer, peer_at, table};
+
+/// The group `g` that lists `edge`, with these members, peers and this inventory.
+fn case(members: &[&str], peers: Vec<Value>, inventory: Value) -> Case {
+    let file = json!({ "groups": { "g": { "peers": ["edge"] } } });
+    let live = json!({ "groups": [group("g", members)], "peers": peers });
+    let created = json!({ "created": { "groups/g": [id(Kind::Group, "g")] } });
+    Case::new(file, live).inventory(over(created, inventory))
+}
+
+fn first(case: Case) -> Case {
+    case.ours(|ours| ours.standing = Standing::First)
+}
+
+#[test]
+fn whom_a_name_means() {
+    let edge = || peer("edge");
+    let other = || peer_at("edge", MADE + 9);
+    let bound = |id: Value| json!({ "names": { "edge": id } });
+    let none = || json!({});
+    let named = peer_at("x", MADE + 500);
+    let rows = [
+        ("nobody bears it", case(&[], vec![], none())),
+        ("one bears it", case(&[], vec![edge()], none())),
+        ("two bear it", case(&[], vec![edge(), other()], none())),
+        (
+            "two bear it, one is a member",
+            case(&["edge"], vec![edge(), other()], none()),
+        ),
+        (
+            "bound to nobody, and one bears it",
+            case(&[], vec![edge()], bound(Value::Null)),
+        ),
+        (
+            "bound to one of another name by now",
+            case(&[], vec![named.clone(), edge()], bound(named["id"].clone())),
+        ),
+        (
+            "bound to one that is gone",
+            case(&[], vec![edge()], bound(json!("gone"))),
+        ),
+        (
+            "before there is an inventory",
+            first(case(&[], vec![edge()], none())),
+        ),
+        (
+            "the same, and it is a member",
+            first(case(&["edge"], vec![edge()], none())),
+        ),
+        (
+            "a recorded member that is listed no more",
+            case(
+                &["x"],
+                vec![peer("x")],
+                json!({ "members": { "g": { "x": id(Kind::Peer, "x") } } }),
+            ),
+        ),
+        (
+            "a member that nobody listed",
+            case(&["x"], vec![peer("x")], none()),
+        ),
+        ("--adopt says who it is", {
+            let id = Id::from(id(Kind::Peer, "edge").as_str());
+            case(&[], vec![edge()], bound(Value::Null)).ours(|ours| {
+                ours.asked.insert(Address::new(Kind::Peer, "edge"), id);
+            })
+        }),
+    ];
+    let rows = rows.map(|(what, case)| {
+        let record = case.possible().record;
+        let names = record
+            .names
+            .iter()
+            .map(|(name, id)| format!("writes {name}: {id:?}\n"));
+        let rebound = record
+            .rebound
+            .iter()
+            .map(|(name, id)| format!("binds {name}: {id:?}\n"));
+        (
+            what,
+            case.outcome() + &names.chain(rebound).collect::<String>(),
+        )
+    });
+    assert_data_eq!(table(rows), str![[r#"
+nobody bears it
+    note: group "g" lists "edge", and no peer is called that
+    writes edge: None
+one bears it
+    update group g
+        peers [] → ["edge"]
+    writes edge: Some(Id("daojn00qcrormgvs1g00"))
+two bear it
+    note: group "g" lists "edge", which means no machine yet: any machine can choose its own name. daojn00qcrormgvs1g00 and daojn28qcrormgvs1g00 have it now. If that is the right machine, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+    writes edge: None
+two bear it, one is a member
+    note: group "g" lists "edge", which is the peer daojn00qcrormgvs1g00; daojn28qcrormgvs1g00 bears the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/edge=daojn28qcrormgvs1g00 (in a job: the input adopt of the apply workflow); else rename the other
+    writes edge: Some(Id("daojn00qcrormgvs1g00"))
+bound to nobody, and one bears it
+    note: group "g" lists "edge", which means no machine yet: any machine can choose its own name. daojn00qcrormgvs1g00 has it now. If that is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+bound to one of another name by now
+    update group g
+        peers [] → ["x"]
+    note: group "g" lists "edge", which is the peer daojqt6d1l5o9ei3jd1g; daojn00qcrormgvs1g00 bears the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow); else rename the other
+bound to one that is gone
+    note: group "g" lists "edge", which means no machine yet: any machine can choose its own name. daojn00qcrormgvs1g00 has it now. If that is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+before there is an inventory
+    note: names in the file that mean no machine yet, since any machine can choose its own name: "edge". If the machines that have these names now are the right ones, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow).
+    note: group "g" lists "edge", which means no machine yet: any machine can choose its own name. daojn00qcrormgvs1g00 has it now. If that is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+    writes edge: None
+the same, and it is a member
+    nothing
+    writes edge: Some(Id("daojn00qcrormgvs1g00"))
+a recorded member that is listed no more
+    update group g
+        peers ["x"] → []
+    note: group "g" lists "edge", and no peer is called that
+    writes edge: None
+a member that nobody listed
+    unmanaged in g: ["x"]
+    note: group "g" lists "edge", and no peer is called that
+    writes edge: None
+--adopt says who it is
+    update group g
+        peers [] → ["edge"]
+    binds edge: Id("daojn00qcrormgvs1g00")
+
+"#]].raw());
+}
+
+proptest! {
+    /// Whoever enrolls after a name was bound does not get in by bearing it.
+    #[test]
+    fn nobody_gets_in_by_a_name_that_was_bound_before(
+        name in prop_oneof![Just("edge".to_owned()), Just("x".to_owned()), any::<String>()],
+        later in 1..100_000_i64,
+        is_there in any::<bool>(),
+    ) {
+        let bound = if is_there { json!(id(Kind::Peer, "edge")) } else { Value::Null };
+        let family = if is_there { vec![peer("edge")] } else { vec![] };
+        let other = over(peer_at(&name, MADE + later), json!({ "name": name }));
+        let id = Id::from(other["id"].as_str().expect("an id"));
+        let case = case(&[], [family, vec![other]].concat(), json!({ "names": { "edge": bound } }));
+        let plan = case.plan().map_err(|problems| TestCaseError::fail(format!("{problems:?}")))?;
+        prop_assert!(plan.changes.iter().all(|change| !change.added_members().contains(&id)));
+    }
+}

@@ -1,0 +1,136 @@
+//! Who is meant where an entry names one peer.
+
+use serde_json::{Value, json};
+use snapbox::{IntoData, assert_data_eq, str};
+
+use crate::model::kind::Kind;
+use crate::testing::{Case, MADE, id, id_at, key, over, peer, peer_at, route, table, used_at};
+
+const DAY: i64 = 86_400;
+
+/// A route through `gw`, which the file names since a day after `MADE`.
+fn file() -> Value {
+    let route = json!({ "network": "10.1.0.0/16", "peer": "gw", "groups": ["All"] });
+    json!({ "routes": { "r": route } })
+}
+
+/// The same, where `gw` is a setup key.
+fn by_key(enrolled: bool) -> Value {
+    let key = json!({ "type": "one-off", "expires_in": 604_800, "enrolled": enrolled });
+    over(file(), json!({ "setup_keys": { "gw": key } }))
+}
+
+fn through(peer: &str) -> Value {
+    over(
+        route("r", "10.1.0.0/16", &[]),
+        json!({ "peer": peer, "peer_groups": null }),
+    )
+}
+
+fn case(file: &Value, peers: Vec<Value>, keys: Vec<Value>, routes: Vec<Value>) -> Case {
+    let all = crate::testing::group("All", &[]);
+    let live = json!({ "groups": [all], "peers": peers, "setup_keys": keys, "routes": routes });
+    let before = over(
+        file.clone(),
+        json!({ "routes": {}, "groups": { "keep": {} } }),
+    );
+    let history = [(MADE - DAY, before), (MADE + DAY, file.clone())];
+    Case::new(file.clone(), live).history(&history)
+}
+
+#[test]
+fn an_entry_names_a_peer_as_a_group_lists_its_members() {
+    let (named, pending, enrolled) = (file(), by_key(false), by_key(true));
+    let older = || peer("gw");
+    let younger = || peer_at("gw", MADE + 10 * DAY);
+    let came = || peer_at("host-7", MADE + 5);
+    let used = || over(key("gw", &[]), used_at(MADE + 5));
+    let waits = |file: &Value, peers: Vec<Value>, keys: Vec<Value>| {
+        case(file, peers, keys, Vec::new()).outcome()
+    };
+    let ours = |peers: Vec<Value>, named: &str| {
+        case(&file(), peers, Vec::new(), vec![through(named)]).outcome()
+    };
+    let rows = [
+        ("its name", waits(&named, vec![older()], vec![])),
+        ("nobody bears it", waits(&named, vec![peer("gv")], vec![])),
+        (
+            "a peer took it since",
+            waits(&named, vec![younger()], vec![]),
+        ),
+        (
+            "two bear it, one of them since",
+            waits(&named, vec![older(), younger()], vec![]),
+        ),
+        (
+            "two bear it",
+            waits(&named, vec![older(), peer_at("gw", MADE + 5)], vec![]),
+        ),
+        (
+            "of two it is the one that routes",
+            ours(
+                vec![older(), peer_at("gw", MADE + 5)],
+                &id_at(Kind::Peer, "gw", MADE + 5),
+            ),
+        ),
+        (
+            "the one that routes is gone, and nobody bears the name",
+            ours(vec![], &id(Kind::Peer, "old")),
+        ),
+        (
+            "a person's or a forgotten one",
+            waits(
+                &named,
+                vec![over(older(), json!({ "ephemeral": true }))],
+                vec![],
+            ),
+        ),
+        (
+            "a key that waits",
+            waits(&pending, vec![older()], vec![key("gw", &[])]),
+        ),
+        (
+            "the peer of a key that is used",
+            waits(&enrolled, vec![came(), older()], vec![used()]),
+        ),
+        (
+            "the peer of a used key is gone",
+            waits(&enrolled, vec![], vec![used()]),
+        ),
+        (
+            "a key that is gone",
+            waits(&enrolled, vec![older()], vec![]),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+its name
+    create route r
+nobody bears it
+    note: route "r" names "gw", and no peer is called that; the entry waits until a peer is meant
+a peer took it since
+    note: route "r" names "gw", which means no machine yet: any machine can choose its own name. dav6l05h52b8h06og03g has it now. If that is the right machine, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow); the entry waits until a peer is meant
+two bear it, one of them since
+    create route r
+    note: route "r" names "gw", which is the peer daojn05h52b8h06og03g; dav6l05h52b8h06og03g bears the name too, and it is not taken. If it is the machine that is meant, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow); else rename the other
+two bear it
+    note: route "r" names "gw", which means no machine yet: any machine can choose its own name. daojn05h52b8h06og03g and daojn1dh52b8h06og03g have it now. If that is the right machine, run apply --adopt peers/gw=ID (in a job: the input adopt of the apply workflow); the entry waits until a peer is meant
+of two it is the one that routes
+    adopts route r as Adopted
+the one that routes is gone, and nobody bears the name
+    unmanaged: route r
+    note: NetBird has another route with the name "r" (id daojn050reig0m8bel20). This file does not manage it and does not change it.
+    note: route "r" names "gw", and no peer is called that; the entry waits until a peer is meant
+a person's or a forgotten one
+    create route r
+a key that waits
+    note: route "r" names "gw", whose peer has not enrolled yet: the entry waits until it has
+the peer of a key that is used
+    create route r
+    note: route "r" names "gw", which is the peer "host-7" (daojn1eud4nvoqpig1jg): told by the times of key and peer, not by an event
+the peer of a used key is gone
+    note: route "r" names "gw", whose key was used, but its peer is gone; the entry waits until a peer is meant
+a key that is gone
+    create route r
+
+"#]].raw());
+}

@@ -1,0 +1,75 @@
+//! What a plan knows of what is ours, beside the file and the account.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::base::id::Id;
+use crate::git::versions::Versions;
+use crate::inventory::{Inventory, Origin};
+use crate::model::address::Address;
+use crate::model::kind::Kind;
+use crate::wire::api::objects::{Event, User};
+
+/// What is known of the inventory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// It was read.
+    Read,
+    /// There is none yet: the first apply makes it.
+    First,
+    /// Nobody can tell: nothing is said of adopting, and nothing is deleted.
+    #[default]
+    Unknown,
+}
+
+/// What is known of what is ours.
+#[derive(Debug, Clone, Default)]
+pub struct Ours {
+    /// The inventory; an empty one where there is none.
+    pub inventory: Inventory,
+    /// Whether that is it.
+    pub standing: Standing,
+    /// Ids of objects that the event log proves a run of ours made.
+    pub made: BTreeSet<Id>,
+    /// Objects in the inventories of other environments of this account, and the file of each.
+    pub strange: BTreeMap<Id, String>,
+    /// The objects that a person names for entries, or for names of machines (`--adopt`).
+    pub asked: BTreeMap<Address, Id>,
+    /// The versions of the file since the last apply.
+    pub versions: Versions,
+}
+
+impl Ours {
+    /// Returns how an object of that entry is recorded. Where nobody can tell, whatever has its name counts as its own.
+    pub fn origin(&self, id: &Id) -> Option<Origin> {
+        match self.standing {
+            Standing::Unknown => Some(Origin::Created),
+            Standing::Read | Standing::First => self.inventory.origin(id),
+        }
+    }
+
+    /// Returns whether a version since the last apply had the entry of that key. The file of this run may have it or not.
+    pub fn was_declared(&self, key: &Address) -> bool {
+        self.versions.last_with(|file| file.has(key)).is_some()
+    }
+}
+
+/// Returns the objects that this service user made, by the event log. What a person made proves nothing: people make objects by
+/// hand, too (docs/netbird-api.md, "Events").
+pub fn made_by(me: &User, events: &[Event]) -> BTreeSet<Id> {
+    let kinds = Kind::ALL.into_iter().filter(|kind| kind.goes_with_entry());
+    let deletions = kinds.filter_map(|kind| kind.descriptor().deletion_event);
+    let nouns: BTreeSet<&str> = deletions
+        .filter_map(|code| code.strip_suffix(".delete"))
+        .collect();
+    let is_creation = |event: &&Event| {
+        let code = &event.activity_code;
+        let noun = code.strip_suffix(".add").or(code.strip_suffix(".create"));
+        noun.is_some_and(|noun| nouns.contains(noun))
+    };
+    let own = events
+        .iter()
+        .filter(|event| me.is_service_user && event.initiator_id == me.id);
+    own.filter(is_creation)
+        .map(|event| Id::from(&*event.target_id))
+        .collect()
+}

@@ -1,0 +1,266 @@
+//! The management API of NetBird: paths under `/api`, JSON in and out, errors by what they mean.
+//!
+//! Knows the transport, the refusals of the server (docs/netbird-api.md, "Requests and answers") and, in `objects`, the
+//! fields of its answers that we read; what they mean is for `kind` and the rest.
+
+mod error;
+pub mod objects;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use secrecy::SecretString;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::base::entry::{Entry, Listed};
+use crate::base::mask;
+use crate::wire::http::{BaseUrl, Client, Config, Method, Reply};
+
+pub use crate::wire::http::Token;
+pub use error::ApiError;
+
+/// A NetBird server and a token for it. Clones share connections; threads may share it.
+#[derive(Debug, Clone)]
+pub struct Api {
+    client: Client,
+    writes: Arc<AtomicU64>,
+}
+
+/// A setup key that was just made.
+#[derive(Debug)]
+pub struct NewKey {
+    /// The object, without its `key`.
+    pub object: Value,
+    /// The key.
+    pub secret: SecretString,
+}
+
+/// What the server says of itself.
+#[derive(Debug)]
+pub struct Greeting {
+    /// Its version; a server that was built by hand says `development`.
+    pub version: String,
+    /// When it says it answered.
+    pub server_time: Option<jiff::Timestamp>,
+    /// How many requests are left and of how many, where something says so.
+    pub rate_limit: Option<(u64, u64)>,
+}
+
+/// Returns the default settings for the server at `url`, written with or without `/api`.
+///
+/// Errors with a refusal ([`ApiError::is_url_refused`]) when no token may be sent there.
+pub fn config(url: &str) -> Result<Config, ApiError> {
+    let mut config = Config::new(BaseUrl::parse(url, "/api")?);
+    config.passes = error::policies_change;
+    Ok(config)
+}
+
+impl Api {
+    /// Returns a client. Makes no request itself.
+    ///
+    /// Errors when the proxy or the CA file of `config` cannot be read.
+    pub fn new(config: Config, token: &Token) -> Result<Api, ApiError> {
+        Ok(Api {
+            client: Client::new(config, "Token", token)?,
+            writes: Arc::default(),
+        })
+    }
+
+    /// Returns how many requests were made, each try counted.
+    pub fn requests(&self) -> u64 {
+        self.client.requests()
+    }
+
+    /// Returns how many writes were carried out, as far as answers told.
+    pub fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Relaxed)
+    }
+
+    /// Returns the server's base URL, as in `https://host/api`.
+    pub fn base(&self) -> &BaseUrl {
+        self.client.base()
+    }
+
+    /// Returns the server's version, as in `0.77.1`, or `development`.
+    pub fn version(&self) -> Result<String, ApiError> {
+        self.greet().map(|greeting| greeting.version)
+    }
+
+    /// Returns what the server says of itself.
+    pub fn greet(&self) -> Result<Greeting, ApiError> {
+        let reply = self.success(Method::Get, "/instance/version", None)?;
+        let answer = object(&reply)?;
+        let version = answer["management_current_version"].as_str();
+        Ok(Greeting {
+            version: version.unwrap_or_default().to_owned(),
+            server_time: reply.server_time,
+            rate_limit: reply.rate_limit(),
+        })
+    }
+
+    /// Reads one object. `path` starts with a slash, as in `/dns/settings`, and may carry a query.
+    pub fn get(&self, path: &str) -> Result<Value, ApiError> {
+        object(&self.success(Method::Get, path, None)?)
+    }
+
+    /// Reads one object, and when the server says it answered.
+    pub fn get_at(&self, path: &str) -> Result<(Value, Option<jiff::Timestamp>), ApiError> {
+        let reply = self.success(Method::Get, path, None)?;
+        Ok((object(&reply)?, reply.server_time))
+    }
+
+    /// Reads a list as texts, to be read one by one. `null` is an empty one (docs/netbird-api.md, "Null, empty and
+    /// absent").
+    pub fn list(&self, path: &str) -> Result<Vec<Entry>, ApiError> {
+        let mut reply = self.success(Method::Get, path, None)?;
+        match reply.entries()? {
+            Some(entries) => Ok(entries),
+            // what is no list is told by reading it whole
+            None => Ok(list(&reply)?.into_iter().map(Entry::from).collect()),
+        }
+    }
+
+    /// Lists likewise, with what is read of each entry where all of them can be.
+    pub fn list_read<T: DeserializeOwned>(&self, path: &str) -> Result<Listed<T>, ApiError> {
+        let mut reply = self.success(Method::Get, path, None)?;
+        match reply.entries_read()? {
+            Some(listed) => Ok(listed),
+            None => Ok((list(&reply)?.into_iter().map(Entry::from).collect(), None)),
+        }
+    }
+
+    /// Reads a list as a whole.
+    pub fn values(&self, path: &str) -> Result<Vec<Value>, ApiError> {
+        list(&self.success(Method::Get, path, None)?)
+    }
+
+    /// Creates an object and returns it as the server has it. Never made again, but after a 429.
+    pub fn post(&self, path: &str, body: &Value) -> Result<Value, ApiError> {
+        object(&self.success(Method::Post, path, Some(body))?)
+    }
+
+    /// Replaces an object as a whole and returns it as the server has it.
+    pub fn put(&self, path: &str, body: &Value) -> Result<Value, ApiError> {
+        object(&self.success(Method::Put, path, Some(body))?)
+    }
+
+    /// Deletes an object.
+    ///
+    /// When the connection ends without an answer the request is made once more; if the first one arrived, the second
+    /// is told that the object is gone ([`ApiError::is_gone`]): a success to whoever wants it deleted.
+    pub fn delete(&self, path: &str) -> Result<(), ApiError> {
+        self.success(Method::Delete, path, None).map(drop)
+    }
+
+    /// Creates a setup key. No other answer ever has the whole key (docs/netbird-api.md, "Setup keys").
+    ///
+    /// Errors with [`ApiError::KeyUnusable`] when the key is masked or is no UUID.
+    pub fn create_key(&self, path: &str, body: &Value) -> Result<NewKey, ApiError> {
+        let reply = self.success(Method::Post, path, Some(body))?;
+        let mut object = object(&reply)?;
+        let key = match object
+            .as_object_mut()
+            .and_then(|fields| fields.remove("key"))
+        {
+            Some(Value::String(key)) => {
+                mask::remember(&key);
+                Ok(SecretString::from(key))
+            }
+            _ => Err("is not in the answer"),
+        };
+        match key.and_then(whole_key) {
+            Ok(secret) => Ok(NewKey { object, secret }),
+            Err(problem) => {
+                let id = object
+                    .get("id")
+                    .and_then(Value::as_str)
+                    .map(|id| crate::wire::http::text::clean(id, 100));
+                Err(ApiError::KeyUnusable {
+                    call: reply.call.clone(),
+                    problem,
+                    id,
+                })
+            }
+        }
+    }
+
+    fn success(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, ApiError> {
+        let reply = self.client.send(method, path, body)?;
+        match ApiError::of(&reply) {
+            None => {
+                self.writes
+                    .fetch_add(u64::from(method.writes()), Ordering::Relaxed);
+                Ok(reply)
+            }
+            Some(error) => Err(error),
+        }
+    }
+}
+
+fn object(reply: &Reply) -> Result<Value, ApiError> {
+    match reply.json()? {
+        value @ Value::Object(_) => Ok(value),
+        other => Err(decode(reply, "an object", &other)),
+    }
+}
+
+fn list(reply: &Reply) -> Result<Vec<Value>, ApiError> {
+    match reply.json()? {
+        Value::Array(items) => Ok(items),
+        Value::Null => Ok(Vec::new()),
+        other => Err(decode(reply, "a list", &other)),
+    }
+}
+
+fn decode(reply: &Reply, wanted: &'static str, found: &Value) -> ApiError {
+    let found = match found {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    };
+    ApiError::Decode {
+        call: reply.call.clone(),
+        wanted,
+        found,
+    }
+}
+
+/// Checks that a key is whole: a UUID of 36 characters, with no star of the masked form.
+fn whole_key(key: SecretString) -> Result<SecretString, &'static str> {
+    use secrecy::ExposeSecret;
+    let text = key.expose_secret();
+    if text.contains('*') {
+        return Err("is masked with stars");
+    }
+    match mask::is_key(text.as_bytes()) {
+        true => Ok(key),
+        false => Err("is no UUID"),
+    }
+}
+
+/// Returns the path of one object, as in `/groups/ch8i4ug6lnn4g9hqv7m0`, with the id percent-encoded.
+///
+/// Errors with [`ApiError::BadId`] when the id is empty, `.` or `..`: the path would be another one's.
+pub fn object_path(collection: &str, id: &str) -> Result<String, ApiError> {
+    const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+        .remove(b'-')
+        .remove(b'.')
+        .remove(b'_')
+        .remove(b'~');
+    if matches!(id, "" | "." | "..") {
+        return Err(ApiError::BadId {
+            collection: collection.to_owned(),
+        });
+    }
+    Ok(format!(
+        "{collection}/{}",
+        utf8_percent_encode(id, UNRESERVED)
+    ))
+}

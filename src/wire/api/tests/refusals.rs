@@ -1,0 +1,300 @@
+//! Each refusal of the server, as recorded from a real one, and what it is called here.
+
+use serde_json::{Value, json as value};
+
+use super::{class, start};
+use crate::wire::api::{Api, ApiError};
+use crate::wire::http::script::{answer, json};
+use crate::wire::http::{self, Method};
+
+/// The error of one request that gets `status` and a JSON body with `message`, for each try.
+fn refused(method: Method, path: &str, status: u16, message: &str) -> ApiError {
+    let body = value!({ "message": message, "code": status }).to_string();
+    let (_server, api) = start(vec![json(status, &body); 13]);
+    request(&api, method, path).unwrap_err()
+}
+
+fn request(api: &Api, method: Method, path: &str) -> Result<Value, ApiError> {
+    match method {
+        Method::Get => api.get(path),
+        Method::Post => api.post(path, &value!({})),
+        Method::Put => api.put(path, &value!({})),
+        Method::Delete => api.delete(path).map(|()| Value::Null),
+        Method::Patch => unreachable!("NetBird has no PATCH"),
+    }
+}
+
+#[test]
+fn classes_by_status_and_message() {
+    use Method::*;
+    for (method, path, status, message, wanted) in [
+        (
+            Get,
+            "/groups",
+            401,
+            "no valid authentication provided",
+            "unauthenticated",
+        ),
+        (Get, "/groups", 401, "token invalid", "unauthenticated"),
+        (
+            Get,
+            "/groups",
+            404,
+            "invalid token: pat: 3sk7+= not found",
+            "unauthenticated",
+        ),
+        (
+            Put,
+            "/groups/1",
+            404,
+            "invalid token: pat: 1 not found",
+            "unauthenticated",
+        ),
+        (
+            Delete,
+            "/groups/x",
+            404,
+            "invalid token: pat: x not found",
+            "unauthenticated",
+        ),
+        (
+            Get,
+            "/policies",
+            403,
+            "failed to validate user permissions: user is blocked",
+            "blocked",
+        ),
+        (Get, "/groups", 403, "user is blocked", "blocked"),
+        (
+            Get,
+            "/policies",
+            403,
+            "failed to validate user permissions: user is pending approval",
+            "blocked",
+        ),
+        (Post, "/groups", 403, "permission denied", "forbidden"),
+        (
+            Post,
+            "/groups",
+            403,
+            "failed to validate user permissions: user role: x not found",
+            "forbidden",
+        ),
+        (Get, "/groups", 404, "user role: x not found", "forbidden"),
+        (Get, "/groups/d0g", 404, "group: d0g not found", "not found"),
+        (Get, "/peers/d0g", 404, "peer not found: d0g", "not found"),
+        (
+            Delete,
+            "/peers/d0g",
+            404,
+            "peer d0g account not found",
+            "not found",
+        ),
+        (
+            Delete,
+            "/routes/D0g",
+            404,
+            "failed to delete route d0g: route: d0g not found",
+            "not found",
+        ),
+        (
+            Delete,
+            "/groups/d0g",
+            400,
+            "group: d0g not found",
+            "not found",
+        ),
+        (
+            Put,
+            "/networks/n/resources/r",
+            404,
+            "failed to update: group: d0g not found",
+            "refused",
+        ),
+        (Put, "/dns/settings", 404, "account not found: a", "refused"),
+        (Get, "/groups?name=x", 404, "group: x not found", "refused"),
+        (
+            Delete,
+            "/groups/d0g",
+            400,
+            "group has been linked to policy: d0g",
+            "refused",
+        ),
+        (
+            Delete,
+            "/groups/d0g",
+            400,
+            "group: d0gx not found",
+            "refused",
+        ),
+        (
+            Post,
+            "/groups",
+            400,
+            "couldn't parse JSON request",
+            "refused",
+        ),
+        (
+            Post,
+            "/groups",
+            409,
+            "group with name pilots already exists",
+            "refused",
+        ),
+        (
+            Delete,
+            "/peers/d0g",
+            412,
+            "peer is linked to a network router: x",
+            "refused",
+        ),
+        (
+            Post,
+            "/policies",
+            422,
+            "unknown protocol type: tpc",
+            "refused",
+        ),
+        (Get, "/groups", 429, "too many requests", "throttled"),
+        (Post, "/groups", 429, "too many requests", "throttled"),
+        (Get, "/users", 500, "internal server error", "server"),
+        (Put, "/peers/d0g", 500, "internal server error", "server"),
+    ] {
+        let error = refused(method, path, status, message);
+        assert_eq!(class(&error), wanted, "{method} {path} {status} {message}");
+        assert_eq!(error.is_gone(), wanted == "not found");
+        assert_eq!(
+            error.is_access(),
+            matches!(wanted, "unauthenticated" | "blocked" | "forbidden")
+        );
+        assert_eq!(
+            error.outcome_unknown(),
+            method.writes() && wanted == "server",
+            "{method} {message}"
+        );
+    }
+}
+
+#[test]
+fn texts() {
+    let (server, api) = start([json(
+        404,
+        r#"{"message":"invalid token: pat: 3sk7 not found","code":404}"#,
+    )]);
+    let error = api.list("/groups?x=hunter2").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("GET {}/api/groups: 404 invalid token", server.url())
+    );
+    assert_eq!(
+        error.hint().unwrap(),
+        "the token is not valid: expired, revoked, cut short, or of another server. Make a new one for the service user \
+         (role auditor for plan, admin for apply) and give it as NETBIRD_API_TOKEN; in a job that is the secret \
+         NETBIRD_PLAN_TOKEN (plan, drift) or NETBIRD_APPLY_TOKEN (apply, sync-events)"
+    );
+    assert!(
+        !format!("{error:?}").contains("3sk7"),
+        "no hash of the token"
+    );
+    let long = refused(
+        Method::Get,
+        "/x",
+        422,
+        &format!("a\n\u{1b}[2Jb{}", "c".repeat(400)),
+    );
+    let text = long.to_string();
+    assert!(
+        text.contains("422 a [2Jbccc") && text.ends_with("c…"),
+        "{text}"
+    );
+    assert!(text.chars().count() < 370, "{text}");
+    assert!(
+        refused(Method::Post, "/x", 403, "permission denied")
+            .hint()
+            .unwrap()
+            .contains("auditor")
+    );
+    let pending = refused(Method::Get, "/x", 403, "user is pending approval");
+    assert!(pending.hint().unwrap().contains("approve"));
+}
+
+#[test]
+fn names_taken() {
+    let taken =
+        |status, message: &str| refused(Method::Post, "/x", status, message).already_exists();
+    assert!(taken(409, "group with name pilots already exists"));
+    assert!(taken(422, "nameserver group with name corp already exist"));
+    assert!(!taken(422, "unknown protocol type"));
+    assert!(!taken(400, "already exists"));
+}
+
+#[test]
+fn paths_the_server_does_not_have() {
+    let plain = answer(
+        404,
+        "content-type: text/plain; charset=utf-8\r\n",
+        "404 page not found\n",
+    );
+    for method in [Method::Get, Method::Post, Method::Put, Method::Delete] {
+        let (server, api) = start([plain.clone()]);
+        let error = request(&api, method, "/dns/zones").unwrap_err();
+        assert_eq!(class(&error), "path unknown");
+        assert!(!error.is_gone());
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "{method} {}/api/dns/zones: 404 page not found",
+                server.url()
+            )
+        );
+        assert_eq!(
+            error.hint().as_deref(),
+            Some("this server has no /api/dns/zones: an older server, or a wrong base URL")
+        );
+    }
+    for other in [
+        answer(404, "content-type: text/html\r\n", "<h1>404</h1>"),
+        answer(404, "", ""),
+    ] {
+        let (_server, api) = start([other]);
+        assert_eq!(class(&api.get("/groups").unwrap_err()), "http");
+    }
+}
+
+#[test]
+fn failures_of_something_before_the_server() {
+    let page = "<html>Bad Gateway</html>";
+    let (server, api) = start(vec![answer(502, "content-type: text/html\r\n", page); 4]);
+    let error = api.list("/groups").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("GET {}/api/groups: 502 (a web page)", server.url())
+    );
+    assert_eq!(server.seen().len(), 4);
+    let (server, api) = start([answer(502, "", "upstream hunter2")]);
+    let error = api.post("/setup-keys", &value!({})).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("POST {}/api/setup-keys: 502", server.url())
+    );
+    assert!(error.outcome_unknown());
+    for status in [200, 401, 403] {
+        let (_server, api) = start([answer(status, "content-type: text/html\r\n", page)]);
+        let error = api.list("/groups").unwrap_err();
+        assert!(
+            matches!(
+                &error,
+                ApiError::Http(http::Error::NotJson { html: true, .. })
+            ),
+            "{error:?}"
+        );
+    }
+}
+
+#[test]
+fn request_ids_lead_to_the_log() {
+    let body = r#"{"message":"internal server error","code":500}"#;
+    let (_server, api) = start([answer(500, "x-request-id: dc50o5\r\n", body)]);
+    let error = api.put("/peers/1", &value!({})).unwrap_err();
+    assert!(error.hint().unwrap().contains("dc50o5"));
+}

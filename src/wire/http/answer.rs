@@ -1,0 +1,66 @@
+//! An answer that is an error, as messages show it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Call, Method, Reply, text};
+use crate::base::mask;
+
+/// How much of a server's message is shown, in characters.
+const MESSAGE_MAX: usize = 300;
+
+/// An answer that is an error, as messages show it.
+/// Its texts are boxed: errors hold it, and every `Result` has room for its error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The request.
+    pub call: Call,
+    /// The status, 400 to 599.
+    pub status: u16,
+    /// What the server says, on one line, at most 300 characters. NetBird lower-cases it as a whole, your names too
+    /// (docs/netbird-api.md, "Errors"); Gitea often says nothing.
+    pub message: Box<str>,
+    /// The server's name for the request, to find it in its log.
+    pub request_id: Option<Box<str>>,
+    /// Where the request's token came from, where that is known.
+    pub token_origin: Option<Arc<str>>,
+}
+
+impl Answer {
+    /// Takes the `message` of a JSON body, or the beginning of another text.
+    pub fn of(reply: &Reply) -> Answer {
+        let message = match reply.json() {
+            Ok(body) => body
+                .get("message")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned(),
+            Err(_) if reply.is_html() => "(a web page)".to_owned(),
+            Err(_) => reply.excerpt(MESSAGE_MAX),
+        };
+        // of a key that nobody has read yet, its form is all that is known
+        let message = match reply.call.method {
+            Method::Post => mask::without_keys(&message),
+            _ => message.into(),
+        };
+        Answer {
+            call: reply.call.clone(),
+            status: reply.status,
+            message: text::clean(&message, MESSAGE_MAX).into(),
+            request_id: reply.request_id.as_deref().map(Into::into),
+            token_origin: reply.token_origin.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.call, self.status)?;
+        if !self.message.is_empty() {
+            write!(f, " {}", self.message)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,239 @@
+//! What a server answered: the status, a few headers, and the body as bytes that are wiped when dropped.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use ureq::http::HeaderMap;
+use zeroize::Zeroizing;
+
+use crate::base::budget::{Share, UsedUp};
+use crate::base::entry::{Entry, Listed, NoList};
+use crate::base::json;
+
+use super::{Error, Method, retry, text};
+
+/// A request as messages name it: `GET https://host/api/groups`, without the query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// The method.
+    pub method: Method,
+    /// The URL without its query, which may hold names.
+    pub url: String,
+}
+
+impl Call {
+    /// Returns the path of the URL, as in `/api/groups`.
+    pub fn path(&self) -> &str {
+        &self.url[self.url_origin().len()..]
+    }
+
+    /// Returns host and port, as written in the URL.
+    pub fn host(&self) -> &str {
+        self.url_origin()
+            .split_once("://")
+            .map_or("", |(_, host)| host)
+    }
+
+    /// Returns scheme, host and port.
+    pub(super) fn url_origin(&self) -> &str {
+        let host = self.url.find("://").map_or(0, |at| at + 3);
+        let end = self.url[host..]
+            .find('/')
+            .map_or(self.url.len(), |at| host + at);
+        &self.url[..end]
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.url)
+    }
+}
+
+/// An answer, complete. Any status but 3xx.
+pub struct Reply {
+    /// The request it answers.
+    pub call: Call,
+    /// The status, 200 to 299 or 400 and up.
+    pub status: u16,
+    /// When the server says it answered (its `Date` header).
+    pub server_time: Option<jiff::Timestamp>,
+    /// The server's name for the request (`X-Request-Id`), to find it in the server's log.
+    pub request_id: Option<String>,
+    /// Where the request's token came from, where that is known.
+    pub token_origin: Option<Arc<str>>,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Zeroizing<Vec<u8>>,
+    /// What the body takes of the budget for all answers.
+    pub(super) share: Share,
+    pub(super) api: String,
+}
+
+/// The largest body that is read as one value, in bytes: a value takes up to sixteen times its text. A file of 10 MiB in
+/// base64 has 14.
+const MAX_JSON: u64 = 32 << 20;
+
+impl Reply {
+    pub(super) fn new(
+        call: Call,
+        status: u16,
+        headers: HeaderMap,
+        body: Zeroizing<Vec<u8>>,
+        api: String,
+    ) -> Reply {
+        let mut reply = Reply {
+            call,
+            status,
+            server_time: None,
+            request_id: None,
+            token_origin: None,
+            headers,
+            body,
+            share: Share::default(),
+            api,
+        };
+        reply.server_time = reply.header("date").and_then(retry::http_date);
+        reply.request_id = reply.header("x-request-id").map(|id| text::clean(id, 100));
+        reply
+    }
+
+    /// Is the status 200 to 299?
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// Returns a header, if it is there and is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// Returns how many requests are left and of how many, where the server, or something before it, says so.
+    pub fn rate_limit(&self) -> Option<(u64, u64)> {
+        let number = |name: &str| self.header(name)?.trim().parse().ok();
+        ["x-ratelimit", "ratelimit"].iter().find_map(|start| {
+            let left = number(&format!("{start}-remaining"))?;
+            Some((left, number(&format!("{start}-limit"))?))
+        })
+    }
+
+    /// Returns the body as it came, decompressed.
+    pub fn bytes(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// Is the body a web page?
+    pub fn is_html(&self) -> bool {
+        let first = self.body.iter().find(|byte| !byte.is_ascii_whitespace());
+        first == Some(&b'<')
+            || (self
+                .header("content-type")
+                .is_some_and(|kind| kind.trim_start().starts_with("text/html"))
+                && !matches!(first, Some(b'{' | b'[')))
+    }
+
+    /// Takes the body apart where it is a list; `None` where it is not, and then it stays for [`json`](Self::json).
+    ///
+    /// Errors where all answers together are too many.
+    pub fn entries(&mut self) -> Result<Option<Vec<Entry>>, Error> {
+        self.taken(Entry::list)
+    }
+
+    /// Likewise, and reads each entry on the way.
+    pub fn entries_read<T: DeserializeOwned>(&mut self) -> Result<Option<Listed<T>>, Error> {
+        self.taken(Entry::list_read)
+    }
+
+    fn taken<T>(
+        &mut self,
+        take: impl FnOnce(Vec<u8>, Share) -> Result<T, NoList>,
+    ) -> Result<Option<T>, Error> {
+        if self.is_html() {
+            return Ok(None);
+        }
+        let share = std::mem::take(&mut self.share);
+        match take(std::mem::take(&mut *self.body), share) {
+            Ok(taken) => Ok(Some(taken)),
+            Err(NoList::Body(body, share)) => {
+                (*self.body, self.share) = (body, share);
+                Ok(None)
+            }
+            Err(NoList::TooMany(UsedUp(limit))) => Err(self.too_big(limit, true)),
+        }
+    }
+
+    fn too_big(&self, limit: u64, together: bool) -> Error {
+        let call = self.call.clone();
+        Error::TooBig {
+            call,
+            limit,
+            together,
+        }
+    }
+
+    /// Reads the body as JSON.
+    ///
+    /// Errors with [`Error::NotJson`], and with [`Error::TooBig`] where it has more than 32 MiB. The error of an answer to a
+    /// POST shows nothing of the body: it could hold a key.
+    pub fn json(&self) -> Result<Value, Error> {
+        if self.body.len() as u64 > MAX_JSON {
+            return Err(self.too_big(MAX_JSON, false));
+        }
+        if self.is_html() {
+            return Err(self.not_json(String::new()));
+        }
+        serde_json::from_slice(&self.body).map_err(|e| self.not_json(self.problem(&e)))
+    }
+
+    fn problem(&self, error: &serde_json::Error) -> String {
+        let why = |error: &serde_json::Error| {
+            let (line, column) = (error.line(), error.column());
+            format!("{} at line {line}, column {column}", json::why(error))
+        };
+        let first = self.body.iter().find(|byte| !byte.is_ascii_whitespace());
+        match first {
+            None => "the body is empty".to_owned(),
+            // JSON that goes wrong on its way: where says more than what.
+            Some(b'{' | b'[') => why(error),
+            Some(_) if self.call.method == Method::Post => why(error),
+            Some(_) => self.excerpt(200),
+        }
+    }
+
+    fn not_json(&self, detail: String) -> Error {
+        let (call, api) = (self.call.clone(), self.api.clone());
+        Error::NotJson {
+            call,
+            status: self.status,
+            html: self.is_html(),
+            detail,
+            api,
+        }
+    }
+
+    /// Returns the first `max` characters of the body on one line; nothing for an answer to a POST, which could hold a
+    /// key.
+    pub fn excerpt(&self, max: usize) -> String {
+        match self.call.method {
+            Method::Post => String::new(),
+            Method::Get | Method::Put | Method::Patch | Method::Delete => {
+                let bytes = &self.body[..self.body.len().min(4 * max)];
+                text::clean(&String::from_utf8_lossy(bytes), max)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Reply {
+            call, status, body, ..
+        } = self;
+        f.debug_struct("Reply")
+            .field("call", call)
+            .field("status", status)
+            .field("body_bytes", &body.len())
+            .finish_non_exhaustive()
+    }
+}

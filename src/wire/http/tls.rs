@@ -1,0 +1,217 @@
+//! Which certificate authorities are trusted, and what the errors of TLS mean.
+//!
+//! ureq's default is a list baked into the binary, which knows no private CA; this takes the machine's store.
+
+use std::path::{Path, PathBuf};
+
+use ureq::tls::{Certificate, PemItem, RootCerts, parse_pem};
+
+use super::Error;
+use crate::base::files;
+use crate::base::text::file_error;
+
+/// Returns the trusted roots: the system's, with those of `ca_file` beside them.
+///
+/// `SSL_CERT_FILE` and `SSL_CERT_DIR` replace the system's store, as in OpenSSL. A machine without any (an image from
+/// scratch) gets Mozilla's list from the binary, and a warning.
+pub(super) fn roots(ca_file: Option<&Path>) -> Result<RootCerts, Error> {
+    let own = ca_file.map(read_ca_file).transpose()?;
+    let system = rustls_native_certs::load_native_certs();
+    match own {
+        Some(own) => {
+            let system = system
+                .certs
+                .iter()
+                .map(|der| Certificate::from_der(der).to_owned());
+            Ok(RootCerts::new_with_certs(
+                &system.chain(own).collect::<Vec<_>>(),
+            ))
+        }
+        None if system.certs.is_empty() => {
+            let why = system
+                .errors
+                .first()
+                .map(|e| format!(" ({e})"))
+                .unwrap_or_default();
+            log::warn!(
+                "no CA certificates found on this machine{why}: taking Mozilla's list from the binary"
+            );
+            Ok(RootCerts::WebPki)
+        }
+        None => Ok(RootCerts::PlatformVerifier),
+    }
+}
+
+/// Reads the certificates of a PEM file. Other items in it (a key) are left out.
+fn read_ca_file(path: &Path) -> Result<Vec<Certificate<'static>>, Error> {
+    let unusable = |problem: String| Error::CaFile {
+        path: PathBuf::from(path),
+        problem,
+    };
+    let bytes = files::read(path, 16 * files::SMALL).map_err(|e| unusable(file_error(&e)))?;
+    let certificates = parse_pem(&bytes)
+        .filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(Ok(certificate)),
+            Ok(_) => None,
+            Err(e) => Some(Err(unusable(e.to_string()))),
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    if certificates.is_empty() {
+        return Err(unusable("there is no PEM certificate in it".to_owned()));
+    }
+    Ok(certificates)
+}
+
+/// Returns the text of a TLS error, `None` for another error.
+///
+/// rustls reports through `io::Error`, and is no direct dependency: ureq's constructor names the type to look for.
+pub(super) fn cause(error: &ureq::Error) -> Option<String> {
+    fn as_payload<'a, T: std::error::Error + 'static>(
+        error: &'a (dyn std::error::Error + 'static),
+        _constructor: fn(T) -> ureq::Error,
+    ) -> Option<&'a T> {
+        error.downcast_ref::<T>()
+    }
+    match error {
+        ureq::Error::Rustls(e) => Some(e.to_string()),
+        ureq::Error::Tls(text) => Some((*text).to_owned()),
+        ureq::Error::Pem(_) | ureq::Error::TlsRequired => Some(error.to_string()),
+        ureq::Error::Io(io) => {
+            as_payload(io.get_ref()?, ureq::Error::Rustls).map(ToString::to_string)
+        }
+        _ => None,
+    }
+}
+
+/// Can `cause` come after the handshake, when the request may have left? Only an alert of the peer can: in TLS 1.3 it
+/// judges our side of the handshake while we send already.
+pub(super) fn may_be_late(cause: &str) -> bool {
+    cause.starts_with("received fatal alert") || cause.starts_with("cannot decrypt")
+}
+
+/// Returns what to do about a TLS error, by its text in rustls.
+pub(super) fn hint(cause: &str) -> Option<&'static str> {
+    const HINTS: &[(&str, &str)] = &[
+        (
+            "UnknownIssuer",
+            "no known CA signed the server's certificate: give its CA with NETBIRD_GITOPS_CA_FILE, or with \
+             SSL_CERT_FILE in place of the system's",
+        ),
+        (
+            "CaUsedAsEndEntity",
+            "the server's own certificate is marked as a CA, which openssl req -x509 does by \
+             default: make it with basicConstraints=CA:FALSE, or let a CA of your own sign one \
+             and give that CA with NETBIRD_GITOPS_CA_FILE",
+        ),
+        (
+            "is not valid for any names",
+            "the server's certificate has no subjectAltName, and the common name alone does not \
+             count: make one with subjectAltName",
+        ),
+        (
+            "certificate not valid for name",
+            "the server's certificate is for another host: is the URL right?",
+        ),
+        (
+            "certificate expired",
+            "the server's certificate has expired: renew it, or check this machine's clock",
+        ),
+        (
+            "certificate not valid yet",
+            "the server's certificate is not valid yet: check this machine's clock",
+        ),
+        (
+            "UnsupportedCertVersion",
+            "the server's certificate is of X.509 version 1: make one of version 3",
+        ),
+        (
+            "corrupt message",
+            "this port answers, but not in TLS: is the port right?",
+        ),
+        (
+            "CertificateRequired",
+            "the server wants a client certificate, which is not supported",
+        ),
+    ];
+    HINTS
+        .iter()
+        .find(|(part, _)| cause.contains(part))
+        .map(|(_, hint)| *hint)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ca_file_must_hold_a_certificate() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ca.pem");
+        let key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
+        for (content, wanted) in [
+            ("", "there is no PEM certificate in it"),
+            ("hello\n", "there is no PEM certificate in it"),
+            (key, "there is no PEM certificate in it"),
+            ("-----BEGIN CERTIFICATE-----\nAAAA\n", "PEM"),
+        ] {
+            std::fs::write(&file, content).unwrap();
+            let error = roots(Some(&file)).unwrap_err();
+            let Error::CaFile { path, problem } = &error else {
+                panic!("{error:?}")
+            };
+            assert_eq!(path, &file);
+            assert!(problem.contains(wanted), "{content:?}: {problem}");
+            assert!(error.to_string().contains("ca.pem"), "{error}");
+        }
+        let error = roots(Some(&folder.path().join("none.pem"))).unwrap_err();
+        assert!(error.to_string().contains("none.pem"), "{error}");
+    }
+
+    #[test]
+    fn certificates_join_the_system_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ca.pem");
+        std::fs::write(
+            &file,
+            "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n",
+        )
+        .unwrap();
+        let RootCerts::Specific(certificates) = roots(Some(&file)).unwrap() else {
+            panic!("not a list")
+        };
+        let system = rustls_native_certs::load_native_certs().certs.len();
+        assert_eq!(certificates.len(), system + 1);
+    }
+
+    #[test]
+    fn rustls_is_found_behind_io() {
+        let rustls = ureq::Error::Io(std::io::Error::new(
+            std::io::ErrorKind::InvalidData,
+            "invalid peer certificate",
+        ));
+        assert_eq!(cause(&rustls), None, "text alone is no TLS error");
+        assert_eq!(
+            cause(&ureq::Error::Tls("no name")).as_deref(),
+            Some("no name")
+        );
+    }
+
+    #[test]
+    fn hints() {
+        assert!(
+            hint("invalid peer certificate: UnknownIssuer")
+                .unwrap()
+                .contains("NETBIRD_GITOPS_CA_FILE")
+        );
+        let no_san = "certificate not valid for name \"h\"; certificate is not valid for any names (according to its \
+                      subjectAltName extension)";
+        assert!(hint(no_san).unwrap().contains("make one with"));
+        assert!(
+            hint("certificate not valid for name \"h\"; certificate is only valid for x")
+                .unwrap()
+                .contains("URL")
+        );
+        assert_eq!(hint("peer sent no certificates"), None);
+    }
+}
