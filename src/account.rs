@@ -3,5 +3,6 @@
 //! What of it is ours is told by `inventory`; what is to be done with it by `plan`.
 
 pub mod actual;
+pub(crate) mod binding;
 pub mod fetch;
 pub(crate) mod snapshot;

@@ -26,9 +26,7 @@ pub(crate) use table::{Field, Objects, Presence, Refused, Row, Shape, Table, Tak
 
 pub use finding::{Finding, Findings, Place, Severity};
 
-/// The largest file that is read, in bytes: 10 MiB. Of a larger one Gitea gives no content (docs/gitea-api.md, "Reading
-/// a file").
-pub const MAX_BYTES: usize = 10 << 20;
+pub use crate::base::files::MAX_BYTES;
 
 /// What a file of git-crypt begins with.
 const GIT_CRYPT: &str = "\0GITCRYPT\0";

@@ -30,7 +30,7 @@ pub use object::{Entry, Message, Sha};
 pub use path::RepoPath;
 pub(crate) use path::has_git_above;
 
-use crate::file::MAX_BYTES;
+use crate::base::files::MAX_BYTES;
 use blobs::Blobs;
 use command::Command;
 use error::MISSING_OBJECTS;

@@ -1,11 +1,11 @@
 //! netbird-gitops: a NetBird network declared in a JSON file, planned on pull requests, applied from CI.
 //!
-//! A run goes from left to right. `config` and `validate` make `desired` state of the file, `fetch` and `actual` read the
-//! account, `inventory` says what of it is ours. `plan` compares them in five stages,
-//! `gates` may refuse the plan, `render` tells it, `apply` carries it out and verifies it. `kind` holds all that is known
-//! of a kind of object, one file each. `commands` name the stages of each command in order.
+//! A run goes from left to right. `file` and `check` make the desired state of netbird.json, `account` reads NetBird,
+//! `inventory` says what of it is ours. `plan` compares them in five stages and may refuse the plan, `render` writes it for
+//! people, `apply` carries it out and verifies it. `model::kind` holds all that is known of a kind of object, one file each.
+//! `commands` name the stages of each command in order.
 //!
-//! Begin to read at `commands::plan`, then `plan`; docs/lifecycle.md tells the whole run.
+//! Begin to read at `commands::plan`, then `plan`; docs/lifecycle.md describes the whole run and says which room may use which.
 
 // Rooms that no test, bench or binary asks for are the crate's own: the compiler tells what of them nobody calls.
 #![expect(

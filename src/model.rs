@@ -8,6 +8,7 @@ pub(crate) mod desired;
 pub(crate) mod held;
 pub(crate) mod hint;
 pub mod kind;
+pub(crate) mod label;
 pub(crate) mod let_go;
 pub(crate) mod notice;
 pub(crate) mod origin;

@@ -31,7 +31,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::account::actual::Actual;
 use crate::base::id::Id;
-use crate::git::versions::Cause;
 use crate::inventory::{Adoption, Delta, Origin};
 use crate::model::address::Address;
 use crate::model::change::Change;
@@ -40,6 +39,7 @@ use crate::model::held::Held;
 use crate::model::kind::{Kind, Live};
 use crate::model::let_go::{LeftBy, LetGo};
 use crate::model::notice::{Gone, Notice};
+use crate::model::origin::Cause;
 use crate::model::problem::Problem;
 use crate::model::reason::Reason;
 use crate::plan::options::Options;

@@ -29,7 +29,7 @@ mod test_keys;
 pub use file_name::{file_name, file_stem};
 pub use keys_dir::{KeysDir, Removal, Reservation, StoredFile, is_temporary, remove_leftovers};
 pub use recipient::Described;
-pub use recipients::{ENVIRONMENT, Recipients};
+pub use recipients::{ENVIRONMENT, Recipients, SealedFor};
 pub use sources::{RecipientError, RecipientErrors, Sources, literal};
 
 /// A secret encrypted to all recipients, as text that may go anywhere.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::account::binding::{self, Bindings};
 use crate::account::snapshot::{Peers, Snapshot};
 use crate::base::entry::Entry;
 use crate::base::id::Id;
@@ -17,7 +18,6 @@ use crate::model::address::Address;
 use crate::model::kind::{self, Answers, Groups, Kind, Live, Other, Refers, Resource};
 use crate::model::protection::Protection;
 use crate::model::who::Who;
-use crate::plan::enrollment::{self, Bindings};
 use crate::wire::api::objects;
 
 pub use referrers::optional_lists;
@@ -144,7 +144,7 @@ impl Actual {
         actual.events_known = events.is_some();
         let ids = events.iter().flatten().map(|event| event.id.clone());
         actual.event_ids = ids.collect();
-        actual.bindings = enrollment::bind(&keys, &actual.peers, events.as_deref());
+        actual.bindings = binding::bind(&keys, &actual.peers, events.as_deref());
         actual.keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
         for key in actual.keys.values() {
             let ids = actual.key_ids.entry(key.name.clone()).or_default();

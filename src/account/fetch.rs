@@ -9,13 +9,14 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::account::actual::optional_lists;
+use crate::account::binding::{self, Binding};
 use crate::account::snapshot::{PeerList, Snapshot};
 use crate::base::entry::Entry;
+use crate::base::evidence::Evidence;
 use crate::inventory::Inventory;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::{Groups, KeyType, Kind, Refers, Resource};
-use crate::plan::enrollment::{self, Binding, Evidence};
 use crate::wire::api::objects;
 use crate::wire::api::{Api, ApiError};
 
@@ -396,7 +397,7 @@ fn events_tell_more(snapshot: &Snapshot, desired: &Desired) -> bool {
     let Ok(peers) = snapshot.peers.read() else {
         return false;
     };
-    let bindings = enrollment::bind(&keys, &peers, None);
+    let bindings = binding::bind(&keys, &peers, None);
     keys.iter().any(|key| {
         let Some(declared) = desired.setup_key(&key.name) else {
             return false;

@@ -2,12 +2,12 @@
 
 use super::Applied;
 use crate::base::id::Id;
-use crate::git::versions::Cause;
 use crate::inventory::{Adoption, Delta, Inventory, Origin};
 use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::kind::Kind;
 use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
+use crate::model::origin::Cause;
 use crate::plan::{Piece, Plan, Row};
 use crate::render::Status;
 

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use super::members::{GroupWrites, Moves, members_of};
 use super::{Applied, Observer, Run};
 use crate::account::actual::Actual;
+use crate::account::binding;
 use crate::account::fetch::{Needs, fetch};
 use crate::account::snapshot::Snapshot;
 use crate::base::entry::Entry;
@@ -21,7 +22,6 @@ use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::{Kind, Resource};
 use crate::model::notice::Meanwhile;
-use crate::plan::enrollment;
 use crate::plan::ordered;
 use crate::wire::api::Api;
 use crate::wire::api::objects::{Event, Peer};
@@ -179,10 +179,7 @@ fn is_granted(peer: &Peer, group: &Id, actual: &Actual) -> bool {
     if let Some(key) = bound.and_then(|key| actual.keys.get(key)) {
         return key.auto_groups.contains(group);
     }
-    let mut keys = actual
-        .keys
-        .values()
-        .filter(|key| enrollment::fits(key, peer));
+    let mut keys = actual.keys.values().filter(|key| binding::fits(key, peer));
     match (keys.next(), keys.next()) {
         (Some(key), None) => key.auto_groups.contains(group),
         _ => false,

@@ -10,6 +10,7 @@ use super::{Run, StepOutcome, gone, paths, same};
 use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::kind::{FieldChange, Kind, Live, Resource};
+use crate::model::label::label_of;
 use crate::model::notice::{Meanwhile, Notice};
 use crate::render::words;
 use crate::wire::api::objects;
@@ -81,7 +82,7 @@ impl Run<'_> {
             return String::new();
         }
         let peer = stored.wire.read::<objects::Peer>();
-        let label = peer.map(|peer| crate::plan::enrollment::label_of(&peer.dns_label).to_owned());
+        let label = peer.map(|peer| label_of(&peer.dns_label).to_owned());
         let Some(label) = label.ok().filter(|label| !label.is_empty()) else {
             return String::new();
         };

@@ -9,6 +9,8 @@ use std::path::Path;
 
 /// The largest of the small files, in bytes: tokens, keys, workflows.
 pub const SMALL: u64 = 1 << 20;
+/// The largest netbird.json, in bytes: 10 MiB. Of a larger file Gitea gives no content (docs/gitea-api.md, "Reading a file").
+pub const MAX_BYTES: usize = 10 << 20;
 /// The largest file at all: a recorded account.
 pub const LARGE: u64 = 1 << 30;
 

@@ -161,7 +161,7 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
     };
     let waits = used
         .iter()
-        .any(|name| enrollment::is_enrollable(&valid.desired, name));
+        .any(|name| valid.desired.awaits_enrollment(name));
     synced.idle = match (waits, &forge, synced.idle) {
         (true, ..) => None,
         (false, Some(_), None) => Some(Place::Branch),

@@ -7,15 +7,7 @@ use std::sync::Arc;
 
 use crate::git::Sha;
 use crate::model::desired::Desired;
-
-/// A change of the file. The earlier one is the smaller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
-    /// A commit, by its place in [`Versions::commits`].
-    Commit(usize),
-    /// The file of this run: a work tree's, or what a merge would leave. No commit of the branch has it yet.
-    Proposed,
-}
+use crate::model::origin::Cause;
 
 /// A commit on the first-parent line, and the file that it has.
 #[derive(Debug, Clone)]

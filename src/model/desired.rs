@@ -96,6 +96,12 @@ impl Desired {
         entry.setup_key()
     }
 
+    /// Returns whether a declared key waits for the machine that enrolls with it.
+    pub fn awaits_enrollment(&self, name: &str) -> bool {
+        let declared = self.setup_key(name);
+        declared.is_some_and(|key| !key.enrolled && key.is_for_one_peer())
+    }
+
     /// Returns whether an entry names that peer, as a group lists its members.
     pub fn lists(&self, at: &Address, peer: &str) -> bool {
         let Some(entry) = self.entries.get(at) else {

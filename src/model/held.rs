@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::base::id::Id;
-use crate::git::versions::Cause;
 use crate::model::address::Address;
 use crate::model::kind::Live;
+use crate::model::origin::Cause;
 
 /// An object that stays, though its entry is gone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-//! What people may have meant by a name that means nothing here, as data: a typo, an address, an id, a spelling of another
+//! What people may have meant by a name that means nothing here: a typo, an address, an id, a spelling of another
 //! tool.
 
 use std::net::IpAddr;
@@ -38,6 +38,38 @@ pub enum Looks {
     DnsName,
     /// An id of NetBird.
     Id,
+}
+
+impl Hint {
+    /// Returns it in words.
+    pub fn words(&self) -> String {
+        match self {
+            Hint::GroupAll => format!("the group of every peer is called {ALL:?}"),
+            Hint::NoMemberAll => {
+                format!(
+                    "members are named one by one; every peer is in {ALL:?} without being listed"
+                )
+            }
+            Hint::NoGroup(looks) => format!(
+                "this looks like {}: groups stand here, by their names",
+                like(*looks)
+            ),
+            Hint::NoMember(looks) => format!(
+                "this looks like {}: members are the names of setup keys and of peers",
+                like(*looks)
+            ),
+            Hint::Near(name) => crate::base::text::ask(name),
+            Hint::PeerOfName(name) => format!("write {name:?}, which is that peer's name"),
+        }
+    }
+}
+
+fn like(looks: Looks) -> &'static str {
+    match looks {
+        Looks::Address => "an address",
+        Looks::DnsName => "a DNS name",
+        Looks::Id => "an id of NetBird",
+    }
 }
 
 /// Returns what may be meant by the name of a group that there is not; `groups` are those that there are.

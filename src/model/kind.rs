@@ -61,7 +61,7 @@ pub use peer::Peer;
 pub use peer_ref::PeerRef;
 pub use policy::{Action, Policy, PortRange, Protocol, TEMPORARY, Target};
 pub use route::Route;
-pub use setup_key::{DeclaredKey, SealedFor, SetupKey};
+pub use setup_key::{DeclaredKey, SetupKey};
 pub use spec::About;
 pub(crate) use spec::{Sent, Spec};
 

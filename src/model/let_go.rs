@@ -1,8 +1,8 @@
 //! What is let go: it was this file's, its entry is gone, and it stays in NetBird. Nobody manages it from now on.
 
 use crate::base::id::Id;
-use crate::git::versions::Cause;
 use crate::model::address::Address;
+use crate::model::origin::Cause;
 
 /// An object that is let go.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

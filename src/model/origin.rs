@@ -1,5 +1,14 @@
 //! Where a change of the file is from.
 
+/// A change of the file. The earlier one is the smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// A commit, by its place in the commits since the last apply.
+    Commit(usize),
+    /// The file of this run: a work tree's, or what a merge would leave. No commit of the branch has it yet.
+    Proposed,
+}
+
 /// Where a change of the file is from: as text `#N`, or the commit's full id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {

@@ -13,9 +13,10 @@ mod ways;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::id::Id;
-use crate::git::versions::{Cause, Versions};
+use crate::git::versions::Versions;
 use crate::model::let_go::{LeftBy, LetGo};
 use crate::model::notice::Notice;
+use crate::model::origin::Cause;
 use crate::plan::ours::Ours;
 use crate::plan::{Piece, Plan, Row};
 

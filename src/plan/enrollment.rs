@@ -1,189 +1,255 @@
-//! Which peer came by which setup key: a pure function of keys, peers and events.
-//!
-//! The event log is exact where it still has the enrollment; it keeps the newest 10,000 events only. Without the event,
-//! the key's last use and the peer's creation are one moment of one clock (docs/netbird-api.md, "Enrollment": 0.7 to 54
-//! ms apart), and both times stay, so they bind for years.
+//! Which declared keys were used since, and what that asks for: one pure function that `plan`, `apply` and
+//! `sync-events` share, so that a peer that enrolled a minute ago is never unmanaged for any of them.
 
-mod detect;
 mod label;
 mod replaced;
 pub mod sync;
-mod times;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::account::snapshot::Peers;
+use crate::account::actual::Actual;
+use crate::account::binding::Binding;
+use crate::base::evidence::Evidence;
 use crate::base::id::Id;
-use crate::model::kind::KeyType;
-use crate::wire::api::objects::{Event, Peer, SetupKey};
+use crate::model::address::Address;
+use crate::model::desired::Desired;
+use crate::model::kind::{DeclaredKey, Kind};
+use crate::model::notice::{Notice, Open, Remark};
+use crate::plan::keys::{Decision, Decisions};
+use crate::plan::options::Options;
+use crate::wire::api::objects::Peer;
 
-pub use crate::base::evidence::Evidence;
-pub use detect::{Enrollment, detect, is_enrollable, undeclared};
-pub use label::{label_of, plain_label, relabelled};
+pub use label::relabelled;
 pub use replaced::Replaced;
+use replaced::{Older, older};
 
-/// The activity code of an enrollment by setup key.
-pub const ENROLLED: &str = "peer.setupkey.add";
-
-/// How much later than its peer's creation a key's last use can be, in milliseconds.
-const ENROLLMENT_MS: i64 = 1000;
-
-/// What became of a used one-off key.
+/// A pending key that was used, and the peer that it is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Binding {
-    /// This peer came by it, as that tells.
-    Peer(Id, Evidence),
-    /// The event log names a peer that is gone.
-    PeerGone,
-    /// No peer fits: it is gone, or the times tell nothing.
-    Nobody,
-    /// Several peers fit.
-    Several(Vec<Id>),
+pub struct Enrollment {
+    /// The key's name, which the peer is to bear.
+    pub key: String,
+    /// The key's id.
+    pub key_id: Id,
+    /// The peer.
+    pub peer: Id,
+    /// What tells that the peer came by the key.
+    pub evidence: Evidence,
+    /// The peer's name, where it is another.
+    pub renamed_from: Option<String>,
+    /// Names of the groups that it belongs to: the key's, and those that list it.
+    pub groups: BTreeSet<String>,
+    /// Peers of older keys of that name: it gets the name once they are gone.
+    pub replaces: BTreeSet<Id>,
 }
 
-impl Binding {
-    /// Returns the bound peer, and what that rests on.
-    pub fn bound(&self) -> Option<(&Id, Evidence)> {
-        match self {
-            Binding::Peer(peer, evidence) => Some((peer, *evidence)),
-            Binding::PeerGone | Binding::Nobody | Binding::Several(_) => None,
-        }
-    }
-
-    /// Returns the bound peer.
-    pub fn peer(&self) -> Option<&Id> {
-        self.bound().map(|(peer, _)| peer)
-    }
-}
-
-/// The bindings of an account.
+/// What became of the used keys of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Bindings {
-    /// Every used one-off key that is not ephemeral, by id.
-    one_off: BTreeMap<Id, Binding>,
-    /// The key of each peer whose enrollment the event log still has.
-    by_event: BTreeMap<Id, Id>,
-    /// The key of each peer, where that is known by whatever proof.
-    by_peer: BTreeMap<Id, Id>,
-    /// Whether the server tells of some peer not when it enrolled: NetBird before 0.55 (docs/netbird-api.md,
-    /// "Versions").
-    is_timeless: bool,
+pub struct Detection {
+    /// By name.
+    pub enrollments: Vec<Enrollment>,
+    /// By name: used keys about which nothing is done, and why.
+    pub open: Vec<(String, Open)>,
+    /// Peers whose machines were replaced.
+    pub replaced: Vec<Replaced>,
+    /// By name: what else a reader should know of a key.
+    pub remarks: Vec<(String, Remark)>,
 }
 
-impl Bindings {
-    /// Returns what became of a one-off key; `None` for one that is unused or not one-off.
-    pub fn of_key(&self, key: &Id) -> Option<&Binding> {
-        self.one_off.get(key)
-    }
-
-    /// Returns whether a used key whose peer nobody can tell may have one all the same: there are peers whose creation the
-    /// server does not tell, so that only the event log could say who came by which key.
-    pub fn may_be_untold(&self, key: &Id) -> bool {
-        self.is_timeless && matches!(self.one_off.get(key), Some(Binding::Nobody) | None)
-    }
-
-    /// Returns the peers whose enrollment the event log still has, with their keys.
-    pub fn by_event(&self) -> impl Iterator<Item = (&Id, &Id)> {
-        self.by_event.iter()
-    }
-
-    /// Returns the key by which a peer came, where that is known.
-    pub fn key_of(&self, peer: &Id) -> Option<&Id> {
-        self.by_peer.get(peer)
+impl Detection {
+    /// Returns what the reader of a plan should know of it.
+    pub fn notices(&self) -> impl Iterator<Item = Notice> {
+        let key = |name: &str| Address::new(Kind::SetupKey, name);
+        let open = self.open.iter();
+        let open = open.map(move |(name, why)| Notice::about(&key(name), why.clone()));
+        let remarks = self.remarks.iter();
+        open.chain(remarks.map(move |(name, what)| Notice::about(&key(name), what.clone())))
     }
 }
 
-/// Binds keys to peers. `events` is `None` where the log was not read.
-pub fn bind(keys: &[SetupKey], peers: &Peers, events: Option<&[Event]>) -> Bindings {
-    // ids of old servers were short hashes that could collide: such keys are bound by nothing
-    let mut seen = BTreeSet::new();
-    let shared: BTreeSet<&Id> = keys
-        .iter()
-        .map(|key| &key.id)
-        .filter(|id| !seen.insert(*id))
-        .collect();
-
-    let timeless =
-        |peer: &Peer| peer.user_id.is_empty() && !peer.ephemeral && peer.created_at.is_none();
-    let mut bindings = Bindings {
-        is_timeless: peers.iter().any(timeless),
-        ..Bindings::default()
-    };
-    let mut enrolled_by: BTreeMap<&str, BTreeSet<Id>> = BTreeMap::new();
-    let mut came_by: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
-    for event in events
-        .into_iter()
-        .flatten()
-        .filter(|event| event.activity_code == ENROLLED)
-    {
-        let (key, peer) = (Id::from(&*event.initiator_id), Id::from(&*event.target_id));
-        enrolled_by
-            .entry(&event.initiator_id)
-            .or_default()
-            .insert(peer.clone());
-        if peers.contains(&peer) {
-            came_by.entry(peer).or_default().insert(key);
-        }
+/// Finds the declared one-off keys that are used: those that are pending, and those whose machine was replaced.
+pub fn detect(
+    desired: &Desired,
+    actual: &Actual,
+    decisions: &Decisions,
+    options: &Options,
+) -> Detection {
+    let mut detection = Detection::default();
+    for (name, decision) in decisions {
+        let Some(declared) = desired.setup_key(name).filter(|key| key.is_for_one_peer()) else {
+            continue;
+        };
+        let key = NamedKey {
+            name,
+            declared,
+            decision,
+            desired,
+            actual,
+            options,
+        };
+        key.look(&mut detection);
     }
-    // a peer enrolls once: one that the log gives to two keys is nobody's
-    let only_key = |peer: &Id| {
-        let mut keys = came_by.get(peer)?.iter();
-        keys.next()
-            .filter(|key| keys.len() == 0 && !shared.contains(key))
-    };
-    let by_event = came_by
-        .keys()
-        .filter_map(|peer| Some((peer.clone(), only_key(peer)?.clone())));
-    bindings.by_event = by_event.collect();
+    detection
+}
 
-    let one_off = |key: &&SetupKey| key.key_type == KeyType::OneOff && !key.ephemeral;
-    let used = keys
-        .iter()
-        .filter(one_off)
-        .filter(|key| key.used_times > 0 && !shared.contains(&key.id));
-    let mut by_time = Vec::new();
-    for key in used {
-        match enrolled_by.get(key.id.0.as_str()) {
-            Some(enrolled) => {
-                let living: Vec<&Id> = enrolled.iter().filter(|id| peers.contains(id)).collect();
-                let binding = match living[..] {
-                    [] => Binding::PeerGone,
-                    [peer] if only_key(peer).is_some() => {
-                        Binding::Peer(peer.clone(), Evidence::Event)
-                    }
-                    _ => Binding::Several(living.into_iter().cloned().collect()),
-                };
-                bindings.one_off.insert(key.id.clone(), binding);
+/// A declared key for one peer, what is decided about it, and what else tells of it.
+pub(super) struct NamedKey<'a> {
+    name: &'a String,
+    declared: &'a DeclaredKey,
+    decision: &'a Decision,
+    desired: &'a Desired,
+    actual: &'a Actual,
+    options: &'a Options,
+}
+
+impl<'a> NamedKey<'a> {
+    fn look(&self, detection: &mut Detection) {
+        let actual = self.actual;
+        let peer = self.peer().unwrap_or_else(|why| {
+            if !self.declared.enrolled {
+                detection.open.push((self.name.clone(), why));
             }
-            None => by_time.push(key),
+            None
+        });
+        let older = older(
+            self.name,
+            self.decision,
+            peer.map(|(_, peer, _)| &peer.id),
+            actual,
+            self.options,
+        );
+        let Some((key_id, peer, evidence)) = peer else {
+            let older = older.iter();
+            let going = older.filter_map(|older| self.to_be_replaced(older));
+            let going = going.map(|what| (self.name.clone(), what));
+            detection.remarks.extend(going);
+            return;
+        };
+        let mut remark = |what| detection.remarks.push((self.name.clone(), what));
+        let mut replaces = BTreeSet::new();
+        for older in &older {
+            let by = (self.name.as_str(), self.declared);
+            let Some(why) = older.stays(by, self.desired, self.options) else {
+                replaces.insert(older.peer.id.clone());
+                detection.replaced.push(Replaced {
+                    key: self.name.clone(),
+                    peer: older.peer.id.clone(),
+                    evidence: older.evidence,
+                    by: peer.id.clone(),
+                });
+                continue;
+            };
+            remark(Remark::OlderStays {
+                peer: actual.who(&peer.id),
+                older: actual.who(&older.peer.id),
+                why,
+            });
+        }
+        if self.declared.enrolled {
+            return;
+        }
+        let renamed_from = (peer.name != *self.name).then(|| peer.name.clone());
+        let bears_name = |other: &&Peer| !replaces.contains(&other.id);
+        let other = actual.peers_named(self.name).find(bears_name);
+        if let (Some(_), Some(other)) = (&renamed_from, other) {
+            remark(Remark::GivesName {
+                peer: peer.id.clone(),
+                other: other.id.clone(),
+            });
+            let (peer, name) = (peer.name.clone(), self.name.clone());
+            let why = Open::NameTaken { peer, name };
+            detection.open.push((self.name.clone(), why));
+            return;
+        }
+        if self.was_flipped_back(key_id) {
+            remark(Remark::FlippedBack {
+                peer: actual.who(&peer.id),
+                asked: self.declared.reissue_after.is_some(),
+            });
+        }
+        // a rename says it itself
+        if renamed_from.is_none() && evidence != Evidence::Event {
+            remark(Remark::BoundByTime(actual.who(&peer.id), evidence));
+        }
+        detection.enrollments.push(Enrollment {
+            key: self.name.clone(),
+            key_id: key_id.clone(),
+            peer: peer.id.clone(),
+            evidence,
+            renamed_from,
+            groups: self.groups(),
+            replaces,
+        });
+    }
+
+    /// Returns the names of the groups that its peer belongs to: the key's, and those that list it.
+    fn groups(&self) -> BTreeSet<String> {
+        let lists = |group: &crate::model::kind::DeclaredGroup| {
+            let mut peers = group.peers.iter().flatten();
+            peers.any(|listed| listed == self.name)
+        };
+        let listing = self.desired.groups();
+        let listing = listing.filter(|(_, group)| lists(group));
+        let own = self.declared.auto_groups.iter().flatten();
+        let listing = listing.map(|(group, _)| group);
+        listing.chain(own).cloned().collect()
+    }
+
+    /// Returns the used key, its peer and what tells so. Errors with why there is none, where the key was used.
+    fn peer(&self) -> Result<Option<(&'a Id, &'a Peer, Evidence)>, Open> {
+        let actual = self.actual;
+        let Some(used) = &self.decision.used else {
+            return Ok(None);
+        };
+        let nobody = || match actual.bindings.may_be_untold(used) {
+            true => Open::Untold,
+            false => Open::Nobody,
+        };
+        let Some(binding) = actual.bindings.of_key(used) else {
+            return Err(nobody());
+        };
+        match binding {
+            Binding::Peer(peer, evidence) if let Some(peer) = actual.peers.get(peer) => {
+                Ok(Some((used, peer, *evidence)))
+            }
+            Binding::PeerGone => Err(Open::PeerGone),
+            Binding::Several(peers) => {
+                let labels = peers.iter().map(|id| actual.peer_label(id));
+                Err(Open::OneOf(labels.collect()))
+            }
+            _ => Err(nobody()),
         }
     }
 
-    // a peer whose event names another key is no candidate
-    let free = |peer: &&Peer| {
-        peer.user_id.is_empty() && !peer.ephemeral && !came_by.contains_key(&peer.id)
-    };
-    let free: Vec<&Peer> = peers.iter().filter(free).collect();
-    let reusable: Vec<&SetupKey> = keys.iter().filter(|key| !one_off(key)).collect();
-    bindings
-        .one_off
-        .extend(times::assign(&by_time, &free, &reusable));
-    let bound = bindings.one_off.iter();
-    let bound = bound.filter_map(|(key, binding)| Some((binding.peer()?.clone(), key.clone())));
-    bindings.by_peer = bound.chain(bindings.by_event.clone()).collect();
-    bindings
+    /// What is to be known of the peer of an older key while the key that was asked for since waits for its machine.
+    fn to_be_replaced(&self, older: &Older) -> Option<Remark> {
+        let asked = self.declared.reissue_after?;
+        let waits =
+            !self.declared.enrolled && asked <= self.options.now && self.decision.used.is_none();
+        waits.then(|| Remark::ToBeReplaced(older.peer.name.clone(), older.peer.id.clone()))
+    }
+
+    /// Whether the file had marked this very key as enrolled since the last apply, and took it back.
+    fn was_flipped_back(&self, key: &Id) -> bool {
+        let asked = self.declared.reissue_after;
+        let is_newer = key
+            .created_at()
+            .is_some_and(|created| asked.is_none_or(|instant| instant.as_second() <= created));
+        let was_marked = |file: &Desired| file.setup_key(self.name).is_some_and(|key| key.enrolled);
+        is_newer && self.options.ours.versions.last_with(was_marked).is_some()
+    }
 }
 
-/// Returns by how many milliseconds the key's last use follows the peer's creation, where it can be its enrollment.
-fn lag_ms(key: &SetupKey, peer: &Peer) -> Option<i64> {
-    let lag = key.last_used?.as_millisecond() - peer.created_at?.as_millisecond();
-    (0..=ENROLLMENT_MS).contains(&lag).then_some(lag)
+/// Returns peers that the event log says enrolled with a key that the file does not declare: (peer, key's name).
+pub fn undeclared(desired: &Desired, actual: &Actual) -> Vec<(Id, String)> {
+    let mut undeclared = Vec::new();
+    for (peer, key) in actual.bindings.by_event() {
+        let name = actual.keys.get(key).map(|key| key.name.as_str());
+        if name.is_none_or(|name| desired.setup_key(name).is_none()) {
+            undeclared.push((
+                peer.clone(),
+                name.map_or_else(|| format!("(deleted key {key})"), str::to_owned),
+            ));
+        }
+    }
+    undeclared
 }
-
-/// Returns whether a peer can have come by the key's last use.
-pub fn fits(key: &SetupKey, peer: &Peer) -> bool {
-    peer.user_id.is_empty() && lag_ms(key, peer).is_some()
-}
-
-#[cfg(test)]
-mod tests;

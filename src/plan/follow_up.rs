@@ -14,11 +14,11 @@ use super::claim::Claimed;
 use super::resolve::Resolved;
 use super::rows::{Row, cause, removal};
 use crate::base::id::Id;
-use crate::git::versions::Cause;
 use crate::model::change::Change;
 use crate::model::held::Held;
 use crate::model::kind::Live;
 use crate::model::notice::Notice;
+use crate::model::origin::Cause;
 use crate::model::problem::Problem;
 use crate::plan::enrollment::Enrollment;
 

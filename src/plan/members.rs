@@ -11,6 +11,7 @@ mod names;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::account::actual::Actual;
+use crate::account::binding::Binding;
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::model::address::Address;
@@ -18,7 +19,6 @@ use crate::model::desired::Desired;
 use crate::model::hint::{self, Hint};
 use crate::model::kind::{KeyType, Kind};
 use crate::model::notice::{Notice, OfMember, OfPeer, WayOut};
-use crate::plan::enrollment::Binding;
 use crate::plan::keys::Decisions;
 use crate::plan::options::{Options, Prune};
 use crate::wire::api::objects;

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::desired::Desired;
 use crate::model::kind::Kind;
-use crate::plan::enrollment::is_enrollable;
 
 /// Groups by setup key.
 pub type ByKey = BTreeMap<String, BTreeSet<String>>;
@@ -72,7 +71,7 @@ impl Memberships {
 pub fn granted(desired: &Desired) -> ByKey {
     let pending = desired
         .setup_keys()
-        .filter(|(name, _)| is_enrollable(desired, name));
+        .filter(|(name, _)| desired.awaits_enrollment(name));
     let mut granted: ByKey = pending
         .map(|(name, key)| (name.clone(), key.auto_groups.clone().unwrap_or_default()))
         .collect();

@@ -7,13 +7,13 @@ use super::bind::Binding as Bound;
 use super::resolve::{Resolved, resolve};
 use super::{Adopting, Given, rows};
 use crate::account::actual::Actual;
+use crate::account::binding::Binding;
 use crate::base::id::Id;
 use crate::inventory::{Delta, Machine};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::Kind;
 use crate::model::let_go::LeftBy;
-use crate::plan::enrollment::Binding;
 use crate::plan::options::Options;
 use crate::plan::ours::Standing;
 

@@ -12,6 +12,7 @@ use crate::base::parallel;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::{Group, Kind, Live, Peer, PeerRef, Resource};
+use crate::model::label::{label_of, plain_label};
 use crate::model::notice::{Notice, OfKey};
 use crate::plan::enrollment::{self, Enrollment, Replaced};
 use crate::plan::keys::{self, Decisions};
@@ -270,7 +271,7 @@ fn taken_labels(desired: &Desired, actual: &Actual) -> Vec<Notice> {
     let holders = LazyCell::new(|| {
         let mut holders: BTreeMap<&str, Vec<&objects::Peer>> = BTreeMap::new();
         for peer in actual.peers.iter() {
-            let label = enrollment::label_of(&peer.dns_label);
+            let label = label_of(&peer.dns_label);
             holders.entry(label).or_default().push(peer);
         }
         holders
@@ -281,10 +282,10 @@ fn taken_labels(desired: &Desired, actual: &Actual) -> Vec<Notice> {
     };
     let is_waiting = |name: &&String| {
         let used = actual.keys_named(name).any(|key| key.used_times > 0);
-        enrollment::is_enrollable(desired, name) && !used
+        desired.awaits_enrollment(name) && !used
     };
     let notice = |name: &String| {
-        let label = enrollment::plain_label(name)?;
+        let label = plain_label(name)?;
         let peer = holder(&label, name)?;
         let what = OfKey::LabelTaken {
             label,

@@ -2,10 +2,11 @@
 
 use crate::account::actual::Actual;
 use crate::base::id::Id;
-use crate::git::versions::{Cause, Versions};
+use crate::git::versions::Versions;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::kind::{Kind, Live, Moved};
+use crate::model::origin::Cause;
 use crate::plan::members::listed_names;
 use crate::plan::ours::Ours;
 

@@ -2,7 +2,6 @@
 //! reader should know.
 
 mod held;
-mod hint;
 mod impossible;
 mod let_go;
 mod many;
@@ -16,7 +15,6 @@ use crate::model::who::Who;
 use crate::plan::drift::Unmanaged;
 
 pub(crate) use held::{way_out, why};
-pub(crate) use hint::hint;
 pub(crate) use impossible::problems;
 pub(crate) use let_go::let_go;
 pub(crate) use many::many;

@@ -8,11 +8,18 @@ use age::armor::{ArmoredWriter, Format};
 use anyhow::{Result, bail, ensure};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::model::kind::SealedFor;
-
 use super::Sealed;
 use super::recipient::{Described, Recipient};
 use crate::base::text::file_error;
+
+/// Who opens the sealed secret of one key, beside those that the run seals every key for, or instead of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SealedFor {
+    /// Public keys of age or SSH as they are written, and what people are shown of them.
+    pub keys: BTreeMap<String, String>,
+    /// Nobody else opens it.
+    pub only: bool,
+}
 
 /// The environment variable that names recipients.
 pub const ENVIRONMENT: &str = "AGE_PUBLIC_KEY";

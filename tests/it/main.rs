@@ -47,6 +47,7 @@ mod readme;
 mod recipients;
 mod render;
 mod reviewed;
+mod rooms;
 mod routes;
 mod run;
 mod secrets;

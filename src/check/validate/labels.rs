@@ -7,7 +7,7 @@ use crate::base::code::Code;
 use crate::file::{Log, quote};
 use crate::model::desired::Desired;
 use crate::model::kind::{KeyType, Kind};
-use crate::plan::enrollment::{is_enrollable, plain_label};
+use crate::model::label::plain_label;
 
 /// Notes names of keys whose peer's DNS label is not what a reader expects (docs/netbird-api.md, "DNS labels of
 /// peers").
@@ -25,12 +25,12 @@ pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
         let Some(label) = plain_label(name) else {
             continue;
         };
-        let is_pending = is_enrollable(desired, name);
+        let is_pending = desired.awaits_enrollment(name);
         let other = *first.entry(label.clone()).or_insert(entry);
         let place = || entry.cursor.key_place();
         if other.address != entry.address {
             // of two that are done the server has decided
-            if is_pending || is_enrollable(desired, &other.address.name) {
+            if is_pending || desired.awaits_enrollment(&other.address.name) {
                 let message = format!(
                     "{} and {} in line {} both make the DNS label {}: who gets its name second has the end of its address \
                      behind it",

@@ -8,10 +8,9 @@ use super::{Entry, of_kind};
 use crate::base::code::Code;
 use crate::file::{Cursor, Log, quote};
 use crate::model::desired::Desired;
-use crate::model::hint;
+use crate::model::hint::{self, Hint};
 use crate::model::kind::values::names;
 use crate::model::kind::{DeclaredKey, KeyType, Kind};
-use crate::render::words;
 
 /// Notes pending keys that a group forgets, and members that look like a key and are none.
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
@@ -167,7 +166,7 @@ fn check_members(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
 fn odd_member(name: &str, desired: &Desired) -> Option<String> {
     match desired.group(name) {
         Some(_) => Some("it is a group here: groups hold peers, not groups".to_owned()),
-        None => hint::member(name, []).as_ref().map(words::hint),
+        None => hint::member(name, []).as_ref().map(Hint::words),
     }
 }
 

@@ -8,10 +8,9 @@ use super::Entry;
 use crate::base::code::Code;
 use crate::file::{Cursor, Log, Place, quote};
 use crate::model::address::Address;
-use crate::model::hint;
+use crate::model::hint::{self, Hint};
 use crate::model::kind::values::names;
 use crate::model::kind::{ALL, Kind};
-use crate::render::words;
 
 /// Most comparisons that are spent on suggestions; a file that asks for more gets none.
 const MAX_GUESSES: usize = 100_000;
@@ -88,7 +87,7 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
             Kind::Group => hint::group(name, names_of(kind).chain([ALL])),
             _ => hint::other(name, names_of(kind)),
         };
-        near.as_ref().map(words::hint)
+        near.as_ref().map(Hint::words)
     };
     let mut hints: FxHashMap<(Kind, &str), Option<String>> = FxHashMap::default();
     let mut references = Vec::new();

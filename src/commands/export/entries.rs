@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use crate::account::actual::Actual;
+use crate::account::binding::Binding;
 use crate::check::edit::pretty;
 use crate::check::validate::validate;
 use crate::file::Source;
 use crate::model::address::Address;
 use crate::model::kind::values::names;
 use crate::model::kind::{ALL, EXPIRY, KeyType, Kind, Live, NameOf, PeerRef, Resource, TEMPORARY};
-use crate::plan::enrollment::Binding;
 use crate::render::words;
 use crate::wire::api::objects;
 

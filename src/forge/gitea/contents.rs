@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Error, Missing, Repo, decode, encode, encode_path, or_default, unless_absent};
-use crate::file::MAX_BYTES;
+use crate::base::files::MAX_BYTES;
 use crate::wire::http::{Call, Method, Reply};
 
 /// A file as it stands on a branch.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::file::MAX_BYTES;
+use crate::base::files::MAX_BYTES;
 use crate::git::testing::{Repo, at, netbird_json};
 use crate::git::{GitError, MergedFile, Sha};
 

@@ -2,7 +2,7 @@
 
 mod entry;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -14,6 +14,7 @@ use super::{About, Descriptor, Entries, Groups, Live, Sent, Spec, Special, Unres
 use crate::base::entry::Entry;
 use crate::base::sentence::Sentence;
 use crate::base::text::{count, duration};
+use crate::secret::SealedFor;
 use crate::wire::api::objects;
 use crate::wire::key_type::KeyType;
 
@@ -68,16 +69,12 @@ pub struct DeclaredKey {
     pub sealed_for: SealedFor,
 }
 
-/// Who opens the sealed secret of one key, beside those that the run seals every key for, or instead of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SealedFor {
-    /// Public keys of age or SSH as they are written, and what people are shown of them.
-    pub keys: BTreeMap<String, String>,
-    /// Nobody else opens it.
-    pub only: bool,
-}
-
 impl DeclaredKey {
+    /// Returns whether its use is an enrollment: one peer, one name, for good.
+    pub fn is_for_one_peer(&self) -> bool {
+        self.key_type == KeyType::OneOff && self.ephemeral != Some(true)
+    }
+
     /// Returns the instant from which on a new key is asked for, where it has come.
     pub fn asked_anew(&self, now: Timestamp) -> Option<Timestamp> {
         self.reissue_after.filter(|instant| *instant <= now)

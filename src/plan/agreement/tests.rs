@@ -11,13 +11,14 @@ use super::{
 };
 use crate::base::id::Id;
 use crate::git::Sha;
-use crate::git::versions::{Cause, Version, Versions};
+use crate::git::versions::{Version, Versions};
 use crate::inventory::{Inventory, Left};
 use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::desired::Desired;
 use crate::model::kind::{self, Kind, Live, Resource};
 use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
+use crate::model::origin::Cause;
 use crate::plan::ours::Ours;
 use crate::plan::{Plan, Row};
 use crate::render::words;

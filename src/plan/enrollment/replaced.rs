@@ -1,8 +1,9 @@
 //! A machine is replaced: its key was asked for anew (`reissue_after`), another machine enrolled with the new one, and the
 //! peer of the older key still bears the name. That one goes, if somebody agrees to it, and the new one gets the name.
 
-use super::{Binding, Evidence};
 use crate::account::actual::Actual;
+use crate::account::binding::Binding;
+use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::model::desired::Desired;
 use crate::model::kind::{DeclaredGroup, DeclaredKey};

@@ -6,7 +6,7 @@ use crate::account::actual::Actual;
 use crate::base::id::Id;
 use crate::model::change::Change;
 use crate::model::kind::{Kind, Moved, Moves};
-use crate::plan::enrollment;
+use crate::model::label::label_of;
 use crate::wire::api::objects::Peer;
 
 /// Notes at each change the machines that it moves. A setting that moves nobody is like any other.
@@ -53,7 +53,7 @@ fn number(actual: &Actual, is_so: impl Fn(&Peer) -> bool) -> usize {
 
 /// Whether a peer's name is in that domain already. What NetBird's own domain is, nothing tells but the names in it.
 fn is_in(domain: &str, peer: &Peer) -> bool {
-    let label = enrollment::label_of(&peer.dns_label);
+    let label = label_of(&peer.dns_label);
     let has = peer.dns_label[label.len()..].trim_start_matches('.');
     has.eq_ignore_ascii_case(domain)
 }

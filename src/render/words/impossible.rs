@@ -1,7 +1,8 @@
 //! The sentences of what makes a plan impossible.
 
-use super::{hint as meant, protection};
+use super::protection;
 use crate::base::text::listed;
+use crate::model::hint::Hint;
 use crate::model::kind::{Kind, Refers};
 use crate::model::problem::{Impossible, Problem};
 
@@ -118,7 +119,7 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
             };
             let text = format!("refers to {} {name:?}, which is {absent}", what.label());
             let make_it = (*what == Refers::Check).then(|| MAKE_IT.to_owned());
-            return (text, hint.as_ref().map(meant).or(make_it));
+            return (text, hint.as_ref().map(Hint::words).or(make_it));
         }
         Impossible::SeveralOf(what, name, found) => (
             format!("refers to {} {name:?}, but {found}", what.label()),

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use snapbox::str;
 
-use crate::model::kind::{DeclaredKey, KeyType, SealedFor};
+use crate::model::kind::{DeclaredKey, KeyType};
+use crate::secret::SealedFor;
 
 use crate::check::validate::testing::{assert_table, check};
 

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{DeclaredKey, SealedFor};
+use super::DeclaredKey;
 use crate::base::code::Code;
 use crate::file::{Cursor, Log, Refused, Shape, Table, Takes, quote};
 use crate::model::kind::rows::fields;
 use crate::model::kind::values::word::{self, Word};
 use crate::model::kind::values::{FLAG, names, times};
 use crate::model::kind::{ALL, Declared};
+use crate::secret::SealedFor;
 use crate::secret::literal;
 use crate::wire::key_type::KeyType;
 

@@ -1,6 +1,6 @@
 //! The sentences of members that a group lists, and of the peer that another entry names.
 
-use super::super::{adopt, hint, told_by, who};
+use super::super::{adopt, told_by, who};
 use super::key::UNTOLD;
 use crate::model::address::Address;
 use crate::model::kind::Kind;
@@ -27,7 +27,7 @@ pub(super) fn member(name: &str, of: &OfMember, at: Option<&Address>) -> String 
             let why = match why.as_deref() {
                 None => "has not enrolled yet".into(),
                 Some(OfMember::Absent(meant)) => {
-                    let meant = meant.as_ref().map(|meant| format!("; {}", hint(meant)));
+                    let meant = meant.as_ref().map(|meant| format!("; {}", meant.words()));
                     format!("is the name of no peer yet{}", meant.unwrap_or_default())
                 }
                 Some(why) => said(name, why, verbs),
@@ -77,7 +77,7 @@ fn said(name: &str, of: &OfMember, verbs: Verbs) -> String {
             format!("{lists} {name:?}, whose key was used, but its peer is gone{other}")
         }
         OfMember::Absent(meant) => {
-            let meant = meant.as_ref().map(|meant| format!("; {}", hint(meant)));
+            let meant = meant.as_ref().map(|meant| format!("; {}", meant.words()));
             format!(
                 "{lists} {name:?}, and no peer is called that{}",
                 meant.unwrap_or_default()
