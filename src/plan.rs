@@ -263,7 +263,8 @@ pub fn plan(
         }
     }
     let unmanaged = unmanaged_members.values().flatten();
-    let (changes, peer_labels) = labels::label_peers(followed.changes, unmanaged, actual);
+    let (changes, peer_labels) =
+        labels::label_peers(followed.changes, unmanaged, &record.delta.names, actual);
     Ok(Plan {
         changes,
         steps: checked.steps,
@@ -299,7 +300,7 @@ pub fn ordered(changes: Vec<Change>, actual: &Actual) -> Plan {
     });
     let unmanaged_members: BTreeMap<String, BTreeSet<Id>> = members.collect();
     let unmanaged = unmanaged_members.values().flatten();
-    let (changes, peer_labels) = labels::label_peers(changes, unmanaged, actual);
+    let (changes, peer_labels) = labels::label_peers(changes, unmanaged, &BTreeMap::new(), actual);
     Plan {
         changes,
         steps,

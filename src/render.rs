@@ -20,6 +20,7 @@ pub(crate) mod words;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::access::Delta;
+use crate::base::code::Code;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::held::{Held, Why};
@@ -251,7 +252,14 @@ impl Document {
     /// Returns what is unmanaged, by kind and with its word for that many.
     pub fn unmanaged(&self) -> Vec<(String, Vec<&Address>)> {
         let mut kinds: BTreeMap<_, Vec<&Address>> = BTreeMap::new();
-        for address in self.plan.iter().flat_map(|plan| &plan.unmanaged) {
+        let noted = self
+            .notices
+            .iter()
+            .chain(self.plan.iter().flat_map(|plan| &plan.notices));
+        let noted = noted.filter(|of| matches!(of.code(), Code::Namesake | Code::KeyNamesake));
+        let noted: BTreeSet<&Address> = noted.filter_map(|of| of.about.as_ref()).collect();
+        let unmanaged = self.plan.iter().flat_map(|plan| &plan.unmanaged);
+        for address in unmanaged.filter(|at| !noted.contains(at)) {
             kinds.entry(address.kind).or_default().push(address);
         }
         let label = |kind: Kind, number| match number {

@@ -307,7 +307,7 @@ impl Forge {
         let target = self.target()?;
         let marked = match via_pr {
             true => self.propose(target, names, environment),
-            false => self.commit(target, names),
+            false => self.commit(target, names, environment),
         };
         marked.map_err(|failure| failure.aside(old_gitea(&self.repo)))
     }
@@ -344,8 +344,14 @@ impl Forge {
         })
     }
 
-    fn commit(&self, target: Target<'_>, names: &BTreeSet<String>) -> Result<Marked, Failure> {
-        let committed = commit::mark_enrolled(&self.repo, target, names, Policy::default());
+    fn commit(
+        &self,
+        target: Target<'_>,
+        names: &BTreeSet<String>,
+        environment: &str,
+    ) -> Result<Marked, Failure> {
+        let policy = Policy::default();
+        let committed = commit::mark_enrolled(&self.repo, target, environment, names, policy);
         let (outcome, edit) = committed.map_err(|error| self.refused(error, target.branch))?;
         let Outcome::Committed { sha } = outcome else {
             return Ok(Marked::nothing(edit));

@@ -29,7 +29,7 @@ use crate::forge::ci::Context;
 use crate::forge::gitea;
 use crate::forge::gitea::inventory::{BRANCH, Branch};
 use crate::git::{Git, Opened, RepoPath, Sha, has_git_above};
-use crate::inventory::Inventory;
+use crate::inventory::{Inventory, Unreadable};
 use crate::model::kind::Kind;
 use crate::model::notice::{Notice, OfInventory};
 use crate::plan::ours::Standing;
@@ -207,7 +207,7 @@ impl Place {
         };
         let inventory = match Inventory::parse(&text) {
             Ok(inventory) => inventory,
-            Err(error) => return self.garbled(error.to_string()),
+            Err(error) => return self.garbled(&error),
         };
         self.is_known.store(true, Ordering::Relaxed);
         let before = inventory.file.clone();
@@ -451,12 +451,21 @@ impl Place {
     }
 
     /// A text that is no inventory.
-    fn garbled(&self, why: String) -> Result<Found, Failure> {
-        if matches!(self.at, At::Clone(..)) {
-            return self.unread(why, None);
+    fn garbled(&self, why: &Unreadable) -> Result<Found, Failure> {
+        let is_newer = matches!(why, Unreadable::Newer(_));
+        let why = why.to_string();
+        match &self.at {
+            At::Clone(..) if is_newer && self.may_do_without() => {
+                let notice = OfInventory::Unread { why, branch: None };
+                return Ok(Found::none(Standing::Unknown, Some(notice)));
+            }
+            At::Clone(..) if !is_newer => return self.unread(why, None),
+            _ => {}
         }
         let failure = self.failure(&why);
-        Err(match self.last_that_reads() {
+        // of a newer version the error says what to do
+        let last = (!is_newer).then(|| self.last_that_reads()).flatten();
+        Err(match last {
             Some(commit) => failure.hint(format!(
                 "commit {commit} of the branch {} is the last one that reads: put its text back",
                 self.branch
@@ -468,7 +477,7 @@ impl Place {
     /// An inventory that is there, or may be, and that cannot be read.
     fn unread(&self, why: String, hint: Option<String>) -> Result<Found, Failure> {
         if self.may_do_without() && !matches!(self.at, At::File { .. }) {
-            let branch = self.branch.clone();
+            let branch = Some(self.branch.clone());
             let notice = OfInventory::Unread { why, branch };
             return Ok(Found::none(Standing::Unknown, Some(notice)));
         }

@@ -110,7 +110,7 @@ fn another_language(text: &str) -> Option<(usize, &'static str, &'static str)> {
     is_yaml.then_some((
         offset,
         "this is YAML, not JSON",
-        "the same in JSON: yq -o json FILE > netbird.json",
+        "the same in JSON: yq -o json FILE.yaml > FILE.json",
     ))
 }
 

@@ -36,7 +36,7 @@ pub use crate::wire::http::Token;
 pub use contents::{File, FileWrite, NewFile, Put};
 pub use error::{Error, Missing};
 pub use issues::{Comment, Issue, IssueEdit};
-pub use message::commit_message;
+pub use message::{commit_message, subject};
 pub use pulls::Pull;
 pub use rights::{About, Branch, Tip};
 pub use rule::Rule;

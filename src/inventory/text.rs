@@ -14,11 +14,22 @@ const FORMAT: u64 = 1;
 
 /// Why a text is no inventory that can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unreadable(String);
+pub enum Unreadable {
+    /// A newer version of this program wrote it: in this form.
+    Newer(u64),
+    /// It is damaged, in words.
+    Damaged(String),
+}
 
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        match self {
+            Unreadable::Newer(version) => write!(
+                f,
+                "its format_version is {version}, and this netbird-gitops reads up to {FORMAT}: use a newer version"
+            ),
+            Unreadable::Damaged(why) => f.write_str(why),
+        }
     }
 }
 
@@ -27,7 +38,7 @@ impl std::error::Error for Unreadable {}
 impl Inventory {
     /// Reads a text. Errors where it is no JSON object, has a form that is not known, or names no account.
     pub fn parse(text: &[u8]) -> Result<Self, Unreadable> {
-        let refuse = |why: String| Err(Unreadable(why));
+        let refuse = |why: String| Err(Unreadable::Damaged(why));
         let mut fields: Map<String, Value> = match serde_json::from_slice(text) {
             Ok(Value::Object(fields)) => fields,
             Ok(_) => return refuse("it is no JSON object".into()),
@@ -37,11 +48,7 @@ impl Inventory {
         };
         match fields.remove("format_version").map(|value| value.as_u64()) {
             Some(Some(FORMAT)) => {}
-            Some(Some(other)) if other > FORMAT => {
-                return refuse(format!(
-                    "its format_version is {other}, and this program reads up to {FORMAT}: use a newer one"
-                ));
-            }
+            Some(Some(other)) if other > FORMAT => return Err(Unreadable::Newer(other)),
             _ => return refuse("it has no format_version".into()),
         }
         let inventory = Inventory {
@@ -124,7 +131,7 @@ fn section<T>(
 }
 
 fn wrong(field: &str) -> Unreadable {
-    Unreadable(format!("its field {field:?} has another form"))
+    Unreadable::Damaged(format!("its field {field:?} has another form"))
 }
 
 fn text_of(fields: &mut Map<String, Value>, field: &str) -> Result<Option<String>, Unreadable> {
@@ -249,7 +256,7 @@ mod tests {
             ("{}", "it has no format_version"),
             (
                 r#"{"format_version": 2, "account": "a"}"#,
-                "use a newer one",
+                "use a newer version",
             ),
             (r#"{"format_version": 1}"#, "it names no account"),
             (

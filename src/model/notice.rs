@@ -13,7 +13,7 @@ use crate::model::address::Address;
 
 pub use agreement::{OfAgreement, Void};
 pub use inventory::{OfInventory, OfMerge};
-pub use key::{Dead, OfKey, Open, PeerStays, Remark, Stays};
+pub use key::{Dead, OfKey, Open, PeerStays, Remark, Stays, Whose};
 pub use member::{Machine, OfMember, WayOut};
 pub use object::{Logins, Meanwhile, OfObject, OfPeer, Users};
 pub use run::{Gone, OfRun};

@@ -24,6 +24,7 @@ use crate::model::held::{Held, Why};
 use crate::model::kind::{Kind, Live, Resource};
 use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
 use crate::model::notice::{Gone, Notice, OfObject, OfRun};
+use crate::model::protection::Protection;
 use crate::model::reason::Reason;
 use crate::plan::keys::Decisions;
 use crate::plan::options::Prune;
@@ -75,6 +76,7 @@ pub(super) fn claim<'a>(given: Given<'a>, resolved: &Resolved) -> Claimed<'a> {
     let gone_sections = gone(given);
     let referenced = references(desired);
     let mut notices = issued_twins(desired, actual, &referenced);
+    notices.extend(issued_renames(given));
     let of_sections = gone_sections.iter().cloned();
     notices.extend(of_sections.map(|gone| Notice::general(OfRun::SectionGone(gone))));
     let managed = managed(given, resolved);
@@ -143,6 +145,29 @@ fn issued_twins(desired: &Desired, actual: &Actual, referenced: &BTreeSet<String
         is_named.then(|| Notice::about(&address, what))
     };
     actual.twins.iter().filter_map(notice).collect()
+}
+
+/// Which entries are to be renamed from a group of an identity provider: that one keeps its name, and theirs is created.
+fn issued_renames(given: Given) -> Vec<Notice> {
+    let Given {
+        desired,
+        actual,
+        binding,
+        ..
+    } = given;
+    let is_made = |at: &Address| binding.stands.get(at).is_some_and(|ids| *ids == [None]);
+    let renames = desired.renamed_from.iter();
+    let renames = renames.filter(|(at, _)| at.kind == Kind::Group && is_made(at));
+    let notice = |(address, old): (&Address, &String)| {
+        let named = actual.named(Kind::Group, old).iter();
+        let mut why = named.filter_map(|live| actual.protected_groups.get(&live.id));
+        let Protection::Issued(issued) = why.next()? else {
+            return None;
+        };
+        let (old, issued) = (old.clone(), issued.clone());
+        Some(Notice::about(address, OfObject::NotRenamed { old, issued }))
+    };
+    renames.filter_map(notice).collect()
 }
 
 /// The claims, as they are made.

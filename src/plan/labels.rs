@@ -10,13 +10,20 @@ use crate::model::change::{Change, Operation};
 use crate::model::kind::Resource;
 
 /// Returns the changes with names in the place of ids in their fields, and the names of all peers of the plan: those in the
-/// changes, and these members that stay.
+/// changes, and these members that stay. A machine that a name is bound to by this plan comes with its address: another one can
+/// have the name by the time that somebody reads it.
 pub(super) fn label_peers<'a>(
     mut changes: Vec<Change>,
     members: impl IntoIterator<Item = &'a Id>,
+    bound: &BTreeMap<String, Option<Id>>,
     actual: &Actual,
 ) -> (Vec<Change>, BTreeMap<Id, String>) {
-    let mut labels = BTreeMap::new();
+    let bound = bound.values().flatten();
+    let bound = bound.filter_map(|id| Some((id.clone(), actual.peers.get(id)?)));
+    let mut labels: BTreeMap<Id, String> = bound
+        .filter(|(_, peer)| !peer.ip.is_empty())
+        .map(|(id, peer)| (id, format!("{} ({})", peer.name, peer.ip)))
+        .collect();
     let mut label = |id: &str| {
         let id = Id::from(id);
         labels

@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::id::Id;
 use crate::base::text::count;
+use crate::forge::gitea::subject;
 use crate::inventory::{Inventory, Left, Origin};
 
 /// Returns the message of the commit that makes `after` of `before`.
 pub(super) fn message(
+    environment: &str,
     before: Option<&Inventory>,
     after: &Inventory,
     commit: Option<&String>,
@@ -77,7 +79,7 @@ pub(super) fn message(
         (false, true) => "the inventory is up to date".to_owned(),
         (false, false) => parts.join(", "),
     };
-    let mut message = format!("chore: {what}\n");
+    let mut message = subject(environment, &what) + "\n";
     let lines = [("Commit", commit), ("Run", run)];
     for (name, value) in lines {
         message.extend(value.map(|value| format!("\n{name}: {value}")));

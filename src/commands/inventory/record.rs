@@ -128,7 +128,13 @@ impl Place {
         let differs = before.as_ref() != Some(&next);
         let revision = differs.then(|| Revision {
             bytes: next.text().into_bytes(),
-            message: message(before.as_ref(), &next, self.commit.get(), self.run.as_ref()),
+            message: message(
+                &self.environment,
+                before.as_ref(),
+                &next,
+                self.commit.get(),
+                self.run.as_ref(),
+            ),
         });
         Ok((next, revision))
     }

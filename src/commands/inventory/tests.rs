@@ -255,6 +255,18 @@ fn a_clone_reads_what_it_fetched_and_applies_never_do() {
     let refspec = "+refs/heads/*:refs/remotes/origin/*";
     remote.git(&["-C", to, "fetch", "-q", "origin", refspec]);
     assert_eq!(Run::plan(&clone).read().unwrap().standing, Standing::Read);
+    let newer = "{\"format_version\": 2, \"account\": \"acc\"}";
+    remote.write(".netbird-gitops/default/inventory.json", newer);
+    remote.commit(3, "newer");
+    remote.git(&["-C", to, "fetch", "-q", "origin", refspec]);
+    let found = Run::plan(&clone).read().unwrap();
+    let unread = OfInventory::Unread {
+        why: "its format_version is 2, and this netbird-gitops reads up to 1: use a newer version"
+            .into(),
+        branch: None,
+    };
+    assert_eq!(says(&found), [&unread]);
+    assert_eq!(job.read().err().unwrap().hint, None);
     let apply = Run::apply(&clone);
     assert_eq!(apply.read().unwrap().standing, Standing::Unknown);
     assert_eq!(apply.find().writable().err().unwrap().exit, Exit::Refused);
@@ -291,6 +303,7 @@ fn the_message_of_a_commit_has_numbers_and_no_names() {
     .onto(&made("groups/old", "2").onto(&before));
     let run = "https://git.example.com/acme/network/actions/runs/7".to_owned();
     let message = super::message::message(
+        "lab",
         Some(&made("groups/old", "2").onto(&before)),
         &after,
         Some(&"1b78".to_owned()),
@@ -298,8 +311,8 @@ fn the_message_of_a_commit_has_numbers_and_no_names() {
     );
     assert_eq!(
         message,
-        format!("chore: 1 created, 1 deleted, 1 member\n\nCommit: 1b78\nRun: {run}")
+        format!("chore(lab): 1 created, 1 deleted, 1 member\n\nCommit: 1b78\nRun: {run}")
     );
-    let first = super::message::message(None, &before, None, None);
+    let first = super::message::message("default", None, &before, None, None);
     assert_eq!(first, "chore: the first inventory");
 }

@@ -374,13 +374,14 @@ fn is_no_verdict(error: &Error) -> bool {
 pub fn mark_enrolled(
     repo: &Repo,
     target: Target<'_>,
+    environment: &str,
     names: &BTreeSet<String>,
     policy: Policy<'_>,
 ) -> Result<(Outcome, Edit), CommitError> {
     let mut last = None;
     let mut edit = |file: &File| {
         let edit = edit_file(file, names)?;
-        let change = change_of(&edit);
+        let change = change_of(environment, &edit);
         last = Some(edit);
         Ok(change)
     };
@@ -395,9 +396,9 @@ pub(super) fn edit_file(file: &File, names: &BTreeSet<String>) -> anyhow::Result
 }
 
 /// Returns the commit that an edit asks for, `None` where nothing was flipped.
-pub(super) fn change_of(edit: &Edit) -> Option<Revision> {
+pub(super) fn change_of(environment: &str, edit: &Edit) -> Option<Revision> {
     (!edit.flipped.is_empty()).then(|| Revision {
         bytes: edit.text.clone(),
-        message: commit_message(&edit.flipped),
+        message: commit_message(environment, &edit.flipped),
     })
 }

@@ -243,7 +243,7 @@ impl Error {
             }
             Error::NotAFile { .. } => "give the path of the file itself, with --file".to_owned(),
             Error::FileTooBig { max: Some(_), .. } => return None,
-            Error::FileTooBig { max: None, .. } => "netbird.json has a few hundred kilobytes at most".to_owned(),
+            Error::FileTooBig { max: None, .. } => "a file of this program has a few hundred kilobytes at most".to_owned(),
             Error::Http(error) => return error.hint(),
             Error::Server(_)
             | Error::Refused(_)

@@ -1,4 +1,4 @@
-//! The message of the commit that marks keys.
+//! The subjects of commits, and the message of the one that marks keys.
 
 use std::collections::BTreeSet;
 
@@ -7,22 +7,31 @@ const NAME_MAX: usize = 100;
 /// The most names in a body.
 const NAMES_MAX: usize = 200;
 
+/// Returns the subject of a commit: it names the environment, unless that is `default` or could be read as more than a name.
+pub fn subject(environment: &str, what: &str) -> String {
+    match environment {
+        "default" => format!("chore: {what}"),
+        name if is_harmless(name) => format!("chore({name}): {what}"),
+        _ => format!("chore: {what}"),
+    }
+}
+
 /// Returns the message of a commit that marks these keys.
 ///
 /// Names are other people's text, and servers read messages: `fixes #1` closes an issue, `[skip ci]` keeps workflows
 /// from starting (docs/gitea-api.md, "Writing a file", "Triggers"). A name with anything but letters, digits, blank,
 /// dot, dash and underscore stays out. Several keys are a number in the subject.
-pub fn commit_message(names: &BTreeSet<String>) -> String {
+pub fn commit_message(environment: &str, names: &BTreeSet<String>) -> String {
     let harmless: Vec<&str> = names
         .iter()
         .map(String::as_str)
         .filter(|name| is_harmless(name))
         .collect();
-    let subject = |what: &str| format!("chore: mark {what} as enrolled [automated]");
+    let marks = |what: &str| subject(environment, &format!("mark {what} as enrolled [automated]"));
     if names.len() == 1 {
-        return subject(harmless.first().unwrap_or(&"a key"));
+        return marks(harmless.first().unwrap_or(&"a key"));
     }
-    let mut message = subject(&format!("{} keys", names.len()));
+    let mut message = marks(&format!("{} keys", names.len()));
     if !harmless.is_empty() {
         message.push_str("\n\n");
     }
@@ -46,7 +55,7 @@ mod tests {
     use super::*;
 
     fn message<const N: usize>(names: [&str; N]) -> String {
-        commit_message(&names.into_iter().map(str::to_owned).collect())
+        commit_message("default", &names.into_iter().map(str::to_owned).collect())
     }
 
     #[test]
@@ -88,12 +97,22 @@ mod tests {
     }
 
     #[test]
+    fn another_environment_than_the_default_is_named() {
+        assert_eq!(subject("lab", "1 created"), "chore(lab): 1 created");
+        assert_eq!(subject("fixes #1", "1 created"), "chore: 1 created");
+        assert_eq!(
+            commit_message("lab", &BTreeSet::from(["a".to_owned()])),
+            "chore(lab): mark a as enrolled [automated]"
+        );
+    }
+
+    #[test]
     fn nothing_that_a_server_obeys() {
         let names: BTreeSet<String> = (0..300)
             .map(|n| format!("key-{n}"))
             .chain(["[no ci]".to_owned()])
             .collect();
-        let message = commit_message(&names);
+        let message = commit_message("default", &names);
         assert_eq!(message.lines().count(), 2 + NAMES_MAX + 1);
         assert!(message.ends_with("- and 101 more"));
         assert!(!message.contains("ci]") && !message.contains('#'));

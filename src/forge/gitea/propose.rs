@@ -75,6 +75,7 @@ pub fn mark_enrolled(
     let proposal = Proposal {
         repo,
         target,
+        environment,
         head: branch_name(environment),
         names,
         policy,
@@ -110,6 +111,7 @@ fn is_collision(error: &Error) -> bool {
 struct Proposal<'a> {
     repo: &'a Repo,
     target: Target<'a>,
+    environment: &'a str,
     head: String,
     names: &'a BTreeSet<String>,
     policy: Policy<'a>,
@@ -129,7 +131,7 @@ impl Proposal<'_> {
             names.extend(edit::marked_since(&file.bytes, &ours.bytes));
         }
         let edit = edit_file(file, &names).map_err(CommitError::Edit)?;
-        let Some(wanted) = change_of(&edit) else {
+        let Some(wanted) = change_of(self.environment, &edit) else {
             return Ok(match pull {
                 Some(pull) => {
                     let (number, url) = (pull.number, pull.html_url.clone());
@@ -148,7 +150,8 @@ impl Proposal<'_> {
                     branch: &self.head,
                     path: self.target.path,
                 };
-                let mut more = |file: &File| Ok(change_of(&edit_file(file, &names)?));
+                let mut more =
+                    |file: &File| Ok(change_of(self.environment, &edit_file(file, &names)?));
                 commit_edit(self.repo, onto, &mut more, self.policy)?;
                 (pull, Moved::Updated)
             }

@@ -11,8 +11,8 @@ pub enum OfInventory {
     Unread {
         /// Why.
         why: String,
-        /// The branch.
-        branch: String,
+        /// The branch, where it helps to fetch it.
+        branch: Option<String>,
     },
     /// The file was moved since it was applied; its path then.
     Moved(String),

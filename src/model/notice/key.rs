@@ -26,8 +26,8 @@ pub enum OfKey {
     AdoptedDiffers(Id),
     /// An earlier run of the same commit made it, and its sealed text is in this file, or in the output of that run.
     MadeEarlier(Option<String>),
-    /// These valid keys of the name are not this file's.
-    ValidNamesakes(Vec<Id>),
+    /// NetBird has these other valid keys of the name.
+    ValidNamesakes(Vec<Id>, Whose),
     /// Another peer has the DNS label of its name.
     LabelTaken {
         /// The label.
@@ -41,6 +41,20 @@ pub enum OfKey {
     RecipientsChanged,
     /// Its entry was removed, and its peer stays.
     PeerStays(PeerStays),
+}
+
+/// Whose a key is that has the name of an entry, and does not stand for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Whose {
+    /// Not this file's. A person can adopt it, once the entry has no key of its own.
+    Free {
+        /// Whether it has one.
+        has_own: bool,
+    },
+    /// This file's, or another's: it stays.
+    Taken,
+    /// Nobody can tell: there is no inventory to ask.
+    Untold,
 }
 
 /// A key that nobody can use any more.
@@ -156,7 +170,7 @@ impl OfKey {
             OfKey::ReissueLater(_) => Code::ReissueLater,
             OfKey::ExpiresSoon(_) => Code::ExpiresSoon,
             OfKey::Dead(_) => Code::DeadKey,
-            OfKey::ValidNamesakes(_) | OfKey::AdoptedDiffers(_) => Code::KeyNamesake,
+            OfKey::ValidNamesakes(..) | OfKey::AdoptedDiffers(_) => Code::KeyNamesake,
             OfKey::Skipped(_) => Code::Skipped,
             OfKey::MadeEarlier(_) => Code::MadeEarlier,
             OfKey::LabelTaken { .. } => Code::DnsLabel,

@@ -15,6 +15,13 @@ pub enum OfObject {
         /// Who issued that one.
         issued: String,
     },
+    /// Its entry renames that group, which an identity provider manages.
+    NotRenamed {
+        /// The name of that group.
+        old: String,
+        /// Who issued it.
+        issued: String,
+    },
     /// These of its name are not this file's.
     Beside(Vec<Id>),
     /// This one of its name is managed by that other file.
@@ -94,7 +101,7 @@ impl OfObject {
             OfObject::IssuedTwin { .. } | OfObject::Beside(_) | OfObject::Strange { .. } => {
                 Code::Namesake
             }
-            OfObject::KeepsName { .. } => Code::KeepsName,
+            OfObject::KeepsName { .. } | OfObject::NotRenamed { .. } => Code::KeepsName,
             OfObject::Unclear(_) | OfObject::SkippedWith(_) => Code::Skipped,
             OfObject::Logins(_) => Code::Logins,
             OfObject::LookAlike(_) => Code::LookAlike,

@@ -464,4 +464,8 @@ fn the_way_out_names_a_description_where_that_counts() {
             format!("if this is meant, copy {wanted}; if not, take the change back (git revert)")
         );
     }
+    let by_hand = |number| way_out(&[of(2, false)], number, false);
+    assert!(by_hand(4).contains("--allow-deletes 4, or copy the line into"));
+    let both = "--allow-deletes 3 (all that this plan deletes), or copy the line (4: all that the change took out of the file) into";
+    assert!(by_hand(3).contains(both), "{}", by_hand(3));
 }

@@ -32,9 +32,21 @@ pub fn way_out(agreements: &[Agreement], number: usize, in_job: bool) -> String 
         0 | 1 => "line",
         _ => "lines",
     };
+    let said: usize = open(agreements)
+        .filter_map(|agreement| Some(agreement.line.as_ref()?.number))
+        .sum();
+    // a line also has what is gone by now, and none has the deletions of others
+    let [all, of_change] = match said {
+        0 => Default::default(),
+        said if said == number => Default::default(),
+        said => [
+            " (all that this plan deletes)".to_owned(),
+            format!(" ({said}: all that the change took out of the file)"),
+        ],
+    };
     format!(
-        "if this is meant, run it again with --allow-deletes {number}, or copy the {lines} into the message of a later \
-         commit; {IF_NOT}"
+        "if this is meant, run it again with --allow-deletes {number}{all}, or copy the {lines}{of_change} into the \
+         message of a later commit; {IF_NOT}"
     )
 }
 

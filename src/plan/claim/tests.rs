@@ -284,7 +284,7 @@ recorded, and deleted by hand
 recorded
     nothing
 recorded, and renamed by hand
-    update policy p: somebody renamed it to "x" in NetBird; this plan renames it back to "p". To keep the new name, write "x" in netbird.json.
+    update policy p: somebody renamed it to "x" in NetBird; this plan renames it back to "p". To keep the new name, write "x" in the file.
         name "x" → "p"
 the file followed that
     nothing
@@ -419,7 +419,7 @@ fn groups_that_are_renamed_or_made_twice() {
     let rows = rows.map(|(what, case)| (what, of(case)));
     assert_data_eq!(table(rows), str![[r#"
 renamed by hand
-    update group g: somebody renamed it to "x" in NetBird; this plan renames it back to "g". To keep the new name, write "x" in netbird.json.
+    update group g: somebody renamed it to "x" in NetBird; this plan renames it back to "g". To keep the new name, write "x" in the file.
         name "x" → "g"
 renamed by hand, and another one has the name
     unmanaged: group g (daojn2b076ei75c05t8g)
@@ -608,7 +608,7 @@ fn what_stands_in_others() {
 recorded
     nothing
 the zone is renamed by hand
-    update DNS zone corp: somebody renamed it to "corp2" in NetBird; this plan renames it back to "corp". To keep the new name, write "corp2" in netbird.json.
+    update DNS zone corp: somebody renamed it to "corp2" in NetBird; this plan renames it back to "corp". To keep the new name, write "corp2" in the file.
         name "corp2" → "corp"
 a record by hand beside ours
     unmanaged: DNS record db.corp.example A

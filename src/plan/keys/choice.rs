@@ -8,7 +8,7 @@ use crate::inventory::Origin;
 use crate::model::address::Address;
 use crate::model::change::Operation;
 use crate::model::kind::{DeclaredKey, KeyType, Resource, differences};
-use crate::model::notice::{Dead, Notice, OfKey};
+use crate::model::notice::{Dead, Notice, OfKey, Whose};
 use crate::model::reason::Reason;
 use crate::plan::options::{Options, Prune};
 use crate::plan::ours::Standing;
@@ -46,7 +46,7 @@ pub(super) fn choose(
         true => choice.by_hand(&own),
         false => choice.pending(&own, &others),
     }
-    choice.others(&others);
+    choice.others(&others, !own.is_empty());
     let is_lost = own.is_empty() && !options.ours.inventory.of(&address.key()).is_empty();
     if let (true, Some((Operation::Create { .. }, why @ None))) =
         (is_lost, &mut choice.decision.operation)
@@ -212,6 +212,9 @@ impl Choice<'_> {
         if self.options.prune == Prune::None {
             return;
         }
+        if self.options.ours.standing == Standing::Unknown {
+            return self.namesakes(seconds, Whose::Untold);
+        }
         let is_old = |of: &&&Namesake| self.is_otherwise(of);
         let (old, equal): (Vec<&Namesake>, Vec<&Namesake>) =
             seconds.iter().copied().partition(|of| is_old(&of));
@@ -220,9 +223,14 @@ impl Choice<'_> {
             .partition(|of| of.origin == Some(Origin::Created));
         self.goes(old, Reason::ReplacedBefore);
         self.goes(made, Reason::SecondKey);
-        if !adopted.is_empty() {
-            let ids = adopted.iter().map(|of| of.key.id.clone());
-            self.tell(OfKey::ValidNamesakes(ids.collect()));
+        self.namesakes(&adopted, Whose::Taken);
+    }
+
+    /// Names other valid keys of the entry's name.
+    fn namesakes(&mut self, keys: &[&Namesake], whose: Whose) {
+        let ids: Vec<Id> = keys.iter().map(|of| of.key.id.clone()).collect();
+        if !ids.is_empty() {
+            self.tell(OfKey::ValidNamesakes(ids, whose));
         }
     }
 
@@ -237,7 +245,7 @@ impl Choice<'_> {
     }
 
     /// What becomes of keys of the name that are not the entry's.
-    fn others(&mut self, others: &[&Namesake]) {
+    fn others(&mut self, others: &[&Namesake], has_own: bool) {
         let is_known = self.options.ours.standing == Standing::Read;
         let wants_groups = self.declared.auto_groups.iter().flatten().next().is_some();
         // A run that was killed before it recorded its key left one that nobody holds. A key gets its groups once it is
@@ -250,16 +258,14 @@ impl Choice<'_> {
         let (unsealed, rest): (Vec<&Namesake>, Vec<&Namesake>) =
             others.iter().copied().partition(|of| is_unsealed(&of));
         self.goes(unsealed, Reason::NeverSealed);
-        let waiting = rest.iter().filter(|of| of.is_waiting());
-        let ids: Vec<Id> = waiting.map(|of| of.key.id.clone()).collect();
-        if self.options.prune == Prune::All {
-            let pruned = rest
-                .into_iter()
-                .filter(|of| of.is_waiting() && !of.is_strange);
-            self.goes(pruned, Reason::NotDeclared);
-        } else if !ids.is_empty() {
-            self.tell(OfKey::ValidNamesakes(ids));
+        let waiting = rest.into_iter().filter(|of| of.is_waiting());
+        let (strange, free): (Vec<&Namesake>, Vec<&Namesake>) =
+            waiting.partition(|of| of.is_strange);
+        match self.options.prune {
+            Prune::All => self.goes(free, Reason::NotDeclared),
+            _ => self.namesakes(&free, Whose::Free { has_own }),
         }
+        self.namesakes(&strange, Whose::Taken);
     }
 
     /// Brings the key that stands for the entry to what the file says.

@@ -228,7 +228,7 @@ never sealed, but the file wants no groups
     delete setup key k: never sealed: nobody holds its secret
 never sealed, but used
     create setup key k
-    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it.
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow).
 without groups, and recorded
     update setup key k
         auto_groups [] → ["pilots"]

@@ -252,6 +252,7 @@ a rename of what was never declared
 a rename of what was issued
     create group new
     unmanaged: group old
+    note: group "new" is not renamed from "old": that group is issued by jwt and is never changed here, so a new group is created
 a rename to a name that lives
     unmanaged: group new (daojn00dtfsk7jo33i50)
     note: NetBird has another group with the name "new" (id daojn00dtfsk7jo33i50). This file does not manage it and does not change it.

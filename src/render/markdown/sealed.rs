@@ -3,6 +3,8 @@
 //! A comment is rewritten by every run, and a run that was started again makes no keys: what earlier ones made is taken
 //! over from the text that stood there.
 
+use std::collections::BTreeSet;
+
 use super::escape::{code, fenced};
 use super::parts::folded;
 use crate::base::text::count;
@@ -10,6 +12,9 @@ use crate::render::{CreatedKey, Document};
 
 const BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----";
 const END: &str = "-----END AGE ENCRYPTED FILE-----";
+
+/// Begins the line of a block that a newer one of its key replaces.
+const EARLIER: &str = "Earlier attempt, replaced since: ";
 
 /// The sealed keys of this run.
 pub(super) fn section(document: &Document) -> Option<String> {
@@ -41,17 +46,31 @@ pub(super) fn section(document: &Document) -> Option<String> {
     shown(&blocks, "sealed key", "sealed keys")
 }
 
-/// Returns `new` with the sealed keys that `old` has and it has not.
+/// Returns `new` with the sealed keys that `old` has and it has not. Each key has one block, the newest: of older ones, which open
+/// keys that were replaced, one line is left.
 pub fn keep_sealed(old: &str, new: &str) -> String {
-    let mut blocks = blocks(old);
-    blocks.retain(|block| !new.contains(&block.armored));
-    match shown(
-        &blocks,
+    let made = blocks(new);
+    let mut seen: BTreeSet<String> = made.iter().map(|block| block.key().to_owned()).collect();
+    let mut kept = blocks(old);
+    kept.retain(|block| !new.contains(&block.armored));
+    let (kept, replaced): (Vec<Block>, Vec<Block>) = kept
+        .into_iter()
+        .partition(|block| seen.insert(block.key().to_owned()));
+    let replaced = replaced
+        .iter()
+        .map(|block| format!("{EARLIER}{}", block.label));
+    let named = old.lines().filter(|line| line.starts_with(EARLIER));
+    let earlier: Vec<String> = replaced.chain(named.map(str::to_owned)).collect();
+    let earlier = (!earlier.is_empty()).then(|| earlier.join("\n\n"));
+    let kept = shown(
+        &kept,
         "sealed key of an earlier run",
         "sealed keys of earlier runs",
-    ) {
-        None => new.to_owned(),
-        Some(section) => format!("{}\n\n{section}\n", new.trim_end_matches('\n')),
+    );
+    let parts: Vec<String> = kept.into_iter().chain(earlier).collect();
+    match parts.is_empty() {
+        true => new.to_owned(),
+        false => format!("{}\n\n{}\n", new.trim_end_matches('\n'), parts.join("\n\n")),
     }
 }
 
@@ -59,6 +78,15 @@ pub fn keep_sealed(old: &str, new: &str) -> String {
 struct Block {
     label: String,
     armored: String,
+}
+
+impl Block {
+    /// What its label begins with: the key.
+    fn key(&self) -> &str {
+        self.label
+            .split_once("` for `")
+            .map_or(&self.label, |(key, _)| key)
+    }
 }
 
 fn shown(blocks: &[Block], one: &str, several: &str) -> Option<String> {
@@ -124,6 +152,24 @@ mod tests {
         assert_eq!(found(&third), ["c", "a", "b"]);
         assert!(third.starts_with("<!-- marker -->\n### run 3\n"));
         assert!(!third.contains("run 1") && !third.contains("run 2"));
+    }
+
+    #[test]
+    fn a_key_that_was_made_again_has_one_block() {
+        let of = |number: u32, secret: &str| {
+            let label = format!("setup key `k` for `age1`, also in `keys/{secret}.age`");
+            let armored = format!("{BEGIN}\n{secret}\n{END}");
+            let keys = shown(&[Block { label, armored }], "sealed key", "sealed keys");
+            format!("### run {number}\n\n{}\n", keys.expect("a block"))
+        };
+        let second = keep_sealed(&of(1, "one"), &of(2, "two"));
+        let third = keep_sealed(&second, &of(3, "three"));
+        let secrets: Vec<String> = blocks(&third).into_iter().map(|it| it.armored).collect();
+        assert_eq!(secrets, [format!("{BEGIN}\nthree\n{END}")]);
+        let earlier = third.lines().filter_map(|line| line.strip_prefix(EARLIER));
+        let label = |secret: &str| format!("setup key `k` for `age1`, also in `keys/{secret}.age`");
+        assert_eq!(earlier.collect::<Vec<_>>(), [label("two"), label("one")]);
+        assert_eq!(keep_sealed(&third, &of(3, "three")), third);
     }
 
     #[test]

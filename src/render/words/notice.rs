@@ -35,7 +35,7 @@ pub(crate) fn notice(notice: &Notice) -> String {
     let said = match (about, &notice.what) {
         (Some(address), What::Meanwhile(_)) => format!("{address}: {said}"),
         (_, What::Object(OfObject::Beside(_) | OfObject::Strange { .. }))
-        | (_, What::Key(OfKey::ValidNamesakes(_))) => said,
+        | (_, What::Key(OfKey::ValidNamesakes(..))) => said,
         (Some(address), _) => format!("{} {said}", address.quoted()),
         (None, _) => said,
     };

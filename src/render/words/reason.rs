@@ -20,7 +20,7 @@ pub(crate) fn reason(reason: Option<&Reason>, name: &str) -> String {
         Reason::RenamedBack(now) => {
             return format!(
                 "somebody renamed it to {now:?} in NetBird; this plan renames it back to {name:?}. To keep the new name, \
-                 write {now:?} in netbird.json."
+                 write {now:?} in the file."
             );
         }
         Reason::Fixed(field) => {

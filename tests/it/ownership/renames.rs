@@ -65,7 +65,7 @@ fn what_somebody_renamed_in_netbird_is_renamed_back() {
             .shows(
                 "somebody renamed it to \"aircrew\" in NetBird; this plan renames it back to \"x\"",
             )
-            .shows("To keep the new name, write \"aircrew\" in netbird.json.");
+            .shows("To keep the new name, write \"aircrew\" in the file.");
         bench.apply(&[]).expect(0).shows("1 changed");
         assert_eq!(bench.id(path, "x"), id);
         assert_eq!(bench.all(path, "aircrew"), Vec::<Value>::new());

@@ -222,10 +222,10 @@ terraform {
 groups:
   g:
     peers: []
-    : this is YAML, not JSON | the same in JSON: yq -o json FILE > netbird.json
+    : this is YAML, not JSON | the same in JSON: yq -o json FILE.yaml > FILE.json
 ---
 groups: {}
-    : this is YAML, not JSON | the same in JSON: yq -o json FILE > netbird.json
+    : this is YAML, not JSON | the same in JSON: yq -o json FILE.yaml > FILE.json
 
 "#]],
     );

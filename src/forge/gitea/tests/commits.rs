@@ -39,7 +39,7 @@ fn commit(
         now: &|| clock.now.get(),
         ..Policy::default()
     };
-    let result = mark_enrolled(&repo, TARGET, &names(["a"]), policy);
+    let result = mark_enrolled(&repo, TARGET, "default", &names(["a"]), policy);
     (
         result.map(|(outcome, _)| outcome),
         server,

@@ -116,14 +116,28 @@ fn a_commit_and_what_stands_in_its_way() {
     let (path, repo) = server.repository(&pending(2));
     assert!(!repo.version().unwrap().is_empty());
     let before = repo.tip("main").unwrap();
-    let (outcome, _) = mark_enrolled(&repo, TARGET, &names(["key-0"]), Policy::default()).unwrap();
+    let (outcome, _) = mark_enrolled(
+        &repo,
+        TARGET,
+        "default",
+        &names(["key-0"]),
+        Policy::default(),
+    )
+    .unwrap();
     let Outcome::Committed { sha: Some(sha) } = outcome else {
         panic!("{outcome:?}")
     };
     assert_eq!(repo.tip("main").unwrap(), sha);
     assert_ne!(before, sha);
     assert_eq!(text(&repo, "main"), pending(2).replacen("false", "true", 1));
-    let (outcome, _) = mark_enrolled(&repo, TARGET, &names(["key-0"]), Policy::default()).unwrap();
+    let (outcome, _) = mark_enrolled(
+        &repo,
+        TARGET,
+        "default",
+        &names(["key-0"]),
+        Policy::default(),
+    )
+    .unwrap();
     assert_eq!(
         (outcome, repo.tip("main").unwrap()),
         (Outcome::NothingToDo, sha)
@@ -136,7 +150,14 @@ fn a_commit_and_what_stands_in_its_way() {
     ] {
         let target = Target { branch, path };
         assert!(
-            mark_enrolled(&repo, target, &names(["key-1"]), Policy::default()).is_err(),
+            mark_enrolled(
+                &repo,
+                target,
+                "default",
+                &names(["key-1"]),
+                Policy::default()
+            )
+            .is_err(),
             "{branch} {path}"
         );
     }
@@ -145,7 +166,14 @@ fn a_commit_and_what_stands_in_its_way() {
         &format!("{path}/branch_protections"),
         json!({"rule_name": "main", "enable_push": false}),
     );
-    let error = mark_enrolled(&repo, TARGET, &names(["key-1"]), Policy::default()).unwrap_err();
+    let error = mark_enrolled(
+        &repo,
+        TARGET,
+        "default",
+        &names(["key-1"]),
+        Policy::default(),
+    )
+    .unwrap_err();
     assert!(
         matches!(error, CommitError::Refused { .. }) && error.hint().unwrap().contains("--via-pr"),
         "{error}"
@@ -153,7 +181,14 @@ fn a_commit_and_what_stands_in_its_way() {
 
     let renamed = format!("{}-new", path.rsplit('/').next().unwrap());
     server.call(Method::Patch, &path, json!({"name": renamed}));
-    let error = mark_enrolled(&repo, TARGET, &names(["key-1"]), Policy::default()).unwrap_err();
+    let error = mark_enrolled(
+        &repo,
+        TARGET,
+        "default",
+        &names(["key-1"]),
+        Policy::default(),
+    )
+    .unwrap_err();
     assert!(
         error
             .to_string()
@@ -174,6 +209,7 @@ fn eight_writers_at_once() {
                 mark_enrolled(
                     &repo,
                     TARGET,
+                    "default",
                     &names([&format!("key-{n}")]),
                     Policy::default(),
                 )

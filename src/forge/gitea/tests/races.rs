@@ -240,7 +240,8 @@ fn eight_commits_at_once_all_arrive() {
             scope.spawn(move || {
                 // Each marks its own key, and one that all of them mark.
                 let (outcome, _) =
-                    mark_enrolled(&repo, TARGET, &names([key, "key-0"]), policy()).unwrap();
+                    mark_enrolled(&repo, TARGET, "default", &names([key, "key-0"]), policy())
+                        .unwrap();
                 assert!(key == "key-0" || matches!(outcome, Outcome::Committed { .. }));
             });
         }
@@ -269,7 +270,7 @@ proptest! {
     fn the_outcome_is_what_the_branch_has(faults in prop::collection::vec(fault(), 0..12)) {
         let text = "{\"setup_keys\": {\"a\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false}}}\r\n";
         let model = Model::start(text, faults.clone());
-        let result = mark_enrolled(&model.repo(), TARGET, &names(["a"]), policy());
+        let result = mark_enrolled(&model.repo(), TARGET, "default", &names(["a"]), policy());
         let branch = model.branch.lock().unwrap();
         // People's edits are all there, the flag is as the outcome says, and every other byte stays.
         let mut wanted = (1..=branch.edits).fold(text.to_owned(), |text, number| with_edit(&text, number));

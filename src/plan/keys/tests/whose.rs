@@ -76,24 +76,31 @@ fn a_key_that_somebody_else_made_stays() {
                 ours.strange.insert(id, "lab.json".into());
             })
         }),
+        (
+            "a second one, and no inventory tells whose they are",
+            case(pending(), vec![sealed(), sealed_at(MADE + 9)])
+                .ours(|ours| ours.standing = Standing::Unknown),
+        ),
     ];
     let rows = rows.map(|(what, case)| (what, case.outcome()));
     assert_data_eq!(table(rows), str![[r#"
 the only one of its name
     create setup key k
-    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it.
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow).
 beside ours
-    note: NetBird has another valid setup key with the name "k" (id daojmtt8v557f7ctlctg). This file does not manage it and does not change it.
+    note: NetBird has another valid setup key with the name "k" (id daojmtt8v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, delete the key of this entry in NetBird, then run apply --adopt setup_keys/k=daojmtt8v557f7ctlctg (in a job: the input adopt of the apply workflow).
 reusable, with two machines, beside ours
-    note: NetBird has another valid setup key with the name "k" (id daojmtt8v557f7ctlctg). This file does not manage it and does not change it.
+    note: NetBird has another valid setup key with the name "k" (id daojmtt8v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, delete the key of this entry in NetBird, then run apply --adopt setup_keys/k=daojmtt8v557f7ctlctg (in a job: the input adopt of the apply workflow).
 used, beside ours
     nothing
 without groups, beside ours
-    note: NetBird has another valid setup key with the name "k" (id daojn2d8v557f7ctlctg). This file does not manage it and does not change it.
+    note: NetBird has another valid setup key with the name "k" (id daojn2d8v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, delete the key of this entry in NetBird, then run apply --adopt setup_keys/k=daojn2d8v557f7ctlctg (in a job: the input adopt of the apply workflow).
 with --prune all
     delete setup key k [made -9 s]: not declared (--prune all)
 of another environment, with --prune all
-    nothing
+    note: NetBird has another valid setup key with the name "k" (id daojmtt8v557f7ctlctg). It stays as it is.
+a second one, and no inventory tells whose they are
+    note: NetBird has another valid setup key with the name "k" (id daojn2d8v557f7ctlctg). This plan has no inventory. An apply deletes such a key only if a run of this file created it.
 
 "#]].raw());
 }
@@ -176,17 +183,17 @@ one without the groups
     create setup key k
     adopts group ops as Adopted
     adopts group pilots as Adopted
-    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it.
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow).
 two of them
     create setup key k
     adopts group ops as Adopted
     adopts group pilots as Adopted
-    note: NetBird has 2 other valid setup keys with the name "k" (ids daojn058v557f7ctlctg, daojn2d8v557f7ctlctg). This file does not manage them and does not change them.
+    note: NetBird has 2 other valid setup keys with the name "k" (ids daojn058v557f7ctlctg, daojn2d8v557f7ctlctg). This file does not manage them and does not change them. To use one of them for this entry, run apply --adopt setup_keys/k=ID (in a job: the input adopt of the apply workflow).
 one that wants no groups and that we made
     create setup key k
     adopts group ops as Adopted
     adopts group pilots as Adopted
-    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it.
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow).
 enrolled: the newest used one
     adopts group ops as Adopted
     adopts group pilots as Adopted

@@ -97,7 +97,7 @@ nobody bears it
     writes edge: None
 one bears it
     update group g
-        peers [] → ["edge"]
+        peers [] → ["edge (100.92.14.7)"]
     writes edge: Some(Id("daojn00qcrormgvs1g00"))
 two bear it
     note: group "g" lists "edge", which means no machine yet: any machine can choose its own name. daojn00qcrormgvs1g00 and daojn28qcrormgvs1g00 have it now. If that is the right machine, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird

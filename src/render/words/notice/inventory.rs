@@ -12,10 +12,13 @@ pub(super) fn inventory(of: &OfInventory) -> String {
             "this clone has no inventory, so deletions are missing from this plan. Run: {}",
             fetch(branch)
         ),
-        OfInventory::Unread { why, branch } => format!(
-            "the inventory cannot be read ({why}), so deletions are missing from this plan. Run: {}",
-            fetch(branch)
-        ),
+        OfInventory::Unread { why, branch } => {
+            let run = branch.as_deref().map(|branch| format!(" Run: {}", fetch(branch)));
+            format!(
+                "the inventory cannot be read ({why}), so deletions are missing from this plan.{}",
+                run.unwrap_or_default()
+            )
+        }
         OfInventory::Moved(from) => {
             format!("the file was {from} when it was applied last. The inventory follows it.")
         }

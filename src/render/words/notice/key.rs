@@ -1,10 +1,10 @@
 //! The sentences of setup keys.
 
 use super::super::{adopt, shell, told_by, who};
-use super::object::{beside, joined};
+use super::object::{beside, joined, not_managed};
 use crate::base::id::Id;
 use crate::model::address::Address;
-use crate::model::notice::{Dead, OfKey, Open, PeerStays, Remark, Stays};
+use crate::model::notice::{Dead, OfKey, Open, PeerStays, Remark, Stays, Whose};
 
 /// What is said where a server before 0.55 leaves only the event log to tell who came by a key, and it does not.
 pub(super) const UNTOLD: &str = "which peer enrolled with it nobody can tell: this NetBird does not say when peers enrolled \
@@ -48,7 +48,26 @@ pub(super) fn key(of: &OfKey, address: &Address) -> String {
              that run"
                 .into()
         }
-        OfKey::ValidNamesakes(keys) => beside(address, "valid ", keys),
+        OfKey::ValidNamesakes(keys, whose) => {
+            let rest = match whose {
+                Whose::Taken if keys.len() == 1 => "It stays as it is.".into(),
+                Whose::Taken => "They stay as they are.".into(),
+                Whose::Untold => {
+                    "This plan has no inventory. An apply deletes such a key only if a run of this file created it.".into()
+                }
+                Whose::Free { has_own } => format!(
+                    "{} To use {} for this entry, {}run {}.",
+                    not_managed(keys),
+                    if keys.len() == 1 { "it" } else { "one of them" },
+                    match has_own {
+                        true => "delete the key of this entry in NetBird, then ",
+                        false => "",
+                    },
+                    adopt([(address.key(), only(keys))])
+                ),
+            };
+            format!("{}. {rest}", beside(address, "valid ", keys))
+        }
         OfKey::LabelTaken { label, peer } => format!(
             "makes the DNS label {label:?}, which the peer {peer:?} has: its own peer will have the end of its address \
              behind it"

@@ -9,7 +9,9 @@ use crate::render::describe;
 /// Those of other objects are whole sentences.
 pub(super) fn object(of: &OfObject, address: &Address) -> String {
     match of {
-        OfObject::Beside(others) => beside(address, "", others),
+        OfObject::Beside(others) => {
+            format!("{}. {}", beside(address, "", others), not_managed(others))
+        }
         OfObject::Strange { id, file } => format!(
             "NetBird has another {} (id {id}), which {file} manages. This file does not manage it and does not change it.",
             named(address, 1)
@@ -17,6 +19,10 @@ pub(super) fn object(of: &OfObject, address: &Address) -> String {
         OfObject::IssuedTwin { id, issued } => format!(
             "is the name of two groups in NetBird: the file means the one that the API made, and leaves {id}, \
              issued by {issued}, alone"
+        ),
+        OfObject::NotRenamed { old, issued } => format!(
+            "is not renamed from {old:?}: that group is issued by {issued} and is never changed here, so a new group is \
+             created"
         ),
         OfObject::KeepsName { now, other } => format!(
             "keeps the name {now:?} in NetBird, since another {} has its name (id {other}). Delete or rename that \
@@ -42,15 +48,20 @@ pub(super) fn object(of: &OfObject, address: &Address) -> String {
 
 /// Says which other objects have the name of an entry. `which` says more of them.
 pub(super) fn beside(address: &Address, which: &str, others: &[Id]) -> String {
-    let (count, id, them) = match others.len() {
-        1 => ("another".to_owned(), "id", "it"),
-        number => (format!("{number} other"), "ids", "them"),
+    let (count, id) = match others.len() {
+        1 => ("another".to_owned(), "id"),
+        number => (format!("{number} other"), "ids"),
     };
     format!(
-        "NetBird has {count} {which}{} ({id} {}). This file does not manage {them} and does not change {them}.",
+        "NetBird has {count} {which}{} ({id} {})",
         named(address, others.len()),
         joined(others)
     )
+}
+
+pub(super) fn not_managed(others: &[Id]) -> String {
+    let them = if others.len() == 1 { "it" } else { "them" };
+    format!("This file does not manage {them} and does not change {them}.")
 }
 
 /// `policy with the name "web"`; what has no name, with what it stands in.
