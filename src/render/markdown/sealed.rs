@@ -13,9 +13,6 @@ use crate::render::{CreatedKey, Document};
 const BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----";
 const END: &str = "-----END AGE ENCRYPTED FILE-----";
 
-/// Begins the line of a block that a newer one of its key replaces.
-const EARLIER: &str = "Earlier attempt, replaced since: ";
-
 /// The sealed keys of this run.
 pub(super) fn section(document: &Document) -> Option<String> {
     let block = |(name, key): (&String, &CreatedKey)| {
@@ -46,8 +43,7 @@ pub(super) fn section(document: &Document) -> Option<String> {
     shown(&blocks, "sealed key", "sealed keys")
 }
 
-/// Returns `new` with the sealed keys that `old` has and it has not. Each key has one block, the newest: of older ones, which open
-/// keys that were replaced, one line is left.
+/// Returns `new` with the sealed keys that `old` has and it has not: the newest of each key first, those that it replaced apart.
 pub fn keep_sealed(old: &str, new: &str) -> String {
     let made = blocks(new);
     let mut seen: BTreeSet<String> = made.iter().map(|block| block.key().to_owned()).collect();
@@ -56,18 +52,17 @@ pub fn keep_sealed(old: &str, new: &str) -> String {
     let (kept, replaced): (Vec<Block>, Vec<Block>) = kept
         .into_iter()
         .partition(|block| seen.insert(block.key().to_owned()));
-    let replaced = replaced
-        .iter()
-        .map(|block| format!("{EARLIER}{}", block.label));
-    let named = old.lines().filter(|line| line.starts_with(EARLIER));
-    let earlier: Vec<String> = replaced.chain(named.map(str::to_owned)).collect();
-    let earlier = (!earlier.is_empty()).then(|| earlier.join("\n\n"));
     let kept = shown(
         &kept,
         "sealed key of an earlier run",
         "sealed keys of earlier runs",
     );
-    let parts: Vec<String> = kept.into_iter().chain(earlier).collect();
+    let replaced = shown(
+        &replaced,
+        "sealed key of an earlier attempt, replaced since",
+        "sealed keys of earlier attempts, replaced since",
+    );
+    let parts: Vec<String> = kept.into_iter().chain(replaced).collect();
     match parts.is_empty() {
         true => new.to_owned(),
         false => format!("{}\n\n{}\n", new.trim_end_matches('\n'), parts.join("\n\n")),
@@ -155,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_was_made_again_has_one_block() {
+    fn of_a_key_that_was_made_again_the_newest_block_stands_first() {
         let of = |number: u32, secret: &str| {
             let label = format!("setup key `k` for `age1`, also in `keys/{secret}.age`");
             let armored = format!("{BEGIN}\n{secret}\n{END}");
@@ -165,10 +160,16 @@ mod tests {
         let second = keep_sealed(&of(1, "one"), &of(2, "two"));
         let third = keep_sealed(&second, &of(3, "three"));
         let secrets: Vec<String> = blocks(&third).into_iter().map(|it| it.armored).collect();
-        assert_eq!(secrets, [format!("{BEGIN}\nthree\n{END}")]);
-        let earlier = third.lines().filter_map(|line| line.strip_prefix(EARLIER));
-        let label = |secret: &str| format!("setup key `k` for `age1`, also in `keys/{secret}.age`");
-        assert_eq!(earlier.collect::<Vec<_>>(), [label("two"), label("one")]);
+        assert_eq!(
+            secrets,
+            ["three", "two", "one"].map(|it| format!("{BEGIN}\n{it}\n{END}"))
+        );
+        assert_eq!(
+            third
+                .matches("2 sealed keys of earlier attempts, replaced since")
+                .count(),
+            1
+        );
         assert_eq!(keep_sealed(&third, &of(3, "three")), third);
     }
 
