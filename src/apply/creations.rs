@@ -126,7 +126,7 @@ impl Run<'_> {
         let (Some(me), Some(records)) = (self.me, self.records) else {
             return Ok(false);
         };
-        if !records.ours.strange.is_empty() {
+        if !records.ours.strange.is_empty() || records.ours.unread.is_some() {
             return Ok(false);
         }
         let events = self

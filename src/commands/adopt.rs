@@ -17,7 +17,7 @@ use crate::base::code::Code;
 use crate::base::text::{count, did_you_mean, visible};
 use crate::check::edit;
 use crate::check::validate::validate;
-use crate::commands::cli::{AdoptArgs, Cli};
+use crate::commands::cli::{AdoptArgs, Cli, GiteaArgs, InventoryArgs};
 use crate::commands::exit::Exit;
 use crate::commands::export::entries::{Export, export};
 use crate::commands::logging::Say;
@@ -58,7 +58,7 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<Said, Failure> {
     let actual = read(&account(&args.server, false)?, say)?;
     let export = export(&actual);
     if args.candidates {
-        let recorded = recorded(cli, args, &path, &actual, say);
+        let recorded = recorded(cli, (&args.inventory, &args.gitea), &path, &actual, say);
         return Ok(candidates(&export, &desired, &actual, &recorded));
     }
     let theirs = match export.entries.is_empty() {
@@ -243,20 +243,26 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
 
 /// What inventories have of the account.
 #[derive(Default)]
-struct Recorded {
-    own: Inventory,
+pub(super) struct Recorded {
+    pub(super) own: Inventory,
     others: Others,
 }
 
 /// Reads the inventories. One that cannot be read is no reason to list nothing.
-fn recorded(cli: &Cli, args: &AdoptArgs, file: &Path, actual: &Actual, say: Say) -> Recorded {
+pub(super) fn recorded(
+    cli: &Cli,
+    (inventory, gitea): (&InventoryArgs, &GiteaArgs),
+    file: &Path,
+    actual: &Actual,
+    say: Say,
+) -> Recorded {
     let context = Context::of_process();
     let environment = environment_name(&cli.global);
     let read = || -> Result<Recorded, Failure> {
         let place = Place::find(&Wanted {
-            inventory: &args.inventory,
+            inventory,
             key_copies: None,
-            gitea: &args.gitea,
+            gitea,
             file,
             context: &context,
             environment: &environment,

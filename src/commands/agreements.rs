@@ -87,7 +87,7 @@ pub(super) fn in_messages(
     let applied = ours.inventory.applied_commit.as_deref();
     let last = statements.commits.len().saturating_sub(1);
     let first = match newest {
-        Some(newest) => place(newest.sha.as_str()),
+        Some(newest) => place(newest.as_str()),
         // that of a tip that is applied counts as well
         None => applied.and_then(place).map(|at| (at + 1).min(last)),
     };
@@ -106,8 +106,7 @@ fn start(git: &Git, tip: &Sha, ours: &Ours) -> Sha {
     let left = inventory.let_go.values().chain(inventory.gone.values());
     let known = left.filter_map(|left| left.cause.as_deref());
     let known = known.chain(inventory.applied_commit.as_deref());
-    let first = ours.versions.commits().first();
-    let first = first.map(|version| version.sha.clone());
+    let first = ours.versions.commits().first().cloned();
     let known: BTreeSet<Sha> = known.filter_map(Sha::parse).chain(first).collect();
     known.into_iter().fold(tip.clone(), |start, commit| {
         // what the checkout lacks says nothing
@@ -170,7 +169,7 @@ pub(super) fn in_descriptions(
     let mut commits = outcome.commits.clone();
     if causes.contains(&None) {
         let newest = ours.versions.commits().last();
-        commits.extend(newest.map(|version| version.sha.to_string()));
+        commits.extend(newest.map(Sha::to_string));
         commits.extend(history.tip().map(Sha::to_string));
     }
     let mut found = Vec::new();

@@ -39,10 +39,11 @@ use recording::{Recording, names};
 pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     let mut document = blank(cli);
     let came_to = make(cli, args, &mut document, say);
+    let is_of_other_file = came_to.as_ref().is_err_and(|of| of.is_of_other_file);
     let ending = Ending::of(document, came_to, true);
     let context = Context::of_process();
     // Refused before any request. The commit of such a job can be another pull request's merge, whose result stays.
-    if args.comment && !context.is_pull_request_event() {
+    if args.comment && !context.is_pull_request_event() && !is_of_other_file {
         let file = file(&cli.global);
         let did = matches!(ending.exit, Exit::Done | Exit::Partial)
             && ending.document.superseded.is_none();

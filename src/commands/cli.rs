@@ -416,6 +416,12 @@ pub struct ExportArgs {
     /// The server's own answers, for plan --live
     #[arg(long)]
     pub raw: bool,
+    /// See InventoryArgs.
+    #[command(flatten)]
+    pub inventory: InventoryArgs,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
     /// See Server.
     #[command(flatten)]
     pub server: Server,

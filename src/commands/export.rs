@@ -2,6 +2,7 @@
 
 pub(crate) mod entries;
 
+use super::adopt::recorded;
 use super::failure::Failure;
 use super::session::notices::of_token;
 use super::session::{check, unreadable};
@@ -20,6 +21,7 @@ use crate::commands::logging::Say;
 use crate::file;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
+use crate::model::kind::Live;
 use crate::render::words;
 use crate::wire::api::Api;
 
@@ -65,7 +67,18 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Failure> {
         })?;
         return print(&json::text(&answers));
     }
-    let actual = read(&snapshot, say)?;
+    let mut actual = read(&snapshot, say)?;
+    if args.managed_only {
+        let path = file(&cli.global);
+        let ours = recorded(cli, (&args.inventory, &args.gitea), &path, &actual, say).own;
+        let is_recorded = |live: &Live| ours.origin(&live.id).is_some();
+        // an entry means its own object, whatever else has its name
+        for namesakes in actual.objects.values_mut() {
+            if namesakes.iter().any(is_recorded) {
+                namesakes.retain(is_recorded);
+            }
+        }
+    }
     let mut export = export(&actual);
     if args.managed_only {
         let valid = check(&file::load(&file(&cli.global))?)?;

@@ -22,6 +22,8 @@ pub(super) struct Failure {
     pub(super) hint: Option<String>,
     /// Problems of the file: line, column, message.
     pub(super) problems: Vec<(usize, usize, String)>,
+    /// The environment is that of another file, and so are its comments.
+    pub(super) is_of_other_file: bool,
 }
 
 impl Failure {
@@ -32,6 +34,7 @@ impl Failure {
             error: error.into(),
             hint: None,
             problems: Vec::new(),
+            is_of_other_file: false,
         }
     }
 

@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::check::validate::validate;
 use crate::file::Source;
 use crate::forge::ci::{Context, Event};
 use crate::git::merge_view::{MergeView, merge_view};
-use crate::git::versions::{Version, Versions};
+use crate::git::versions::{Reader, Versions};
 use crate::git::{Git, GitError, MergedFile, Opened, RepoPath, Sha};
 use crate::model::desired::Desired;
 use crate::model::notice::{Notice, OfInventory, OfMerge};
@@ -27,14 +28,12 @@ const LARGEST: u64 = 16 << 20;
 
 /// What the checkout says.
 pub(super) struct History {
-    checkout: Option<(Git, RepoPath)>,
+    checkout: Option<Arc<(Git, RepoPath)>>,
     tip: Option<Sha>,
     /// The file that a merge would leave, in a pull request.
     pub(super) merged: Option<Source>,
     /// What a reader of the plan should know of the merge.
     pub(super) notices: Vec<Notice>,
-    /// What a reader of a plan that takes something away should know.
-    pub(super) too_short: Option<Notice>,
 }
 
 /// How far an apply is that comes to its end.
@@ -55,7 +54,6 @@ impl History {
             tip: None,
             merged: None,
             notices: Vec::new(),
-            too_short: None,
         };
         let git = match Git::around(file)? {
             Opened::Checkout(git) => git,
@@ -102,13 +100,13 @@ impl History {
                 MergedFile::TooLittleHistory | MergedFile::OldGit(..) => None,
             };
         }
-        history.checkout = Some((git, path));
+        history.checkout = Some(Arc::new((git, path)));
         Ok(history)
     }
 
     /// The checkout and the file's path in it.
     pub(super) fn checkout(&self) -> Option<&(Git, RepoPath)> {
-        self.checkout.as_ref()
+        self.checkout.as_deref()
     }
 
     /// The newest commit; of a pull request that of its base.
@@ -116,27 +114,40 @@ impl History {
         self.tip.as_ref()
     }
 
-    /// Returns what the commits since `applied` made of the file, which had the path `before` then. Where that is not told,
-    /// there are no versions: all that leaves the file is one change.
+    /// Returns what the commits since `applied` made of the file, which had the path `before` then. Where nothing was applied yet,
+    /// or the checkout does not have them all, there are none: all that leaves the file is one change.
     pub(super) fn versions(
-        &mut self,
+        &self,
         applied: Option<&str>,
         before: &str,
     ) -> Result<Versions, Failure> {
         let Some(applied) = applied.and_then(Sha::parse) else {
             return Ok(Versions::default());
         };
-        let (Some((git, path)), Some(tip)) = (&self.checkout, &self.tip) else {
+        let (Some(checkout), Some(tip)) = (&self.checkout, &self.tip) else {
             return Ok(Versions::default());
         };
-        if let Some(versions) = versions(git, path, &applied, before, tip)? {
-            return Ok(versions);
+        let (git, path) = &**checkout;
+        if git.find(applied.as_str())?.is_none() || !git.is_ancestor(&applied, tip)? {
+            return Ok(Versions::cut());
         }
-        self.too_short = Some(Notice::general(OfInventory::TooShort {
+        let before = RepoPath::parse(before).filter(|before| before != path);
+        let paths: Vec<&RepoPath> = iter::once(path).chain(&before).collect();
+        let changes = git.changes(Some(&applied), tip, &paths, MOST)?;
+        let commits = changes.into_iter().rev().map(|(commit, _)| commit);
+        let commits = iter::once(applied).chain(commits).collect();
+        let git = checkout.clone();
+        Ok(Versions::new(commits, Box::new(Checkout { git, before })))
+    }
+
+    /// Returns what a reader of a plan that takes something away should know, where `applied` or a later version is missing.
+    pub(super) fn too_short(&self, applied: Option<&str>) -> Option<Notice> {
+        let applied = applied.and_then(Sha::parse)?;
+        let is_shallow = self.checkout()?.0.is_shallow();
+        Some(Notice::general(OfInventory::TooShort {
             applied: applied.short().to_owned(),
-            is_shallow: git.is_shallow(),
-        }));
-        Ok(Versions::default())
+            is_shallow,
+        }))
     }
 
     /// Returns how far an apply of this file is, once it is through; none where what counts as applied stays. `is_newer` asks
@@ -147,7 +158,7 @@ impl History {
         applied: Option<&str>,
         is_newer: impl FnOnce(&Sha, &Sha) -> Result<bool, Failure>,
     ) -> Result<Option<Through>, Failure> {
-        let (Some((git, path)), Some(tip)) = (&self.checkout, &self.tip) else {
+        let (Some((git, path)), Some(tip)) = (self.checkout(), &self.tip) else {
             return Ok(None);
         };
         // a file that is in no commit yet is none that counts as applied
@@ -187,7 +198,7 @@ impl History {
     /// Returns the newest versions of the file that are valid, `most` at most, the newest first, each with its second since
     /// 1970.
     pub(super) fn newest(&self, most: usize) -> Result<Vec<(Sha, i64, Arc<Desired>)>, Failure> {
-        let (Some((git, path)), Some(tip)) = (&self.checkout, &self.tip) else {
+        let (Some((git, path)), Some(tip)) = (self.checkout(), &self.tip) else {
             return Ok(Vec::new());
         };
         let changes = git.changes(None, tip, &[path], most)?;
@@ -202,7 +213,7 @@ impl History {
     /// A file beside the file, such as one of recipients, as the base branch (without a pull request: the newest commit)
     /// has it.
     pub(super) fn base_version(&self, file: &Path) -> Option<Vec<u8>> {
-        let ((git, _), tip) = (self.checkout.as_ref()?, self.tip.as_ref()?);
+        let ((git, _), tip) = (self.checkout()?, self.tip.as_ref()?);
         git.show(tip, &git.locate(file).ok()?).ok()?
     }
 
@@ -213,7 +224,7 @@ impl History {
 
     /// The file as the newest commit has it; `None` where there is no commit.
     pub(super) fn committed(&self, file: &Path) -> Result<Option<Source>, Failure> {
-        let (Some((git, path)), Some(tip)) = (&self.checkout, &self.tip) else {
+        let (Some((git, path)), Some(tip)) = (self.checkout(), &self.tip) else {
             return Ok(None);
         };
         let name = file.display().to_string();
@@ -231,50 +242,31 @@ fn desired(text: Vec<u8>) -> Option<Arc<Desired>> {
     Some(validate(&source).ok()?.desired)
 }
 
-/// Returns what the commits behind `applied` made of the file; `None` where the checkout does not have them all, or `applied`
-/// is not among the ancestors of the tip.
-fn versions(
-    git: &Git,
-    path: &RepoPath,
-    applied: &Sha,
-    before: &str,
-    tip: &Sha,
-) -> Result<Option<Versions>, GitError> {
-    if git.find(applied.as_str())?.is_none() || !git.is_ancestor(applied, tip)? {
-        return Ok(None);
-    }
-    // the present path goes before the one that the file was moved from
-    let before = RepoPath::parse(before).filter(|before| before != path);
-    let paths: Vec<&RepoPath> = std::iter::once(path).chain(&before).collect();
-    let changes = git.changes(Some(applied), tip, &paths, MOST)?;
-    let commits = changes.into_iter().rev().map(|(commit, _)| commit);
-    let commits: Vec<Sha> = commits.collect();
-    let asked: Vec<&Sha> = std::iter::once(applied).chain(&commits).collect();
-    let texts = match git.show_each(&asked, &paths, LARGEST) {
-        Ok(texts) => texts,
+/// The file in the checkout: its path, and the one that it had when it was applied.
+#[derive(Debug)]
+struct Checkout {
+    git: Arc<(Git, RepoPath)>,
+    before: Option<RepoPath>,
+}
+
+impl Reader for Checkout {
+    fn read(&self, commits: &[Sha]) -> Option<Vec<Option<Arc<Desired>>>> {
+        let (git, path) = &*self.git;
+        // the present path goes before the one that the file was moved from
+        let paths: Vec<&RepoPath> = iter::once(path).chain(&self.before).collect();
+        let commits: Vec<&Sha> = commits.iter().collect();
+        let texts = git.show_each(&commits, &paths, LARGEST);
         // a clone that leaves blobs out
-        Err(error) => {
+        let texts = texts.inspect_err(|error| {
             log::info!("which change takes something away is not known: {error}");
-            return Ok(None);
-        }
-    };
-    let files = texts.chunks(paths.len());
-    let mut files = files.map(|texts| texts.iter().flatten().next());
-    let Some(start) = files.next().flatten() else {
-        return Ok(None);
-    };
-    // a file that no command would accept asks for what the one before it did
-    let mut last = desired(start.clone());
-    let start = last.clone();
-    let mut versions = Vec::new();
-    for (sha, text) in commits.into_iter().zip(files) {
-        let read = text.and_then(|text| desired(text.clone()));
-        last = read.or(last);
-        if let Some(desired) = last.clone() {
-            versions.push(Version { sha, desired });
-        }
+        });
+        let mut texts = texts.ok()?.into_iter();
+        let mut file = || {
+            let of_paths: Vec<_> = texts.by_ref().take(paths.len()).collect();
+            of_paths.into_iter().flatten().next().and_then(desired)
+        };
+        Some(commits.iter().map(|_| file()).collect())
     }
-    Ok(Some(Versions::new(start, versions)))
 }
 
 fn unknown_head(context: &Context) -> Failure {

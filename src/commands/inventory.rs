@@ -38,6 +38,9 @@ use crate::secret::file_stem;
 /// The folder of all environments, on the branch and beside a file.
 const ROOT: &str = ".netbird-gitops";
 
+/// Why an inventory is out of reach that is known to be there.
+const REMOTE_HAS_IT: &str = "the clone's remote has it, and there is no token for the forge";
+
 /// How many commits of the branch are looked at for one that reads.
 const BACK: usize = 20;
 
@@ -122,8 +125,10 @@ impl Found {
 pub(super) struct Others {
     /// What those of the same account have, and the file of each.
     pub(super) strange: BTreeMap<Id, String>,
-    /// Whether one is of the same account.
+    /// Whether one is of the same account, or may be.
     pub(super) share_account: bool,
+    /// The environment of one that cannot be read, and why.
+    pub(super) unread: Option<(String, String)>,
 }
 
 impl Place {
@@ -195,8 +200,12 @@ impl Place {
             Err(Untold::Nowhere(_)) if self.writes => {
                 return Ok(Found::none(Standing::Unknown, None));
             }
-            Err(Untold::Nowhere(_)) if self.may_do_without() => {
-                let notice = OfInventory::NotFetched(self.branch.clone());
+            Err(Untold::Nowhere(why)) if self.may_do_without() => {
+                let branch = self.branch.clone();
+                let notice = match why {
+                    REMOTE_HAS_IT => OfInventory::NotFetched(branch),
+                    why => OfInventory::NotAsked { why, branch },
+                };
                 return Ok(Found::none(Standing::Unknown, Some(notice)));
             }
             Err(Untold::Nowhere(why)) => return self.unread(why.to_owned(), None),
@@ -213,11 +222,15 @@ impl Place {
         let before = inventory.file.clone();
         let is_other = !before.is_empty() && before != self.path;
         if is_other && self.checkout_has(&before) {
-            return Err(Failure::refused(format!(
+            let refusal = Failure::refused(format!(
                 "the inventory {:?} is of {before}, and this file is {}. Nothing was changed.",
                 self.environment, self.path
-            ))
-            .hint("each file has an environment of its own: name it with --environment"));
+            ));
+            return Err(Failure {
+                is_of_other_file: true,
+                ..refusal
+                    .hint("each file has an environment of its own: name it with --environment")
+            });
         }
         let moved = is_other.then(|| Notice::general(OfInventory::Moved(before)));
         Ok(Found {
@@ -334,12 +347,14 @@ impl Place {
     pub(super) fn others(&self, account: &str) -> Result<Others, Failure> {
         let mut others = Others::default();
         for (environment, text) in self.texts_of_others()? {
-            let inventory = Inventory::parse(&text).map_err(|why| {
-                Failure::error(format!(
-                    "cannot read the inventory of the environment {environment} ({why}), so nobody can tell what of this \
-                     account is its own"
-                ))
-            })?;
+            let inventory = match Inventory::parse(&text) {
+                Ok(inventory) => inventory,
+                Err(why) => {
+                    others.share_account = true;
+                    others.unread = Some((environment, why.to_string()));
+                    continue;
+                }
+            };
             if inventory.account != account {
                 continue;
             }
@@ -587,13 +602,11 @@ fn without_forge(wanted: &Wanted, branch: &str, folder: &str) -> Result<At, Fail
     let fetched = git.find(&format!("refs/remotes/origin/{branch}"))?;
     Ok(match fetched {
         Some(commit) if !wanted.writes => At::Clone(git, commit),
-        Some(_) => At::Nowhere("the clone's remote has it, and there is no token for the forge"),
+        Some(_) => At::Nowhere(REMOTE_HAS_IT),
         None if git.origin().is_none() => beside(),
         None => match git.remote_has(branch) {
             Some(false) => beside(),
-            Some(true) => {
-                At::Nowhere("the clone's remote has it, and there is no token for the forge")
-            }
+            Some(true) => At::Nowhere(REMOTE_HAS_IT),
             None => At::Nowhere(
                 "the clone's remote cannot be asked, and there is no token for the forge",
             ),

@@ -5,11 +5,12 @@ use std::path::Path;
 use super::failure::Failure;
 use super::forge::Forge;
 use super::history::is_touched;
+use super::inventory::{Place, Wanted};
 use super::publish::Publisher;
 use super::session::{Origin, Request, Session};
-use super::settings::file;
+use super::settings::{environment_name, file};
 use super::{Ending, blank, end_posted, refused};
-use crate::commands::cli::{Cli, PlanArgs};
+use crate::commands::cli::{Cli, PlanArgs, Planning};
 use crate::commands::exit::Exit;
 use crate::commands::logging::Say;
 use crate::forge::ci::{Context, PullRequest};
@@ -22,8 +23,9 @@ pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
     let mut document = blank(cli);
     let mut red = Vec::new();
     let came_to = make(cli, args, &mut document, &mut red);
+    let is_of_other_file = came_to.as_ref().is_err_and(|of| of.is_of_other_file);
     let ending = Ending::of(document, came_to, false);
-    let posted = if args.comment {
+    let posted = if args.comment && !is_of_other_file {
         let context = Context::of_process();
         let file = file(&cli.global);
         let publisher = Publisher::new(&args.planning.gitea, &file, &context, say);
@@ -64,7 +66,12 @@ fn make(
                 number: pull.number,
             })
         }
-        _ if of_pull_request && !is_touched(&path, &context)? => Some(Unplanned::Untouched),
+        _ if of_pull_request && !is_touched(&path, &context)? => {
+            if args.comment {
+                of_other_file(cli, planning, &context, &path)?;
+            }
+            Some(Unplanned::Untouched)
+        }
         _ => None,
     };
     if unplanned.is_some() {
@@ -104,6 +111,29 @@ fn make(
     // the process ends now: to give back its memory piece by piece would take a tenth of a large plan's time
     std::mem::forget((session.snapshot, session.actual));
     Ok(exit)
+}
+
+/// Errors where the environment, and so the comment, is that of another file.
+fn of_other_file(
+    cli: &Cli,
+    planning: &Planning,
+    context: &Context,
+    file: &Path,
+) -> Result<(), Failure> {
+    let place = Place::find(&Wanted {
+        inventory: &planning.inventory,
+        key_copies: None,
+        gitea: &planning.gitea,
+        file,
+        context,
+        environment: &environment_name(&cli.global),
+        writes: false,
+        is_wanted: true,
+    });
+    match place.and_then(|place| place.read()) {
+        Err(failure) if failure.is_of_other_file => Err(failure),
+        _ => Ok(()),
+    }
 }
 
 /// Whether the pull request of this job is merged or closed, by the event or by now: a plan of what it brings would take the

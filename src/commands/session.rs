@@ -31,6 +31,7 @@ use crate::forge::ci::Context;
 use crate::model::address::Address;
 use crate::model::held::{Held, Why};
 use crate::model::kind::{Kind, Live, Refers};
+use crate::model::notice::{Notice, OfInventory};
 use crate::model::problem::Problem;
 use crate::plan::agreement::Statements;
 use crate::plan::memberships::Memberships;
@@ -156,6 +157,11 @@ impl Session {
                 found.join().expect("a reading thread does not panic"),
             )
         });
+        let found = match found {
+            // before all else that is wrong: its comment is that of the other file
+            Err(failure) if failure.is_of_other_file => return Err(failure),
+            found => found,
+        };
         let mut history = history?;
         let commit = history.tip().map(|tip| tip.short().to_owned());
         document.commit = document.commit.take().or(commit);
@@ -259,7 +265,7 @@ impl Session {
         };
         session.read()?;
         session.place.of_account(&found, &session.actual)?;
-        session.learn()?;
+        document.notices.extend(session.learn()?);
         if let Some(base) = base {
             let followed = session.binding.followed_groups(&found.inventory);
             document.memberships = Memberships::between(&session.valid.desired, &base, &followed);
@@ -277,19 +283,19 @@ impl Session {
     }
 
     /// Asks, where an entry may adopt something, or all that is not declared is pruned: what the inventories of other
-    /// environments have, and what the event log proves that a run of ours made.
-    fn learn(&mut self) -> Result<(), Failure> {
+    /// environments have, and what the event log proves that a run of ours made. Returns what a reader should know of that.
+    fn learn(&mut self) -> Result<Option<Notice>, Failure> {
         let ours = &self.options.ours;
         if ours.standing == Standing::Unknown {
-            return Ok(());
+            return Ok(None);
         }
         let account = self.actual.named(Kind::AccountSettings, "").first();
         let Some(account) = account.map(|account| account.id.to_string()) else {
-            return Ok(());
+            return Ok(None);
         };
         let waits = self.has_unrecorded();
         if !waits && ours.asked.is_empty() && self.options.prune != Prune::All {
-            return Ok(());
+            return Ok(None);
         }
         let others = self.place.others(&account)?;
         let me = self.actual.me.as_ref();
@@ -306,7 +312,12 @@ impl Session {
         let ours = Arc::make_mut(&mut self.options.ours);
         ours.strange = others.strange;
         ours.made = made;
-        self.read()
+        ours.unread = others.unread.clone().map(|(environment, _)| environment);
+        self.read()?;
+        let notice = others.unread.map(|(environment, why)| {
+            Notice::general(OfInventory::OtherUnread { environment, why })
+        });
+        Ok(notice)
     }
 
     /// Whether an object that is not recorded bears a declared name, or one that a commit since the last apply took out. Keys
@@ -326,22 +337,22 @@ impl Session {
             let mut renamed = desired.renamed_from.iter();
             renamed.any(|(new, old)| new.kind == address.kind && *old == address.name)
         };
-        let mut unrecorded = self
-            .actual
-            .each()
-            .filter(|(_, live)| !known.contains(&live.id));
-        unrecorded.any(|(address, live)| {
+        let unrecorded = self.actual.each().filter(|(address, live)| {
             let kind = address.kind;
+            kind != Kind::Peer
+                && !kind.is_one()
+                && !known.contains(&live.id)
+                && is_open(address, live)
+        });
+        let (named, others): (Vec<_>, Vec<_>) = unrecorded.partition(|&(address, live)| {
             // of several groups of a name the plan calls each otherwise
             let own = Address {
                 name: live.name.clone(),
                 ..address.clone()
             };
-            kind != Kind::Peer
-                && !kind.is_one()
-                && (desired.has(&own) || ours.was_declared(address) || is_old_name(address))
-                && is_open(address, live)
-        })
+            desired.has(&own) || is_old_name(address)
+        });
+        !named.is_empty() || others.iter().any(|(address, _)| ours.was_declared(address))
     }
 
     /// Returns what the event log says that our own user made.
@@ -369,6 +380,8 @@ impl Session {
     /// referrers are named at once.
     pub(super) fn plan_whole(&mut self) -> Result<Plan, Failure> {
         loop {
+            let ours = &self.options.ours;
+            let was_cut = ours.versions.is_cut();
             let planned = plan::plan(
                 &self.valid.desired,
                 &self.actual,
@@ -382,10 +395,13 @@ impl Session {
                     events: false,
                 },
             };
-            if !self.complete(more)? {
+            // what was found before is one change with the rest then
+            let is_cut = self.options.ours.versions.is_cut();
+            if !self.complete(more)? && is_cut == was_cut {
                 let mut plan = planned.map_err(|problems| self.stop(&problems))?;
-                if !plan.counted_rows().is_empty() || !plan.let_go.is_empty() {
-                    plan.notices.extend(self.history.too_short.clone());
+                if is_cut && (!plan.counted_rows().is_empty() || !plan.let_go.is_empty()) {
+                    let applied = self.options.ours.inventory.applied_commit.as_deref();
+                    plan.notices.extend(self.history.too_short(applied));
                 }
                 return Ok(plan);
             }

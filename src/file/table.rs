@@ -10,10 +10,8 @@ use crate::base::text::ask;
 pub(crate) struct Field<T: 'static> {
     pub(crate) row: Row,
     pub(crate) read: fn(&mut T, &Cursor<'_>, &mut Log),
-    /// Takes over another one's value where there is none.
+    /// Takes over another one's value where there is none; of a field that can be left out.
     pub(crate) keep: Option<fn(&mut T, &T)>,
-    /// Takes the value away.
-    pub(crate) forget: Option<fn(&mut T)>,
     /// The groups that it names.
     pub(crate) groups: Option<Names<T>>,
 }
@@ -224,20 +222,6 @@ impl<T> Table<T> {
         keep.for_each(|keep| keep(it, live));
     }
 
-    /// Takes over the names of groups that this one leaves out.
-    pub(crate) fn keep_groups(&self, it: &mut T, live: &T) {
-        let groups = self.fields.iter().filter(|field| field.groups.is_some());
-        let keep = groups.filter_map(|field| field.keep);
-        keep.for_each(|keep| keep(it, live));
-    }
-
-    /// Takes everything away that can be left out, but for names of groups.
-    pub(crate) fn forget(&self, it: &mut T) {
-        let rest = self.fields.iter().filter(|field| field.groups.is_none());
-        let forget = rest.filter_map(|field| field.forget);
-        forget.for_each(|forget| forget(it));
-    }
-
     /// Returns the sets of names of groups.
     pub(crate) fn groups<'a>(&self, it: &'a T) -> Vec<&'a BTreeSet<String>> {
         let groups = self.fields.iter().filter_map(|field| field.groups);
@@ -276,7 +260,6 @@ impl<T> Field<T> {
             row,
             read,
             keep: None,
-            forget: None,
             groups: None,
         }
     }

@@ -3,40 +3,91 @@
 //! They say by which change something leaves, so that people can agree to a change (`agreement`). They prove no ownership:
 //! that does the inventory.
 
-use std::sync::Arc;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::git::Sha;
 use crate::model::desired::Desired;
 use crate::model::origin::Cause;
 
-/// A commit on the first-parent line, and the file that it has.
-#[derive(Debug, Clone)]
-pub struct Version {
-    /// The commit.
-    pub sha: Sha,
-    /// What its file asks for. A file that no command would accept asks for what the one before it did.
-    pub desired: Arc<Desired>,
+/// The most versions that are read at once.
+const BLOCK: usize = 500;
+
+/// Reads what the file asked for.
+pub trait Reader: Debug + Send + Sync {
+    /// Returns what the file of each of these commits asks for; `None` for one that no command would accept. Returns `None` where
+    /// the checkout lacks one of them.
+    fn read(&self, commits: &[Sha]) -> Option<Vec<Option<Arc<Desired>>>>;
 }
 
 /// The versions of the file since the one that was applied last.
 #[derive(Debug, Clone, Default)]
 pub struct Versions {
-    /// What was applied last; nothing where no apply was through yet.
-    start: Option<Arc<Desired>>,
-    /// The commits since then that changed the file, the oldest first.
-    commits: Vec<Version>,
+    past: Arc<Past>,
     /// The file of this run.
     proposed: Option<Arc<Desired>>,
 }
 
+/// What is committed. It is read when a plan asks for it, the newest version first: most plans take nothing away.
+#[derive(Debug, Default)]
+struct Past {
+    /// The commit that was applied last, and those since then that changed the file, the oldest first.
+    commits: Vec<Sha>,
+    /// What their files ask for, as far as they were read.
+    read: Vec<OnceLock<Option<Arc<Desired>>>>,
+    reader: Option<Box<dyn Reader>>,
+    /// The checkout lacks one of them.
+    is_cut: AtomicBool,
+}
+
+impl Past {
+    /// Returns what the file of a commit asks for. A file that no command would accept asks for what the one before it did.
+    fn desired(&self, at: usize) -> Option<&Desired> {
+        let mut own = (0..=at).rev().map_while(|at| self.own(at));
+        own.find_map(Option::as_deref)
+    }
+
+    fn own(&self, at: usize) -> Option<&Option<Arc<Desired>>> {
+        let own = self.read.get(at)?;
+        if own.get().is_none() && !self.is_cut.load(Ordering::Relaxed) {
+            // as many again as were read before
+            let known = self.commits.len() - 1 - at;
+            let first = at.saturating_sub(known.min(BLOCK));
+            let commits = &self.commits[first..=at];
+            match self.reader.as_ref().and_then(|reader| reader.read(commits)) {
+                Some(files) => {
+                    for (cell, file) in self.read[first..=at].iter().zip(files) {
+                        cell.get_or_init(|| file);
+                    }
+                }
+                None => self.is_cut.store(true, Ordering::Relaxed),
+            }
+        }
+        own.get()
+    }
+}
+
 impl Versions {
-    /// The versions behind `start`.
-    pub fn new(start: Option<Arc<Desired>>, commits: Vec<Version>) -> Self {
-        Versions {
-            start,
+    /// The versions behind the first of these commits, which was applied.
+    pub fn new(commits: Vec<Sha>, reader: Box<dyn Reader>) -> Self {
+        let past = Past {
+            read: commits.iter().map(|_| OnceLock::new()).collect(),
             commits,
+            reader: Some(reader),
+            ..Past::default()
+        };
+        Versions {
+            past: Arc::new(past),
             proposed: None,
         }
+    }
+
+    /// The checkout does not have them.
+    pub fn cut() -> Self {
+        let versions = Versions::default();
+        versions.past.is_cut.store(true, Ordering::Relaxed);
+        versions
     }
 
     /// Adds the file of this run, which may be in no commit yet.
@@ -44,42 +95,44 @@ impl Versions {
         self.proposed = Some(desired);
     }
 
+    /// Whether the checkout lacks a version that was asked for. Then there are none: all that leaves the file is one change.
+    pub fn is_cut(&self) -> bool {
+        self.past.is_cut.load(Ordering::Relaxed)
+    }
+
     /// The commits since the last apply that changed the file, the oldest first.
-    pub fn commits(&self) -> &[Version] {
-        &self.commits
+    pub fn commits(&self) -> &[Sha] {
+        match self.past.commits.get(1..) {
+            Some(commits) if !self.is_cut() => commits,
+            _ => &[],
+        }
     }
 
     /// Returns what the newest commit asks for: of a pull request its base.
-    pub fn base(&self) -> Option<&Arc<Desired>> {
-        let newest = self.commits.last().map(|version| &version.desired);
-        newest.or(self.start.as_ref())
+    pub fn base(&self) -> Option<&Desired> {
+        self.past.desired(self.commits().len())
     }
 
-    /// Returns every change with the files before and after it.
-    fn steps(&self) -> impl DoubleEndedIterator<Item = (Cause, &Desired, &Desired)> {
-        let commits = self.commits.iter().enumerate();
-        let commits = commits.map(|(at, version)| (Cause::Commit(at), &*version.desired));
-        let proposed = self.proposed.iter().map(|file| (Cause::Proposed, &**file));
-        let after: Vec<(Cause, &Desired)> = commits.chain(proposed).collect();
-        let mut before: Vec<Option<&Desired>> = vec![self.start.as_deref()];
-        before.extend(after.iter().map(|(_, file)| Some(*file)));
-        let steps: Vec<_> = before
-            .into_iter()
-            .zip(after)
-            .filter_map(|(before, (cause, after))| Some((cause, before?, after)))
-            .collect();
-        steps.into_iter()
+    /// Returns every change with the files before and after it, the newest first.
+    fn steps(&self) -> impl Iterator<Item = (Cause, &Desired, &Desired)> {
+        let proposed = self.proposed.as_deref();
+        let proposed = proposed.map(|file| (Cause::Proposed, self.commits().len(), file));
+        let commits = (0..self.commits().len()).rev();
+        let commits =
+            commits.map_while(|at| Some((Cause::Commit(at), at, self.past.desired(at + 1)?)));
+        let steps = proposed.into_iter().chain(commits);
+        steps.map_while(|(cause, before, after)| Some((cause, self.past.desired(before)?, after)))
     }
 
     /// Returns the last change that made a fact what it is by now; none where no change did since the last apply.
     pub fn changed<T: PartialEq>(&self, fact: impl Fn(&Desired) -> T) -> Option<Cause> {
-        let mut steps = self.steps().rev();
+        let mut steps = self.steps();
         steps.find_map(|(cause, before, after)| (fact(before) != fact(after)).then_some(cause))
     }
 
     /// Returns the file that the last of the changes found which took something out: the last one where that was so.
     pub fn last_with(&self, has: impl Fn(&Desired) -> bool) -> Option<&Desired> {
-        let mut steps = self.steps().rev();
+        let mut steps = self.steps();
         steps.find_map(|(_, before, _)| has(before).then_some(before))
     }
 }

@@ -50,6 +50,8 @@ pub struct Scene<'a> {
     pub is_fixed: &'a dyn Fn(usize, usize, &Id) -> bool,
     /// Whether several objects can stand for one name.
     pub is_several: bool,
+    /// Whether an entry may adopt what is no other environment's, as far as that was told.
+    pub adopts: bool,
     /// Whether surplus that the event log alone tells goes, too.
     pub trusts_log: bool,
 }
@@ -260,6 +262,7 @@ fn chosen(scene: &Scene, at: usize, place: usize, free: &[usize]) -> Chosen {
     let equal = fitting.iter().find(|object| unlike(object) == Some(0));
     match (&fitting[..], made.or(equal)) {
         ([], _) => Chosen::Nobody,
+        _ if !scene.adopts => Chosen::Unclear(fitting),
         ([only], _) => Chosen::One(*only),
         (_, Some(object)) => Chosen::One(*object),
         (_, None) => Chosen::Unclear(fitting),
@@ -397,6 +400,7 @@ mod tests {
             unlike: &|_, _, id| unlike(&id.0),
             is_fixed: &|_, _, _| false,
             is_several: false,
+            adopts: true,
             trusts_log: true,
             entries: entries.clone(),
         };

@@ -179,6 +179,7 @@ impl Run {
             unlike: &|_, _, _| Some(0),
             is_fixed: &|_, _, _| false,
             is_several: false,
+            adopts: true,
             trusts_log: self.read.is_some(),
         };
         let (matches, leaving) = match_objects(&scene);

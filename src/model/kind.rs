@@ -218,20 +218,6 @@ impl Resource {
         after
     }
 
-    /// Returns the object with nothing said but its references, and what no request can leave out.
-    pub fn references_alone(&self) -> Resource {
-        let mut bare = self.clone();
-        each!(&mut bare, it => it.forget());
-        bare
-    }
-
-    /// Returns the object with the live one's references where it says none of its own.
-    pub fn with_references_of(&self, live: &Resource) -> Resource {
-        let mut after = self.clone();
-        both!(&mut after, live, (it, live) => it.keep_references(live));
-        after
-    }
-
     /// Whether a field that is written otherwise in `live` means the same.
     fn says_the_same(&self, live: &Resource, field: &str) -> bool {
         both!(self, live, (it, live) => it.says_the_same(live, field))

@@ -13,6 +13,7 @@ mod ways;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::id::Id;
+use crate::git::Sha;
 use crate::git::versions::Versions;
 use crate::model::let_go::{LeftBy, LetGo};
 use crate::model::notice::Notice;
@@ -133,7 +134,7 @@ impl Statements {
     /// Returns where a change is from; `None` for the file of a work tree.
     pub fn origin(&self, cause: Cause, versions: &Versions) -> Option<Origin> {
         match cause {
-            Cause::Commit(at) => Some(self.of_commit(versions.commits().get(at)?.sha.as_str())),
+            Cause::Commit(at) => Some(self.of_commit(versions.commits().get(at)?.as_str())),
             Cause::Proposed => {
                 let pull = self.pulls.iter().find(|pull| pull.is_proposed)?;
                 Some(Origin::Pull(pull.number))
@@ -321,8 +322,8 @@ impl Statements {
     /// Whether a pull request brings the file of this run, the newest change of it, or the tip.
     fn is_newest(&self, number: u64, ours: &Ours) -> bool {
         let newest = ours.versions.commits().last();
-        let newest = newest.map(|version| version.sha.as_str());
         let mut ids = newest
+            .map(Sha::as_str)
             .into_iter()
             .chain(self.commits.last().map(String::as_str));
         let pull = self.pull(number);

@@ -344,6 +344,7 @@ impl<'a> Binder<'a> {
             unlike: &unlike,
             is_fixed: &is_fixed,
             is_several,
+            adopts: ours.unread.is_none(),
             trusts_log: ours.standing == Standing::Read,
         };
         let (matches, leaving) = match_objects(&scene);

@@ -346,7 +346,7 @@ impl<'a> Claims<'a> {
         let goes = options.prune == Prune::All
             && is_known
             && !is_referenced
-            && !options.ours.strange.contains_key(id);
+            && !options.ours.may_be_strange(id);
         let is_inside = address
             .parent()
             .is_some_and(|parent| !desired.declares(&parent));

@@ -96,7 +96,7 @@ fn namesakes<'a>(name: &str, actual: &'a Actual, options: &Options) -> Vec<Names
             live,
             origin: ours.origin(&live.id).or(named),
             is_made: ours.made.contains(&live.id),
-            is_strange: ours.strange.contains_key(&live.id),
+            is_strange: ours.may_be_strange(&live.id),
         })
     };
     let live = actual.named(Kind::SetupKey, name).iter();

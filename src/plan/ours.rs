@@ -32,6 +32,8 @@ pub struct Ours {
     pub made: BTreeSet<Id>,
     /// Objects in the inventories of other environments of this account, and the file of each.
     pub strange: BTreeMap<Id, String>,
+    /// The environment whose inventory cannot be read: what nobody recorded may be its own.
+    pub unread: Option<String>,
     /// The objects that a person names for entries, or for names of machines (`--adopt`).
     pub asked: BTreeMap<Address, Id>,
     /// The versions of the file since the last apply.
@@ -45,6 +47,12 @@ impl Ours {
             Standing::Unknown => Some(Origin::Created),
             Standing::Read | Standing::First => self.inventory.origin(id),
         }
+    }
+
+    /// Returns whether another environment has an object, or may have it.
+    pub fn may_be_strange(&self, id: &Id) -> bool {
+        let is_open = self.unread.is_some() && self.inventory.origin(id).is_none();
+        is_open || self.strange.contains_key(id)
     }
 
     /// Returns whether a version since the last apply had the entry of that key. The file of this run may have it or not.

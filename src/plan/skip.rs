@@ -23,7 +23,11 @@ pub(super) struct Skipped {
 pub(super) fn skip(given: Given, resolved: &mut Resolved) -> Skipped {
     let mut skipped = Skipped::default();
     for (address, ids) in &given.binding.unclear {
-        let what = OfObject::Unclear(ids.clone());
+        let ids = ids.clone();
+        let what = match given.options.ours.unread.clone() {
+            Some(environment) => OfObject::MayBeStrange { ids, environment },
+            None => OfObject::Unclear(ids),
+        };
         skipped.notices.push(Notice::about(address, what));
         skipped.entries.insert(address.clone());
     }

@@ -27,8 +27,10 @@ impl Said<'_> {
                 matches!(
                     of,
                     OfInventory::NotFetched(_)
+                        | OfInventory::NotAsked { .. }
                         | OfInventory::Unread { .. }
                         | OfInventory::NotWritable(_)
+                        | OfInventory::OtherUnread { .. }
                 )
             }
             _ => notice.code() == Code::Skipped,

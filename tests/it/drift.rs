@@ -180,6 +180,23 @@ fn one_issue_opened_edited_and_closed() {
 }
 
 #[test]
+fn a_second_file_of_the_environment_leaves_the_issue_of_the_first_alone() {
+    let site = Site::fake();
+    site.commit(file(22));
+    site.checkout("origin/main");
+    site.run(&["apply"]).expect(0);
+    site.bench.delete("/policies", "p");
+    site.run(&["drift", "--issue"]).expect(2);
+    let before = site.gitea().issues();
+    assert_eq!(before.len(), 1);
+    std::fs::write(site.bench.path("lab.json"), "{\"groups\": {}}").unwrap();
+    site.run(&["drift", "--issue", "-f", "lab.json"])
+        .expect(3)
+        .says("is of netbird.json, and this file is lab.json");
+    assert_eq!(site.gitea().issues(), before);
+}
+
+#[test]
 fn the_issue_says_what_is_missing_and_when_it_is_resolved() {
     let site = Site::fake();
     site.commit(file(22));

@@ -184,6 +184,30 @@ fn only_what_the_file_declares() {
 }
 
 #[test]
+fn of_two_objects_of_a_name_the_recorded_one_is_what_the_file_declares() {
+    let bench = Bench::fake();
+    let file = json!({ "groups": { "g": {} }, "policies": { "p": { "sources": ["g"], "destinations": ["g"] } },
+                       "networks": { "n": { "description": "ours" } } });
+    bench.agreed(file.clone());
+    let g = bench.id("/groups", "g");
+    let rule = json!({ "name": "p", "enabled": true, "action": "accept", "bidirectional": false, "protocol": "icmp",
+                       "sources": [g], "destinations": [g] });
+    bench.create(
+        "/policies",
+        json!({ "name": "p", "enabled": true, "rules": [rule] }),
+    );
+    bench.create(
+        "/networks",
+        json!({ "name": "n", "description": "another" }),
+    );
+    let run = bench.run(&["export", "--managed-only"]).expect(0);
+    let exported: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(exported["policies"]["p"]["protocol"], "all");
+    assert_eq!(exported["networks"]["n"]["description"], "ours");
+    assert!(!run.stderr.contains("left out"), "{}", run.stderr);
+}
+
+#[test]
 fn raw_answers_are_an_account_to_plan_against() {
     let bench = account();
     let export = bench.run(&["export"]).expect(0).stdout;

@@ -1,9 +1,11 @@
 //! One comment a network on a pull request, edited in place.
 
+use std::fs;
+
 use fakes::{Effect, Fault};
 use serde_json::{Value, json};
 
-use crate::run::{Job, Pull, Run, Site};
+use crate::run::{INVENTORY, Job, Pull, Run, Site};
 
 mod jobs;
 
@@ -92,6 +94,29 @@ fn a_comment_a_network_edited_in_place() {
     assert!(bodies[1].starts_with(&format!("{MARKER}### NetBird plan: No changes")));
     assert!(bodies[2].starts_with("<!-- netbird-gitops plan prod -->\n"));
     assert!(bodies[2].contains("No changes"), "{}", bodies[2]);
+}
+
+#[test]
+fn a_second_file_of_the_environment_leaves_the_comment_of_the_first_alone() {
+    let proposal = Proposal::new();
+    let bench = &proposal.site.bench;
+    let [branch, path] = INVENTORY;
+    bench.write_inventory(json!({}));
+    let inventory = fs::read(bench.path(path)).unwrap();
+    let gitea = proposal.site.gitea();
+    gitea.push(branch, path, inventory, "an inventory");
+    proposal.plan(&[]).expect(0);
+    let before = proposal.bodies();
+    assert!(before[0].contains("1 to create"));
+    // whatever else is wrong with it
+    for text in ["{\"groups\": {}}", "{"] {
+        fs::write(bench.path("lab.json"), text).unwrap();
+        proposal
+            .plan(&["-f", "lab.json"])
+            .expect(3)
+            .says("is of netbird.json, and this file is lab.json");
+        assert_eq!(proposal.bodies(), before);
+    }
 }
 
 #[test]

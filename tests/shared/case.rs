@@ -1,6 +1,6 @@
 //! A plan from a file and a live account, and its outcome as short lines.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ use crate::base::id::Id;
 use crate::check::validate::validate;
 use crate::file::Source;
 use crate::git::Sha;
-use crate::git::versions::{Version, Versions};
+use crate::git::versions::{Reader, Versions};
 use crate::inventory::{Inventory, Machine};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
@@ -34,6 +34,25 @@ pub(crate) fn desired(file: &Value) -> Desired {
         Ok(valid) => Arc::unwrap_or_clone(valid.desired),
         Err(problems) => panic!("the file of this test is wrong:\n{problems}"),
     }
+}
+
+/// Files by their commits.
+#[derive(Debug)]
+struct Files(BTreeMap<Sha, Arc<Desired>>);
+
+impl Reader for Files {
+    fn read(&self, commits: &[Sha]) -> Option<Vec<Option<Arc<Desired>>>> {
+        Some(commits.iter().map(|sha| self.0.get(sha).cloned()).collect())
+    }
+}
+
+/// Returns versions of the file since the last apply, the first of them applied. The ids of the others count from zero.
+pub(crate) fn committed(files: Vec<Arc<Desired>>) -> Versions {
+    let sha = |at: usize| format!("{:040x}", at.wrapping_sub(1));
+    let sha = |at: usize| Sha::parse(&sha(at)).expect("a commit's id");
+    let commits: Vec<Sha> = (0..files.len()).map(sha).collect();
+    let files = commits.iter().cloned().zip(files).collect();
+    Versions::new(commits, Box::new(Files(files)))
 }
 
 /// A file and a live account, and what else a plan is made for.
@@ -150,9 +169,9 @@ impl Case {
                 }
             }
         }
-        let mut files = versions.into_iter().map(|(_, file)| Arc::new(file));
-        let last = files.next_back();
-        let mut versions = Versions::new(last, Vec::new());
+        let last = versions.into_iter().next_back();
+        let last = last.map(|(_, file)| Arc::new(file));
+        let mut versions = committed(last.into_iter().collect());
         versions.propose(Arc::new(self.desired.clone()));
         self.ours(|ours| {
             ours.inventory = inventory;
@@ -186,13 +205,8 @@ impl Case {
     /// With versions of the file since the last apply, the first of them applied. The file itself is in no commit yet, unless it is
     /// the last one.
     pub(crate) fn since(self, versions: &[Value]) -> Self {
-        let mut files = versions.iter().map(|version| Arc::new(desired(version)));
-        let start = files.next();
-        let commits = files.enumerate().map(|(at, desired)| Version {
-            sha: Sha::parse(&format!("{at:040x}")).expect("a commit's id"),
-            desired,
-        });
-        let mut versions = Versions::new(start, commits.collect());
+        let files = versions.iter().map(|version| Arc::new(desired(version)));
+        let mut versions = committed(files.collect());
         versions.propose(Arc::new(self.desired.clone()));
         self.ours(|ours| ours.versions = versions)
     }

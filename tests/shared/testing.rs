@@ -14,7 +14,7 @@ use crate::model::kind::Kind;
 
 mod case;
 
-pub(crate) use case::{Case, desired, document};
+pub(crate) use case::{Case, committed, desired, document};
 
 /// The second in which live objects of the tests were made, unless they say otherwise: 2026-09-21T14:13:20Z.
 pub(crate) const MADE: i64 = 1_790_000_000;

@@ -1,10 +1,14 @@
 //! What the commits since the last apply made of the file.
 
+use std::fs;
+
 use super::History;
 use crate::forge::ci::Context;
 use crate::git::Sha;
 use crate::git::testing::Repo;
-use crate::git::versions::Versions;
+use crate::git::versions::{Cause, Versions};
+use crate::model::address::Address;
+use crate::model::kind::Kind;
 
 fn file(groups: &[&str]) -> String {
     let entries: Vec<String> = groups
@@ -18,14 +22,13 @@ fn read(repo: &Repo) -> History {
     History::read(&repo.path().join("netbird.json"), &Context::default()).unwrap()
 }
 
-/// What the versions are, the newest last: the groups of each, by commit.
-fn told(versions: &Versions) -> Vec<(Sha, Vec<String>)> {
-    let versions = versions.commits().iter();
-    let told = versions.map(|version| {
-        let groups = version.desired.groups().map(|(name, _)| name.clone());
-        (version.sha.clone(), groups.collect())
-    });
-    told.collect()
+/// The commit by which the group got its present state, where one did since the last apply.
+fn cause<'a>(versions: &'a Versions, group: &str) -> Option<&'a Sha> {
+    let group = Address::new(Kind::Group, group);
+    match versions.changed(|file| file.has(&group)) {
+        Some(Cause::Commit(at)) => Some(&versions.commits()[at]),
+        _ => None,
+    }
 }
 
 #[test]
@@ -36,37 +39,63 @@ fn each_commit_since_the_last_apply_is_a_version() {
     let third = repo.file(3, file(&["b"]));
     let broken = repo.file(4, "half a fi");
     let fifth = repo.file(5, file(&["c"]));
-    let mut history = read(&repo);
+    let history = read(&repo);
     let versions = history
         .versions(Some(applied.as_str()), "netbird.json")
         .unwrap();
-    let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    assert_eq!(versions.commits(), [third.clone(), broken, fifth.clone()]);
     // a file that nobody accepts asks for what the one before it did
-    let expected = [
-        (third, own(&["b"])),
-        (broken, own(&["b"])),
-        (fifth, own(&["c"])),
-    ];
-    assert_eq!(told(&versions), expected);
-    assert!(history.too_short.is_none());
+    assert_eq!(cause(&versions, "a"), Some(&third));
+    assert_eq!(cause(&versions, "b"), Some(&fifth));
+    assert_eq!(cause(&versions, "c"), Some(&fifth));
+    assert_eq!(cause(&versions, "d"), None);
+    assert!(!versions.is_cut());
     let nothing = history.versions(None, "netbird.json").unwrap();
-    assert!(nothing.commits().is_empty() && history.too_short.is_none());
+    assert!(nothing.commits().is_empty() && !nothing.is_cut());
+}
+
+#[test]
+fn versions_are_read_when_they_are_asked_for() {
+    let repo = Repo::new();
+    let applied = repo.file(1, file(&["a", "b"]));
+    let lost = repo.file(2, file(&["b", "old"]));
+    for second in 3..6 {
+        repo.file(second, file(&["b", &format!("c{second}")]));
+    }
+    let removal = repo.file(6, file(&["d"]));
+    // a clone that leaves this one out
+    let blob = repo.git(&["rev-parse", &format!("{lost}:netbird.json")]);
+    let (folder, name) = blob.trim().split_at(2);
+    let objects = repo.path().join(".git/objects");
+    fs::remove_file(objects.join(folder).join(name)).unwrap();
+    let versions = read(&repo).versions(Some(applied.as_str()), "netbird.json");
+    let versions = versions.unwrap();
+    assert_eq!(versions.commits().len(), 5);
+    assert!(versions.base().is_some());
+    assert_eq!(cause(&versions, "b"), Some(&removal));
+    assert!(!versions.is_cut());
+    // what needs it is one change with the rest
+    assert_eq!(cause(&versions, "a"), None);
+    assert!(versions.is_cut() && versions.commits().is_empty());
+    assert_eq!(cause(&versions, "b"), None);
 }
 
 #[test]
 fn a_file_that_was_moved_has_its_versions() {
     let repo = Repo::new();
-    repo.write("old.json", file(&["a", "b"]));
+    repo.write("old.json", file(&["a", "b", "c"]));
     let applied = repo.commit(1, "old");
+    repo.write("old.json", file(&["a", "b"]));
+    let before = repo.commit(2, "before");
     repo.git(&["mv", "old.json", "netbird.json"]);
-    let moved = repo.commit(2, "moved");
-    let changed = repo.file(3, file(&["a"]));
+    let moved = repo.commit(3, "moved");
+    let changed = repo.file(4, file(&["a"]));
     let versions = read(&repo).versions(Some(applied.as_str()), "old.json");
-    let told = told(&versions.unwrap());
-    let commits: Vec<Sha> = told.iter().map(|(sha, _)| sha.clone()).collect();
-    assert_eq!(commits, [moved, changed]);
-    assert_eq!(told[0].1, ["a", "b"]);
-    assert_eq!(told[1].1, ["a"]);
+    let versions = versions.unwrap();
+    assert_eq!(versions.commits(), [before.clone(), moved, changed.clone()]);
+    assert_eq!(cause(&versions, "a"), None);
+    assert_eq!(cause(&versions, "b"), Some(&changed));
+    assert_eq!(cause(&versions, "c"), Some(&before));
 }
 
 #[test]
@@ -76,10 +105,11 @@ fn without_the_applied_commit_there_are_no_versions_and_that_is_told() {
     repo.git(&["checkout", "-q", "--orphan", "other"]);
     repo.file(2, file(&["b"]));
     for applied in [lost.as_str(), "0123456789012345678901234567890123456789"] {
-        let mut history = read(&repo);
+        let history = read(&repo);
         let versions = history.versions(Some(applied), "netbird.json").unwrap();
         assert!(versions.commits().is_empty());
-        assert!(history.too_short.is_some(), "{applied}");
+        assert!(versions.is_cut(), "{applied}");
+        assert!(history.too_short(Some(applied)).is_some());
     }
 }
 

@@ -173,6 +173,10 @@ impl Place {
         copies: &[(String, Vec<u8>)],
     ) -> Result<Option<Inventory>> {
         let keys = path.with_file_name("keys");
+        // one run at a time, for as long as this one writes; where a file system has no such lock, the last one wins
+        drop(fs::create_dir_all(folder_of(path)));
+        let folder = fs::File::open(folder_of(path));
+        let _locked = folder.and_then(|folder| folder.lock().map(|()| folder));
         for (name, bytes) in copies {
             put(&keys.join(name), bytes)?;
         }
@@ -253,12 +257,15 @@ fn on_disk(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
+/// The folder that a file is in.
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|at| !at.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
 /// Puts a text in the place of a file at once or not at all, and makes the folders for it.
 fn put(path: &Path, text: &[u8]) -> Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let write = || {
         fs::create_dir_all(folder)?;
         let mut file = tempfile::Builder::new()

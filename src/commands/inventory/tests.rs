@@ -252,6 +252,13 @@ fn a_clone_reads_what_it_fetched_and_applies_never_do() {
         ..Run::plan(&clone)
     };
     assert_eq!(job.read().err().unwrap().exit, Exit::Error);
+    // a remote that does not answer may have it or not
+    let elsewhere = dir.path().join("nowhere").display().to_string();
+    remote.git(&["-C", to, "remote", "set-url", "origin", &elsewhere]);
+    let found = Run::plan(&clone).read().unwrap();
+    assert_eq!(found.standing, Standing::Unknown);
+    assert!(matches!(says(&found)[..], [OfInventory::NotAsked { .. }]));
+    remote.git(&["-C", to, "remote", "set-url", "origin", from]);
     let refspec = "+refs/heads/*:refs/remotes/origin/*";
     remote.git(&["-C", to, "fetch", "-q", "origin", refspec]);
     assert_eq!(Run::plan(&clone).read().unwrap().standing, Standing::Read);
@@ -289,7 +296,33 @@ fn other_environments_are_read_beside_it() {
     let elsewhere = place.others("another").unwrap();
     assert!(!elsewhere.share_account && elsewhere.strange.is_empty());
     fs::write(lab.join("inventory.json"), "half").unwrap();
-    assert!(place.others("acc").is_err());
+    let others = place.others("acc").unwrap();
+    assert!(others.share_account);
+    assert_eq!(others.unread.unwrap().0, "lab");
+}
+
+#[test]
+fn two_runs_that_write_one_file_at_once_both_have_what_they_made_in_it() {
+    let dir = directory();
+    let first = begun(dir.path());
+    first.record(&made("groups/g", "1"), &[]).unwrap();
+    let places = [Run::apply(dir.path()).find(), Run::apply(dir.path()).find()];
+    for place in &places {
+        assert!(place.newest().unwrap().is_some());
+    }
+    std::thread::scope(|scope| {
+        for (run, place) in places.iter().enumerate() {
+            scope.spawn(move || {
+                for at in 0..50 {
+                    let id = format!("{run}-{at}");
+                    let delta = made(&format!("groups/{id}"), &id);
+                    place.record(&delta, &[]).unwrap();
+                }
+            });
+        }
+    });
+    let inventory = Run::plan(dir.path()).read().unwrap().inventory;
+    assert_eq!(inventory.created.len(), 101);
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(super) fn fill<T: Spec>(
 ) -> Result<(), Unresolved> {
     let ours = it.fields();
     let fields = T::TABLE.map_or(&[][..], |table| table.fields).iter();
-    let own = fields.filter(|field| field.forget.is_some());
+    let own = fields.filter(|field| field.keep.is_some());
     for field in own.filter(|field| is_meant(field.row.name)) {
         let name = field.row.name;
         let value = match ours.get(name) {

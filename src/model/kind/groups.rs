@@ -141,18 +141,6 @@ impl Groups {
         known.filter(|known| !known.is_empty()).unwrap_or("host")
     }
 
-    /// Takes a group's name away: it has one with its id in it from then on.
-    pub fn set_aside(&mut self, id: &Id) {
-        let Names { names, ids } = &mut self.groups;
-        let Some(name) = names.get_mut(id) else {
-            return;
-        };
-        if let Some(ids) = ids.get_mut(name) {
-            ids.remove(id);
-        }
-        *name = format!("{name} ({id})");
-    }
-
     /// Returns the ids of the groups of that name; several after a rename that the server did not check.
     pub fn ids(&self, name: &str) -> impl Iterator<Item = &Id> {
         self.groups.ids(name)

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::body::{base_of, default, fill, keep};
+use super::body::{base_of, default, fill};
 use super::values::word::Word;
 use super::words::{listed, named};
 use super::{
@@ -285,17 +285,6 @@ impl Spec for Policy {
             .flatten()
             .filter_map(Target::peer_mut)
             .collect()
-    }
-
-    fn forget(&mut self) {
-        let users = self.authorized_groups.take();
-        entry::TABLE.forget(self);
-        self.authorized_groups = users;
-    }
-
-    fn keep_references(&mut self, live: &Self) {
-        entry::TABLE.keep_groups(self, live);
-        keep(&mut self.authorized_groups, &live.authorized_groups);
     }
 
     fn beyond_the_file(&self) -> Option<String> {

@@ -27,7 +27,6 @@ macro_rules! fields {
                     },
                     read: |it, value, log| it.$name = ($takes.1)(value, log),
                     keep: $crate::model::kind::rows::part!(keep $how $name),
-                    forget: $crate::model::kind::rows::part!(forget $how $name),
                     groups: $crate::model::kind::rows::part!(groups $how $name $($of)?),
                 },
             )+
@@ -71,12 +70,6 @@ macro_rules! part {
         })
     };
     (keep $how:ident $name:ident) => {
-        None
-    };
-    (forget own $name:ident) => {
-        Some(|it| it.$name = None)
-    };
-    (forget $how:ident $name:ident) => {
         None
     };
     (groups own $name:ident groups) => {

@@ -156,16 +156,6 @@ impl Spec for SetupKey {
         );
     }
 
-    fn forget(&mut self) {
-        self.usage_limit = None;
-        self.ephemeral = None;
-        self.allow_extra_dns_labels = None;
-    }
-
-    fn keep_references(&mut self, live: &Self) {
-        keep(&mut self.auto_groups, &live.auto_groups);
-    }
-
     /// What became of the key decides about its entry: that is told by all keys of its name together.
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
         fields.remove("expires");

@@ -55,7 +55,7 @@ pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
             other => unreachable!("a resource serialises to an object, not {other:?}"),
         };
         let known = Self::TABLE.map_or(&[][..], |table| table.fields).iter();
-        for field in known.filter(|field| field.forget.is_some()) {
+        for field in known.filter(|field| field.keep.is_some()) {
             if fields.get(field.row.name).is_some_and(Value::is_null) {
                 fields.remove(field.row.name);
             }
@@ -83,20 +83,6 @@ pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
     fn keep(&mut self, live: &Self) {
         if let Some(table) = Self::TABLE {
             table.keep(self, live);
-        }
-    }
-
-    /// Forgets what is no reference, and can be left out of a request.
-    fn forget(&mut self) {
-        if let Some(table) = Self::TABLE {
-            table.forget(self);
-        }
-    }
-
-    /// Takes over the live object's references where it says none of its own.
-    fn keep_references(&mut self, live: &Self) {
-        if let Some(table) = Self::TABLE {
-            table.keep_groups(self, live);
         }
     }
 

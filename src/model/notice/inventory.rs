@@ -7,12 +7,26 @@ pub enum OfInventory {
     First,
     /// This clone does not have it; the branch that does.
     NotFetched(String),
+    /// Whether there is one, nobody can tell.
+    NotAsked {
+        /// Why.
+        why: &'static str,
+        /// The branch that may have it.
+        branch: String,
+    },
     /// It cannot be read, and a plan is made without it.
     Unread {
         /// Why.
         why: String,
         /// The branch, where it helps to fetch it.
         branch: Option<String>,
+    },
+    /// That of another environment cannot be read.
+    OtherUnread {
+        /// The environment.
+        environment: String,
+        /// Why.
+        why: String,
     },
     /// The file was moved since it was applied; its path then.
     Moved(String),

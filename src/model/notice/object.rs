@@ -42,6 +42,13 @@ pub enum OfObject {
     Unclear(Vec<Id>),
     /// Nothing is done about it: it refers to such an entry.
     SkippedWith(String),
+    /// It is skipped: an environment whose inventory cannot be read may have these objects.
+    MayBeStrange {
+        /// The objects.
+        ids: Vec<Id>,
+        /// The environment.
+        environment: String,
+    },
     /// Who may log in by a policy changes.
     Logins(Logins),
     /// It is made, though what lives under that name looks the same.
@@ -102,7 +109,9 @@ impl OfObject {
                 Code::Namesake
             }
             OfObject::KeepsName { .. } | OfObject::NotRenamed { .. } => Code::KeepsName,
-            OfObject::Unclear(_) | OfObject::SkippedWith(_) => Code::Skipped,
+            OfObject::Unclear(_) | OfObject::SkippedWith(_) | OfObject::MayBeStrange { .. } => {
+                Code::Skipped
+            }
             OfObject::Logins(_) => Code::Logins,
             OfObject::LookAlike(_) => Code::LookAlike,
         }

@@ -10,8 +10,6 @@ use super::{
     Agreement, AllowDeletes, Brought, Origin, Outcome, Place, Said, Statements, way_out, ways_out,
 };
 use crate::base::id::Id;
-use crate::git::Sha;
-use crate::git::versions::{Version, Versions};
 use crate::inventory::{Inventory, Left};
 use crate::model::address::Address;
 use crate::model::change::Change;
@@ -22,6 +20,7 @@ use crate::model::origin::Cause;
 use crate::plan::ours::Ours;
 use crate::plan::{Plan, Row};
 use crate::render::words;
+use crate::testing::committed;
 
 /// How many groups leave the file in the property.
 const GROUPS: usize = 12;
@@ -35,10 +34,6 @@ fn sha(commit: usize) -> String {
 
 /// An inventory, and the commits since the last apply.
 fn ours(gone: &[(&str, &str, &str)]) -> Ours {
-    let version = |commit: usize| Version {
-        sha: Sha::parse(&sha(commit)).expect("a full id"),
-        desired: Arc::new(Desired::default()),
-    };
     let mut inventory = Inventory::new("account", "netbird.json");
     for (text, id, cause) in gone {
         let left = Left {
@@ -49,7 +44,7 @@ fn ours(gone: &[(&str, &str, &str)]) -> Ours {
     }
     Ours {
         inventory,
-        versions: Versions::new(Some(Arc::default()), (0..COMMITS).map(version).collect()),
+        versions: committed(vec![Arc::new(Desired::default()); COMMITS + 1]),
         ..Ours::default()
     }
 }

@@ -81,6 +81,8 @@ fn what_leaves_the_file() {
             .inventory(json!({})).prune_all().ours(|ours| {
                 ours.strange.insert(Id::from(id(Kind::Policy, "p").as_str()), "lab.json".into());
             })),
+        ("an environment that cannot be read may have it, with --prune all", Case::new(none(), live(&[everybody("p"), q()]))
+            .inventory(json!({})).prune_all().ours(|ours| ours.unread = Some("lab".into()))),
         ("adopted, with --prune all", Case::new(none(), live(&[everybody("p"), q()])).inventory(adopted.clone()).prune_all()),
         ("made by a killed run, and its change was reverted", Case::new(none(), live(&[everybody("p"), q()]))
             .inventory(json!({})).since(&before).ours(|ours| {
@@ -121,6 +123,10 @@ not ours, with --prune all
 of another environment, with --prune all
     adopts policy q as Adopted
     unmanaged: policy p
+an environment that cannot be read may have it, with --prune all
+    skipped: policy q
+    unmanaged: policy p
+    note: policy "q" is skipped: the environment lab, whose inventory cannot be read, may manage daojn064mr5kfain5650. Mend that inventory, or say that this file manages it with apply --adopt policies/q=ID (in a job: the input adopt of the apply workflow).
 adopted, with --prune all
     delete policy p: no longer declared
     adopts policy q as Adopted
@@ -264,6 +270,12 @@ fn what_an_entry_stands_for() {
                 }),
         ),
         (
+            "one that an environment may have which cannot be read",
+            Case::new(file(), live(&[everybody("p")]))
+                .inventory(json!({}))
+                .ours(|ours| ours.unread = Some("lab".into())),
+        ),
+        (
             "nobody can tell what is ours",
             Case::new(file(), live(&[differs(everybody("p"))])),
         ),
@@ -339,6 +351,9 @@ one of another environment
     create policy p
     unmanaged: policy p
     note: NetBird has another policy with the name "p" (id daojn064mr64fain5cug), which lab.json manages. This file does not manage it and does not change it.
+one that an environment may have which cannot be read
+    skipped: policy p
+    note: policy "p" is skipped: the environment lab, whose inventory cannot be read, may manage daojn064mr64fain5cug. Mend that inventory, or say that this file manages it with apply --adopt policies/p=ID (in a job: the input adopt of the apply workflow).
 nobody can tell what is ours
     update policy p
         sources ["keep"] → ["All"]

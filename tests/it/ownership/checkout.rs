@@ -180,6 +180,30 @@ fn with_a_token_a_clone_of_depth_1_plans_deletions_as_one_change() {
 }
 
 #[test]
+fn a_history_that_was_written_anew_takes_the_place_of_the_applied_one() {
+    let clone = Cloned::new(&[]);
+    let from = format!("file://{}", clone.site.gitea().git_dir().display());
+    git(&clone.dir, &["checkout", "-q", "--orphan", "anew"]);
+    git(&clone.dir, &["commit", "-q", "-m", "anew"]);
+    git(
+        &clone.dir,
+        &["push", "-q", "--force", &from, "HEAD:refs/heads/main"],
+    );
+    // the job's checkout knows neither the commit that was applied nor that it is no ancestor
+    let shallow = clone.site.bench.path("shallow");
+    let target = shallow.display().to_string();
+    git(&clone.dir, &["clone", "-q", "--depth", "1", &from, &target]);
+    let clone = Cloned {
+        dir: shallow,
+        ..clone
+    };
+    let apply = clone.run(clone.site.command(&["apply"]));
+    apply.expect(0).shows("1 deleted");
+    let tip = clone.site.gitea().tip("main").unwrap();
+    assert_eq!(clone.site.inventory()["applied_commit"], json!(tip));
+}
+
+#[test]
 fn a_laptop_with_a_stale_ref_deletes_nothing_of_what_was_applied_since() {
     let clone = Cloned::new(&[]);
     // meanwhile others applied this and another change; the laptop fetched `main` alone

@@ -75,6 +75,30 @@ fn two_of_one_second_are_told_apart_by_the_event_log_and_from_then_on_by_the_inv
 }
 
 #[test]
+fn a_machine_that_goes_is_recorded_before_it_does() {
+    let bench = Bench::in_git();
+    let mut pending = file(&["k"]);
+    pending["setup_keys"]["k"]["enrolled"] = json!(false);
+    bench.applied(0.0, pending);
+    bench.hour(1.0);
+    bench.server().enroll(&bench.unseal("k"), "k").unwrap();
+    let peer = bench.id("/peers", "k");
+    assert_eq!(bench.inventory()["enrolled"], Value::Null);
+    // no run saw it before its entry left
+    bench.declared(9.0, file(&[]));
+    let (inventory, then) = (bench.path(INVENTORY[1]), bench.path("then.json"));
+    let path = format!("/peers/{peer}");
+    bench.netbird().before("DELETE", &path, move |_| {
+        std::fs::copy(inventory, then).unwrap();
+    });
+    bench.apply(&["--allow-deletes", "2"]).expect(0);
+    let then = std::fs::read_to_string(bench.path("then.json")).unwrap();
+    let then: Value = serde_json::from_str(&then).unwrap();
+    let of_k = then["enrolled"]["k"].to_string();
+    assert!(of_k.contains(&peer), "{of_k}");
+}
+
+#[test]
 fn one_that_its_times_alone_tell_goes_and_the_plan_says_so() {
     let bench = Bench::in_git();
     bench.netbird().event_log(false);

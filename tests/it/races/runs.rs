@@ -1,5 +1,7 @@
 //! What comes of two runs at once, and of what killed ones left?
 
+use serde_json::json;
+
 use super::{assert_one_live_of_each, assert_one_of_each, assert_unreferred, one_of_each, other};
 use crate::run::{Bench, Server};
 
@@ -101,8 +103,7 @@ fn two_runs_at_once_end_in_one_object_of_each_name() {
             codes.iter().all(|code| matches!(code, Some(0 | 4))),
             "{codes:?}"
         );
-        // finished by the next run, which does not know where the others keep what they sealed; a file takes the text of the
-        // last that writes it, so both can end well with two objects of a name
+        // finished by the next run, which does not know where the others keep what they sealed
         bench.apply(&[]).expect(0);
         bench.plan(&[]).expect(0).shows("No changes");
         assert_one_live_of_each(&bench, &["sealed-keys", "other"]);
@@ -143,4 +144,26 @@ fn a_bench_on_a_real_server_leaves_nothing_behind() {
             .any(|entry| entry.to_string().contains(&prefix));
         assert!(!left, "{list}");
     }
+}
+
+#[test]
+fn a_network_that_two_runs_make_at_once_is_one_after_the_next_run() {
+    // a network's name may be there twice, a resource's may not: the second resource is refused
+    let bench = Bench::fake();
+    bench.file(json!({
+        "groups": { "lan": {} },
+        "networks": { "hangar": { "resources": { "printer": { "address": "10.6.0.9", "groups": ["lan"] } } } }
+    }));
+    let mut second = other(&bench);
+    bench.netbird().unserialised(true);
+    bench.netbird().before("POST", "/networks", move |_| {
+        assert!(second.output().unwrap().status.success());
+    });
+    bench
+        .apply(&[])
+        .expect(4)
+        .says("resource with name printer already exists");
+    bench.apply(&[]).expect(0);
+    bench.plan(&[]).expect(0).shows("No changes");
+    assert_eq!(bench.server().list("/networks").len(), 1);
 }

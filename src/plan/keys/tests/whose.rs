@@ -106,6 +106,63 @@ a second one, and no inventory tells whose they are
 }
 
 #[test]
+fn without_an_inventory_no_key_goes_and_no_machine() {
+    let asked = || json!({ "reissue_after": time(MADE + 500) });
+    let older = || {
+        let used = over(sealed(), used_at(MADE + 9));
+        used_by(
+            case(
+                asked(),
+                vec![used, over(sealed_at(MADE + 600), used_at(MADE + 700))],
+            ),
+            "old-host",
+            MADE + 9,
+        )
+    };
+    let rows = [
+        (
+            "two older ones, and a new one is asked for",
+            case(asked(), vec![sealed(), sealed_at(MADE + 9)]),
+        ),
+        (
+            "enrolled, and one is unused",
+            case(json!({ "enrolled": true }), vec![sealed()]),
+        ),
+        (
+            "a machine in whose place another came",
+            used_by(older(), "new-host", MADE + 700),
+        ),
+    ];
+    let of = |case: &Case| {
+        let unknown = case.clone().ours(|ours| ours.standing = Standing::Unknown);
+        format!("{}--\n{}", case.outcome(), unknown.outcome())
+    };
+    let rows = rows.map(|(what, case)| (what, of(&case)));
+    assert_data_eq!(table(rows), str![[r#"
+two older ones, and a new one is asked for
+    replace setup key k [made +9 s]: reissue_after 2026-09-21T14:21:40Z
+    delete setup key k: made before reissue_after
+    --
+    replace setup key k [made +9 s]: reissue_after 2026-09-21T14:21:40Z
+enrolled, and one is unused
+    delete setup key k: marked enrolled, so this live and unused credential is nobody's
+    --
+    nothing
+a machine in whose place another came
+    update group pilots
+        peers [] → ["new-host"]
+    rename peer k: enrolled with this key; told by the times of key and peer, not by an event
+        name "new-host" → "k"
+        dns_label "new-host" → "k"
+    delete peer old-host: enrolled with an older setup key "k", and replaced by the peer "new-host" (daojn0242q9gdg3pqqt0); told by the times of key and peer, not by an event
+    --
+    update group pilots
+        peers [] → ["new-host"]
+
+"#]].raw());
+}
+
+#[test]
 fn keys_are_adopted_by_the_first_inventory_alone() {
     let enrolled = || json!({ "enrolled": true });
     let used = |second: i64| by_hand(over(sealed_at(second), used_at(second + 100)));

@@ -12,6 +12,11 @@ pub(super) fn inventory(of: &OfInventory) -> String {
             "this clone has no inventory, so deletions are missing from this plan. Run: {}",
             fetch(branch)
         ),
+        OfInventory::NotAsked { why, branch } => format!(
+            "{why}. Before the first apply there is no inventory. After it, deletions are missing from this plan, and this \
+             fetches it: {}",
+            fetch(branch)
+        ),
         OfInventory::Unread { why, branch } => {
             let run = branch.as_deref().map(|branch| format!(" Run: {}", fetch(branch)));
             format!(
@@ -19,6 +24,10 @@ pub(super) fn inventory(of: &OfInventory) -> String {
                 run.unwrap_or_default()
             )
         }
+        OfInventory::OtherUnread { environment, why } => format!(
+            "the inventory of the environment {environment} cannot be read ({why}), so nothing is adopted by its name, and \
+             --prune all deletes only what the inventory has."
+        ),
         OfInventory::Moved(from) => {
             format!("the file was {from} when it was applied last. The inventory follows it.")
         }

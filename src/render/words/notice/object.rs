@@ -35,6 +35,12 @@ pub(super) fn object(of: &OfObject, address: &Address) -> String {
             joined(ids),
             adopt([(address.key(), "ID")])
         ),
+        OfObject::MayBeStrange { ids, environment } => format!(
+            "is skipped: the environment {environment}, whose inventory cannot be read, may manage {}. Mend that inventory, \
+             or say that this file manages it with {}.",
+            joined(ids),
+            adopt([(address.key(), "ID")])
+        ),
         OfObject::SkippedWith(entry) => {
             format!("is skipped: it refers to {entry}, which is skipped, too")
         }

@@ -6,7 +6,7 @@ use super::Gitea;
 use super::api::{Call, Outcome, ok};
 use super::auth::Unit;
 use super::pages::{DEFAULT_LIMIT, MAX_LIMIT};
-use super::refusal::missing;
+use super::refusal::{Refusal, missing};
 
 /// A run of a workflow.
 #[derive(Clone, Debug)]
@@ -93,13 +93,17 @@ pub(super) fn runs(call: &Call) -> Outcome {
     ))
 }
 
-/// `GET …/compare/A...B`: what B has and A has not.
+/// `GET …/compare/A...B`: what B has and A has not. Of two commits without a common ancestor it is a 500.
 pub(super) fn compare(call: &Call) -> Outcome {
     let forge = call.forge();
     call.require_read(&forge, Unit::Code)?;
     let git = &forge.repo(call.repo).git;
     let (from, to) = call.part(0).split_once("...").ok_or_else(missing)?;
     let (from, to) = git.resolve(from).zip(git.resolve(to)).ok_or_else(missing)?;
+    // seen on Gitea 1.26
+    if git.merge_base(&from, &to).is_none() {
+        return Err(Refusal::Hidden("no merge base".into()));
+    }
     let commits: Vec<Value> = git
         .between(&from, &to)
         .into_iter()
