@@ -6,9 +6,10 @@ use super::History;
 use crate::forge::ci::Context;
 use crate::git::Sha;
 use crate::git::testing::Repo;
-use crate::git::versions::{Cause, Versions};
+use crate::git::versions::Versions;
 use crate::model::address::Address;
 use crate::model::kind::Kind;
+use crate::model::origin::Cause;
 
 fn file(groups: &[&str]) -> String {
     let entries: Vec<String> = groups

@@ -13,7 +13,6 @@ use crate::base::id::Id;
 use crate::inventory::{Inventory, Left};
 use crate::model::address::Address;
 use crate::model::change::Change;
-use crate::model::desired::Desired;
 use crate::model::kind::{self, Kind, Live, Resource};
 use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
 use crate::model::origin::Cause;
@@ -44,7 +43,7 @@ fn ours(gone: &[(&str, &str, &str)]) -> Ours {
     }
     Ours {
         inventory,
-        versions: committed(vec![Arc::new(Desired::default()); COMMITS + 1]),
+        versions: committed((0..=COMMITS).map(|_| Arc::default()).collect()),
         ..Ours::default()
     }
 }

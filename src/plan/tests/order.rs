@@ -83,7 +83,7 @@ fn members_leave_when_everything_else_is_in_place() {
 create policy p
 delete policy old: not declared (--prune all)
 update group g
-    peers ["leaves","stays"] → ["stays"]
+    peers ["leaves","stays (100.92.14.7)"] → ["stays (100.92.14.7)"]
 update group h
     peers ["leaves"] → []
 delete group i: not declared (--prune all)
