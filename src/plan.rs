@@ -49,7 +49,7 @@ use claim::Claimed;
 pub(crate) use labels::name_peers;
 
 pub use bind::{Binding, read};
-pub use digest::Unlike;
+pub use digest::{Beside, Unlike};
 pub use follow_up::{DNS_LABEL, answered_labels, peer_renames};
 pub use order::{Part, Step};
 pub use record::people;
@@ -126,6 +126,10 @@ pub struct Plan {
     pub enrolling: BTreeMap<Id, String>,
     /// What people call the peers of this plan.
     pub peer_labels: BTreeMap<Id, String>,
+    /// The whole public keys of those for whom its run seals new keys.
+    pub sealed_for: BTreeSet<String>,
+    /// What its digest covers beside the changes.
+    pub beside: Beside,
 }
 
 impl Plan {
@@ -233,6 +237,7 @@ pub fn plan(
     let difference = diff::diff(given, &resolved, &claimed);
     let followed = follow_up::follow_up(given, difference.changes, &resolved, &claimed);
     let checked = check::check(given, &followed.changes, &resolved);
+    let beside = Beside::of(given, &followed.changes, &resolved);
     let record = record::record(given, &resolved, &skipped.entries);
 
     let counted = count(given, &claimed, &followed.changes);
@@ -287,6 +292,8 @@ pub fn plan(
         parents,
         enrolling: enrolling.map(|at| (at.peer, at.key)).collect(),
         peer_labels,
+        sealed_for: BTreeSet::new(),
+        beside,
     })
 }
 

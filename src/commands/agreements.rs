@@ -9,10 +9,11 @@ use super::forge::Forge;
 use super::history::History;
 use crate::base::text::visible;
 use crate::forge::ci::Context;
-use crate::forge::gitea::{Pull, Repo};
+use crate::forge::gitea::{MayWrite, Pull, Repo};
 use crate::git::{Git, Message, Sha};
 use crate::plan::agreement::{
-    AllowDeletes, Brought, Origin, Outcome, Place, Said, Statements, Void, text_allow_deletes,
+    AllowDeletes, Brought, Origin, Outcome, Place, Said, Statements, Untold, Void,
+    text_allow_deletes,
 };
 use crate::plan::ours::Ours;
 
@@ -37,6 +38,7 @@ pub(super) fn asked(
     for part in parts.filter(|part| !part.is_empty()) {
         // the whole line, as it is printed, is as good
         let line = text_allow_deletes(part).into_iter().next();
+        let line = line.map(|(line, _)| line);
         match line.or_else(|| AllowDeletes::parse(part)) {
             Some(line) if line.digest.is_some() => statements.lines.push(Said {
                 line,
@@ -60,8 +62,8 @@ pub(super) fn asked(
     Ok(statements)
 }
 
-/// Adds the lines in the messages of the commits since the last apply. Where something has a cause that was applied before,
-/// those from there on count, too.
+/// Adds the lines in the messages of the commits since the last apply, which [`by_writers`] looks at. Where something has a
+/// cause that was applied before, those from there on count, too.
 pub(super) fn in_messages(
     statements: &mut Statements,
     history: &History,
@@ -77,7 +79,7 @@ pub(super) fn in_messages(
         let said = Described {
             by: format!("{author}, in commit {commit}"),
             text: message.text,
-            void: None,
+            void: Some(Void::Untold(Untold::NotAsked)),
         };
         add(statements, said, Place::Message(at));
         statements.commits.push(message.commit.to_string());
@@ -92,6 +94,34 @@ pub(super) fn in_messages(
         None => applied.and_then(place).map(|at| (at + 1).min(last)),
     };
     statements.first_for_unknown = first.unwrap_or_default();
+    Ok(())
+}
+
+/// Lets the lines of messages count that somebody wrote who may write. What a pull request brought can be its author's words,
+/// however it was merged: a squash takes its description, a rebase its commits. What else is on the branch somebody pushed
+/// there. Where there is no forge to ask, a person at a terminal has to know.
+pub(super) fn by_writers(
+    statements: &mut Statements,
+    history: &History,
+    forge: Option<&Forge>,
+    ours: &Ours,
+    is_ci: bool,
+) -> Result<()> {
+    let is_open = |said: &&mut Said| said.void == Some(Void::Untold(Untold::NotAsked));
+    let mut search = match (forge, checkout(history)) {
+        (Some(forge), Some((git, tip))) => Some(Search::new(forge, git, tip, ours)?),
+        _ => None,
+    };
+    for said in statements.lines.iter_mut().filter(is_open) {
+        let Place::Message(at) = said.place else {
+            continue;
+        };
+        match &mut search {
+            Some(search) => said.void = search.void(statements.commits.len() - 1 - at)?,
+            None if !is_ci => said.void = None,
+            None => {}
+        }
+    }
     Ok(())
 }
 
@@ -144,7 +174,10 @@ pub(super) fn in_this_description(
         None => Described {
             by: format!("the description of pull request #{}", pull.number),
             text: pull.body.clone().unwrap_or_default(),
-            void: pull.is_fork.then_some(Void::Fork),
+            void: Some(match pull.is_fork {
+                true => Void::Fork,
+                false => Void::Untold(Untold::NotAsked),
+            }),
         },
     };
     add(statements, asked, Place::Description(pull.number));
@@ -174,12 +207,7 @@ pub(super) fn in_descriptions(
     }
     let mut found = Vec::new();
     if let Some((git, tip)) = checkout(history).filter(|_| !commits.is_empty()) {
-        let mut search = Search {
-            repo: &forge.repo,
-            git,
-            line: git.messages(&start(git, tip, ours), tip)?,
-            known: BTreeMap::new(),
-        };
+        let mut search = Search::new(forge, git, tip, ours)?;
         for id in commits {
             let mut known = found
                 .iter()
@@ -223,37 +251,50 @@ struct Described {
 fn add(statements: &mut Statements, described: Described, place: Place) {
     let Described { by, text, void } = described;
     let lines = text_allow_deletes(&text).into_iter();
-    statements.lines.extend(lines.map(|line| Said {
+    statements.lines.extend(lines.map(|(line, is_plain)| Said {
         line,
         by: by.clone(),
         place,
-        void: void.clone(),
+        void: match is_plain {
+            true => void.clone(),
+            false => Some(Void::Hidden),
+        },
     }));
 }
 
-/// Returns a description, and whether it counts: its author may write, and the branch is of this repository. Whoever
-/// opened it can change it for ever (docs/gitea-api.md, "Who agreed").
+/// Returns a description, and whether it counts. Whoever opened the pull request can change it for ever (docs/gitea-api.md,
+/// "Who agreed").
 fn described(repo: &Repo, pull: Pull) -> Result<Described> {
-    let author = pull.user.as_ref();
-    let login = author.map(|user| visible(&user.login).into_owned());
-    let may_write = || -> Result<bool> {
-        let writers = repo.writers()?;
-        Ok(author.is_some_and(|user| writers.iter().any(|writer| writer.id == user.id)))
-    };
-    let void = if text_allow_deletes(&pull.body).is_empty() {
-        None
-    } else if is_fork(&pull) {
-        Some(Void::Fork)
-    } else if !may_write()? {
-        Some(Void::Author(login.clone()))
-    } else {
-        None
+    let void = match text_allow_deletes(&pull.body).is_empty() {
+        true => None,
+        false => void(repo, &pull)?,
     };
     let place = format!("the description of pull request #{}", pull.number);
     Ok(Described {
-        by: login.map_or(place.clone(), |login| format!("{login}, in {place}")),
+        by: login(&pull).map_or(place.clone(), |login| format!("{login}, in {place}")),
         text: pull.body,
         void,
+    })
+}
+
+fn login(pull: &Pull) -> Option<String> {
+    let author = pull.user.as_ref();
+    author.map(|user| visible(&user.login).into_owned())
+}
+
+/// Returns why the words of a pull request count for nothing, if they do not: they count where its author may write, and the
+/// branch is of this repository.
+fn void(repo: &Repo, pull: &Pull) -> Result<Option<Void>> {
+    let may_write = match &pull.user {
+        _ if is_fork(pull) => return Ok(Some(Void::Fork)),
+        Some(user) => repo.may_write(user)?,
+        None => MayWrite::No,
+    };
+    Ok(match may_write {
+        MayWrite::Yes => None,
+        MayWrite::No => Some(Void::Author(login(pull))),
+        MayWrite::Untold => Some(Void::Untold(Untold::Teams)),
+        MayWrite::OthersEdit => Some(Void::Untold(Untold::Editors)),
     })
 }
 
@@ -269,7 +310,16 @@ struct Search<'a> {
     known: BTreeMap<usize, Option<Pull>>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(forge: &'a Forge, git: &'a Git, tip: &Sha, ours: &Ours) -> Result<Self> {
+        Ok(Search {
+            repo: &forge.repo,
+            git,
+            line: git.messages(&start(git, tip, ours), tip)?,
+            known: BTreeMap::new(),
+        })
+    }
+
     /// The pull request that was merged as the commit at that place of the line.
     fn merged_as(&mut self, at: usize) -> Result<Option<Pull>> {
         if let Some(known) = self.known.get(&at) {
@@ -281,14 +331,38 @@ impl Search<'_> {
     }
 
     /// Whether a pull request that was merged as `merged` can have brought the commit `at` before it: a merge commit brings
-    /// nothing else to the line, unless the branch was moved to it.
-    fn brings(&self, pull: &Pull, merged: usize, at: usize) -> bool {
+    /// nothing else to the line, unless the branch was moved to it. `None` where the checkout lacks the commits that tell.
+    fn brings(&self, pull: &Pull, merged: usize, at: usize) -> Option<bool> {
         let (merge, commit) = (&self.line[merged], &self.line[at].commit);
-        let is_single = merge.parents < 2 || pull.head.sha == merge.commit.as_str();
-        let base = Sha::parse(&pull.merge_base);
-        // an answer about commits that the checkout lacks is none
-        let is_before = |base: &Sha| self.git.is_ancestor(commit, base).unwrap_or(true);
-        is_single && base.is_some_and(|base| !is_before(&base))
+        if merged == at {
+            return Some(true);
+        }
+        if merge.parents > 1 && pull.head.sha != merge.commit.as_str() {
+            return Some(false);
+        }
+        let base = Sha::parse(&pull.merge_base)?;
+        Some(!self.git.is_ancestor(commit, &base).ok()?)
+    }
+
+    /// The pull request that was merged as the commit at that place or as the next one behind it, and where.
+    fn nearest(&mut self, at: usize) -> Result<Option<(usize, Pull)>> {
+        for merged in (at.saturating_sub(FARTHEST)..=at).rev() {
+            if let Some(pull) = self.merged_as(merged)? {
+                return Ok(Some((merged, pull)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns why the message of the commit at that place counts for nothing, if it does not.
+    fn void(&mut self, at: usize) -> Result<Option<Void>> {
+        match self.nearest(at)? {
+            Some((merged, pull)) if self.brings(&pull, merged, at) != Some(false) => {
+                void(self.repo, &pull)
+            }
+            None if at > FARTHEST => Ok(Some(Void::Untold(Untold::Bringer))),
+            _ => Ok(None),
+        }
     }
 
     /// Returns the pull request that brought a commit, and all commits that it brought: after a rebase or a fast-forward the
@@ -298,20 +372,16 @@ impl Search<'_> {
         let Some(at) = line.position(|entry| entry.commit.as_str() == commit) else {
             return Ok(None);
         };
-        let nearest = at.saturating_sub(FARTHEST);
-        let mut merged = at;
-        let pull = loop {
-            match self.merged_as(merged)? {
-                Some(pull) if merged == at || self.brings(&pull, merged, at) => break pull,
-                Some(_) => return Ok(None),
-                None if merged == nearest => return Ok(None),
-                None => merged -= 1,
-            }
+        let Some((merged, pull)) = self.nearest(at)? else {
+            return Ok(None);
         };
+        if self.brings(&pull, merged, at) != Some(true) {
+            return Ok(None);
+        }
         let mut oldest = at;
         while oldest + 1 < self.line.len()
             && oldest - merged < FARTHEST
-            && self.brings(&pull, merged, oldest + 1)
+            && self.brings(&pull, merged, oldest + 1) == Some(true)
             && self.merged_as(oldest + 1)?.is_none()
         {
             oldest += 1;

@@ -10,6 +10,7 @@ mod job;
 mod netbird;
 mod rights;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -148,7 +149,7 @@ fn file(scene: &mut Scene) -> Check {
 
 fn sealing(scene: &Scene, purpose: Option<Purpose>) -> Check {
     let name = "recipients";
-    let recipients = match recipients(&scene.args.sealing) {
+    let recipients = match recipients(&scene.args.sealing, BTreeMap::new()) {
         Ok(recipients) => recipients,
         Err(failure) => return failed(name, failure),
     };

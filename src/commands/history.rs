@@ -4,8 +4,9 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::iter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::failure::Failure;
@@ -32,6 +33,8 @@ pub(super) struct History {
     tip: Option<Sha>,
     /// The file that a merge would leave, in a pull request.
     pub(super) merged: Option<Source>,
+    /// The files of recipients that it would leave.
+    pub(super) recipients: BTreeMap<PathBuf, Vec<u8>>,
     /// What a reader of the plan should know of the merge.
     pub(super) notices: Vec<Notice>,
 }
@@ -47,12 +50,17 @@ pub(super) struct Through {
 }
 
 impl History {
-    /// Reads what the checkout of the file says.
-    pub(super) fn read(file: &Path, context: &Context) -> Result<History, Failure> {
+    /// Reads what the checkout of the file says, and of the files of recipients (`-R`) in it.
+    pub(super) fn read(
+        file: &Path,
+        recipients: &[PathBuf],
+        context: &Context,
+    ) -> Result<History, Failure> {
         let mut history = History {
             checkout: None,
             tip: None,
             merged: None,
+            recipients: BTreeMap::new(),
             notices: Vec::new(),
         };
         let git = match Git::around(file)? {
@@ -77,28 +85,19 @@ impl History {
         if let Some(merge) = merge {
             let notices = merge.notices().into_iter();
             history.notices.extend(notices.map(Notice::general));
-            if let Some(why) = merge.untold().filter(|_| needs_merge) {
-                return Err(Failure::error(words::merge(&why)));
+            for file in recipients {
+                let Some(path) = tracked(&git, file, &merge)? else {
+                    continue;
+                };
+                let merge = merge_view(&git, &merge.base, &merge.head, &path)?;
+                if let Some(text) = left(merge, file, needs_merge)? {
+                    history.recipients.insert(file.clone(), text);
+                }
             }
-            history.merged = match merge.file {
-                MergedFile::File(text) => {
-                    Some(Source::from_bytes(file.display().to_string(), text)?)
-                }
-                MergedFile::Absent => {
-                    return Err(Failure::error(format!(
-                        "the merge would leave no {}",
-                        file.display()
-                    )));
-                }
-                MergedFile::Conflict => {
-                    return Err(Failure::error(format!(
-                        "{} conflicts with the base branch",
-                        file.display()
-                    ))
-                    .hint("merge or rebase, then there is a plan of the merge"));
-                }
-                MergedFile::TooLittleHistory | MergedFile::OldGit(..) => None,
-            };
+            if let Some(text) = left(merge, file, needs_merge)? {
+                let source = Source::from_bytes(file.display().to_string(), text)?;
+                history.merged = Some(source);
+            }
         }
         history.checkout = Some(Arc::new((git, path)));
         Ok(history)
@@ -210,9 +209,12 @@ impl History {
         Ok(changes.iter().zip(texts).filter_map(version).collect())
     }
 
-    /// A file beside the file, such as one of recipients, as the base branch (without a pull request: the newest commit)
-    /// has it.
-    pub(super) fn base_version(&self, file: &Path) -> Option<Vec<u8>> {
+    /// A file of recipients as the base branch (without a pull request: the newest commit) has it.
+    pub(super) fn base_recipients(&self, file: &Path) -> Option<Vec<u8>> {
+        self.base_version(&real(file))
+    }
+
+    fn base_version(&self, file: &Path) -> Option<Vec<u8>> {
         let ((git, _), tip) = (self.checkout()?, self.tip.as_ref()?);
         git.show(tip, &git.locate(file).ok()?).ok()?
     }
@@ -280,19 +282,65 @@ fn unknown_head(context: &Context) -> Failure {
     ))
 }
 
-/// Whether a pull request's job is about the file at all: its branch has another one than the commit where it began. True
-/// where that cannot be told.
-pub(super) fn is_touched(file: &Path, context: &Context) -> Result<bool, Failure> {
+/// Whether a pull request's job is about the file, or one of recipients, at all: its branch has another one than the commit
+/// where it began. True where that cannot be told.
+pub(super) fn is_touched(
+    file: &Path,
+    recipients: &[PathBuf],
+    context: &Context,
+) -> Result<bool, Failure> {
     let Opened::Checkout(git) = Git::around(file)? else {
         return Ok(true);
     };
-    let path = git.locate(file)?;
     let Some((base, head)) = ends(&git, context)? else {
         return Ok(true);
     };
-    match git.merge_base(&base, &head)? {
-        Some(start) => Ok(git.entry(&start, &path)? != git.entry(&head, &path)?),
-        None => Ok(true),
+    let Some(start) = git.merge_base(&base, &head)? else {
+        return Ok(true);
+    };
+    let recipients = recipients.iter().filter_map(|file| located(&git, file));
+    for path in std::iter::once(git.locate(file)?).chain(recipients) {
+        if git.entry(&start, &path)? != git.entry(&head, &path)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns the path of a file of recipients in the checkout; none of one that is elsewhere.
+fn located(git: &Git, file: &Path) -> Option<RepoPath> {
+    git.locate(&real(file)).ok()
+}
+
+/// The file that a link leads to.
+fn real(file: &Path) -> PathBuf {
+    file.canonicalize().unwrap_or_else(|_| file.to_owned())
+}
+
+/// The same, if a side of the merge has it: another one is made by the job itself.
+fn tracked(git: &Git, file: &Path, merge: &MergeView) -> Result<Option<RepoPath>, GitError> {
+    let Some(path) = located(git, file) else {
+        return Ok(None);
+    };
+    let is_there =
+        git.entry(&merge.base, &path)?.is_some() || git.entry(&merge.head, &path)?.is_some();
+    Ok(is_there.then_some(path))
+}
+
+/// Returns what a merge would leave of a file; none where that is not told, and nothing `needs` it.
+fn left(merge: MergeView, file: &Path, needs: bool) -> Result<Option<Vec<u8>>, Failure> {
+    if let Some(why) = merge.untold().filter(|_| needs) {
+        return Err(Failure::error(words::merge(&why)));
+    }
+    let file = file.display();
+    match merge.file {
+        MergedFile::File(text) => Ok(Some(text)),
+        MergedFile::Absent => Err(Failure::error(format!("the merge would leave no {file}"))),
+        MergedFile::Conflict => Err(Failure::error(format!(
+            "{file} conflicts with the base branch"
+        ))
+        .hint("merge or rebase, then there is a plan of the merge")),
+        MergedFile::TooLittleHistory | MergedFile::OldGit(..) => Ok(None),
     }
 }
 

@@ -58,6 +58,7 @@ fn make(
 ) -> Result<Exit, Failure> {
     let planning = &args.planning;
     let (path, context) = (file(&cli.global), Context::of_process());
+    let recipients = &planning.sealing.recipients_file;
     let of_pull_request = context.is_pull_request_event() && context.pull_request.is_some();
     // before any secret is needed: the workflow runs for each pull request
     let unplanned = match &context.pull_request {
@@ -66,7 +67,7 @@ fn make(
                 number: pull.number,
             })
         }
-        _ if of_pull_request && !is_touched(&path, &context)? => {
+        _ if of_pull_request && !is_touched(&path, recipients, &context)? => {
             if args.comment {
                 of_other_file(cli, planning, &context, &path)?;
             }

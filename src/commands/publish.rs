@@ -96,7 +96,7 @@ impl<'a> Publisher<'a> {
         let mut me = None;
         match forge.repo.pull_merged_as(sha)? {
             // what an earlier attempt of this run did stands
-            Some(pull) if document.did_nothing() && posts.has_result(pull.number, me)? => {
+            Some(pull) if document.did_nothing() && posts.has_result(pull.number, &mut me)? => {
                 say.note("no comment: this commit has its result already");
             }
             Some(pull) => me = posts.post(pull.number)?,
@@ -166,7 +166,7 @@ impl Posts<'_> {
     }
 
     /// Does the pull request say what an apply made of it? That it was refused, or the like, is no result.
-    fn has_result(&self, number: u64, me: Option<i64>) -> Result<bool, Failure> {
+    fn has_result(&self, number: u64, me: &mut Option<i64>) -> Result<bool, Failure> {
         let texts = comment::texts(&self.forge.repo, number, self.body, me)?;
         Ok(texts.iter().any(|text| markdown::is_result(text)))
     }
@@ -188,7 +188,7 @@ impl Posts<'_> {
             let Some(number) = open.filter(|_| touches) else {
                 continue;
             };
-            if self.has_result(number, me)? {
+            if self.has_result(number, &mut me)? {
                 return Ok(());
             }
             me = self.post(number)?.or(me);

@@ -144,7 +144,8 @@ impl Session {
         };
         // git and the forge take their time, and what git has to say of another file than the one on disk is seldom
         let (on_disk, history, found) = std::thread::scope(|scope| {
-            let history = scope.spawn(|| History::read(&path, &context));
+            let history =
+                scope.spawn(|| History::read(&path, &request.sealing.recipients_file, &context));
             let found = scope.spawn(|| -> Result<(Place, Found), Failure> {
                 let place = Place::find(&wanted)?;
                 let found = place.read()?;
@@ -180,7 +181,7 @@ impl Session {
         // a base without a valid file grants nothing
         let base = history.tip().is_some();
         let base = base.then(|| history.base(&path).unwrap_or_default());
-        let recipients = recipients(request.sealing)?;
+        let recipients = recipients(request.sealing, history.recipients.clone())?;
         document
             .notices
             .extend(notices::new_recipients(request.sealing, &history));

@@ -198,10 +198,14 @@ fn named_by(kind: Kind, parent: Kind) -> Failure {
 }
 
 /// Who can open new keys.
-pub(super) fn recipients(sealing: &Sealing) -> Result<Recipients, Failure> {
+pub(super) fn recipients(
+    sealing: &Sealing,
+    merged: BTreeMap<PathBuf, Vec<u8>>,
+) -> Result<Recipients, Failure> {
     let sources = Sources {
         keys: sealing.recipient.clone(),
         files: sealing.recipients_file.clone(),
+        merged,
         environment: environment(crate::secret::ENVIRONMENT),
     };
     Ok(sources.read()?)

@@ -340,7 +340,7 @@ fn joined(done: &[Done], desired: &Desired) -> Vec<(String, String, Id)> {
 
 /// Returns what the commits since the last apply made of the file: a mark that a person took back is not made again.
 fn versions(wanted: &Wanted, store: &Store, inventory: &Inventory) -> Result<Versions, Failure> {
-    let history = History::read(wanted.file, wanted.context)?;
+    let history = History::read(wanted.file, &[], wanted.context)?;
     if let Some(tip) = history.tip() {
         store.of_commit(tip);
     }

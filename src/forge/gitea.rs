@@ -37,7 +37,7 @@ pub use contents::{File, FileWrite, NewFile, Put};
 pub use error::{Error, Missing};
 pub use issues::{Comment, Issue, IssueEdit};
 pub use message::{commit_message, subject};
-pub use pulls::Pull;
+pub use pulls::{MayWrite, Pull};
 pub use rights::{About, Branch, Tip};
 pub use rule::Rule;
 pub use scopes::Scopes;
@@ -155,12 +155,21 @@ impl Repo {
     /// The server caps pages silently, and its `Link` headers may name a host that a job cannot reach
     /// (docs/gitea-api.md, "Pages and links"): pages are counted here, against the total.
     fn list<T: DeserializeOwned>(&self, path: &str, wanted: &'static str) -> Result<Vec<T>, Error> {
+        let (owner, name) = (encode(&self.owner), encode(&self.name));
+        self.pages(&format!("/repos/{owner}/{name}{path}"), wanted)
+    }
+
+    fn pages<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        wanted: &'static str,
+    ) -> Result<Vec<T>, Error> {
         const LIMIT: usize = 50;
         let mut all = Vec::new();
         let separator = if path.contains('?') { '&' } else { '?' };
         for page in 1..=PAGES_MAX {
             let page = format!("{path}{separator}limit={LIMIT}&page={page}");
-            let reply = self.send(Method::Get, &page, None)?;
+            let reply = self.ok(Method::Get, &page, None)?;
             let items: Vec<T> = decode(&reply, wanted)?;
             let count = items.len();
             all.extend(items);

@@ -11,7 +11,7 @@ use crate::base::code::Code;
 use crate::file::{self, Place};
 use crate::model::address::Address;
 
-pub use agreement::{OfAgreement, Void};
+pub use agreement::{OfAgreement, Untold, Void};
 pub use inventory::{OfInventory, OfMerge};
 pub use key::{Dead, OfKey, Open, PeerStays, Remark, Stays, Whose};
 pub use member::{Machine, OfMember, WayOut};

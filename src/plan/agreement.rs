@@ -23,7 +23,7 @@ use crate::plan::{Piece, Plan, Row};
 
 use matter::Matter;
 
-pub use crate::model::notice::Void;
+pub use crate::model::notice::{Untold, Void};
 pub use crate::model::origin::Origin;
 pub use line::{AllowDeletes, text_allow_deletes};
 pub use ways::{open, way_out, way_out_of_others, ways_out};
@@ -39,6 +39,13 @@ pub struct Said {
     pub place: Place,
     /// Why it counts for nothing, whatever it says.
     pub void: Option<Void>,
+}
+
+impl Said {
+    /// Returns whether it stands in the message of a commit.
+    pub fn is_of_message(&self) -> bool {
+        matches!(self.place, Place::Message(_))
+    }
 }
 
 /// Where a line stands.

@@ -1,15 +1,21 @@
 //! The digest of a plan: whoever looked at one can say of another whether it is the same.
 //!
-//! It covers what is done, and the live objects that this rests on, in canonical form. What moves by itself in an account that
-//! nobody changes (who is online, how often a key was used) is no part of that form, and neither are the commit, the history and
-//! the time: so the plan of a pull request and that of the apply after its merge have one digest.
+//! It covers what is done, what that leads to once machines enroll, and the live objects that this rests on, in canonical form.
+//! What moves by itself in an account that nobody changes (who is online, how often a key was used) is no part of that form, and
+//! neither are the commit, the history and the time: so the plan of a pull request and that of the apply after its merge have
+//! one digest.
+
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::Plan;
+use super::resolve::Resolved;
+use super::{Given, Plan};
+use crate::base::id::Id;
 use crate::model::change::Change;
-use crate::model::kind::Resource;
+use crate::model::kind::{Kind, Refers, Resource};
+use crate::plan::memberships::granted;
 
 /// How a plan differs from the one of a digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,11 +26,77 @@ pub enum Unlike {
     Live,
 }
 
+/// What a plan leads to, and rests on, beside its operations.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Beside {
+    /// Who will join which group.
+    joins: String,
+    /// The live objects.
+    live: String,
+}
+
+impl Beside {
+    pub(super) fn of(given: Given, changes: &[Change], resolved: &Resolved) -> Self {
+        let (desired, actual) = (given.desired, given.actual);
+        let joins = granted(desired);
+        let ids = |kind: Kind, name: &str| -> Vec<&Id> {
+            let all = actual.named(kind, name).iter();
+            all.map(|live| &live.id).collect()
+        };
+        // a key that nobody used yet, with what the file does not say of it
+        let waiting = joins.keys().map(|name| {
+            let decision = resolved.decisions.get(name);
+            let id = decision.and_then(|decision| decision.waiting.as_ref());
+            let mut keys = actual.named(Kind::SetupKey, name).iter();
+            let key = keys.find(|live| Some(&live.id) == id);
+            key.map(|live| (&live.id, live.resource.fields()))
+        });
+        let joined: BTreeSet<&String> = joins.values().flatten().collect();
+        let joined = joined.iter().map(|name| ids(Kind::Group, name));
+        let named = changes.iter().map(|change| {
+            let after = change.operation.outcome()?;
+            let groups = after.references().into_iter();
+            let groups = groups.map(|name| (Refers::Group, name));
+            let all = groups.chain(after.others());
+            let all = all.map(|(what, name)| actual.groups.other(what, name).ok());
+            Some(all.collect::<Vec<_>>())
+        });
+        let within = changes.iter().map(|change| {
+            let parent = change.address.parent();
+            parent.map(|parent| ids(parent.kind, &parent.name))
+        });
+        let machines = desired.machine_names().into_iter();
+        let machines = machines.map(|(_, name)| (resolved.names.meant(&name), name));
+        Beside {
+            live: digits(&json!([
+                ids(Kind::AccountSettings, ""),
+                waiting.collect::<Vec<_>>(),
+                joined.collect::<Vec<_>>(),
+                named.collect::<Vec<_>>(),
+                within.collect::<Vec<_>>(),
+                machines.collect::<BTreeSet<_>>(),
+            ])),
+            joins: digits(&json!(joins)),
+        }
+    }
+}
+
 impl Plan {
-    /// Returns 12 hexadecimal digits: 6 that differ where the operations do, and 6 that differ where the live objects do that
-    /// they rest on.
+    /// Returns 64 hexadecimal digits, which are compared whole: 48 of all, behind 16 that differ where what is done does, so that
+    /// a difference can be told.
     pub fn digest(&self) -> String {
-        digits(self.changes.iter().map(operation)) + &digits(self.changes.iter().map(live))
+        let Beside { joins, live } = &self.beside;
+        let operations = self.changes.iter().map(|change| self.operation(change));
+        let adoptions = self.adoptions.iter();
+        let adoptions = adoptions.map(|of| (of.address.key(), &of.id));
+        let done = json!([
+            operations.collect::<Vec<_>>(),
+            adoptions.collect::<Vec<_>>(),
+            joins
+        ]);
+        let objects = self.changes.iter().map(rests_on);
+        let all = json!([done, objects.collect::<Vec<_>>(), live]);
+        digits(&done)[..16].to_owned() + &digits(&all)[..48]
     }
 
     /// Returns how it differs from the plan of that digest; `None` where it is the same.
@@ -32,50 +104,43 @@ impl Plan {
         let own = self.digest();
         match digest {
             digest if digest == own => None,
-            digest if digest.get(..6) == own.get(..6) => Some(Unlike::Live),
+            digest if digest.get(..16) == own.get(..16) => Some(Unlike::Live),
             _ => Some(Unlike::Operations),
         }
     }
+
+    /// What is done to which object. The DNS label that a machine gets by it is the server's to choose, and in no resource.
+    fn operation(&self, change: &Change) -> Value {
+        let operation = &change.operation;
+        json!([
+            change.address.to_string(),
+            change.address.within,
+            change.name(),
+            operation.word(),
+            operation.live().map(|live| &live.id),
+            operation.after().map(Resource::fields),
+            operation.after().and_then(|after| self.at_creation(after)),
+        ])
+    }
+
+    /// What no live object tells, so that it is no field of the canonical form: how long a new key lives, and for whom it is sealed.
+    fn at_creation(&self, after: &Resource) -> Option<Value> {
+        let Resource::SetupKey(key) = after else {
+            return None;
+        };
+        let of_all = self.sealed_for.iter().filter(|_| !key.sealed_for.only);
+        let recipients: BTreeSet<&String> = key.sealed_for.keys.keys().chain(of_all).collect();
+        Some(json!([key.expires_in_secs, recipients]))
+    }
 }
 
-fn digits(parts: impl Iterator<Item = Value>) -> String {
-    let mut hash = Sha256::new();
-    parts.for_each(|part| hash.update(part.to_string()));
-    let hash = hash.finalize();
-    hash.iter()
-        .take(3)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
-}
-
-/// What is done to which object. The DNS label that a machine gets by it is the server's to choose, and in no resource.
-fn operation(change: &Change) -> Value {
-    let operation = &change.operation;
-    json!([
-        change.address.to_string(),
-        change.address.within,
-        operation.word(),
-        operation.live().map(|live| &live.id),
-        operation.after().map(Resource::fields),
-        operation.after().and_then(at_creation),
-    ])
-}
-
-/// What no live object tells, so that it is no field of the canonical form: how long a new key lives, and for whom it is sealed.
-fn at_creation(after: &Resource) -> Option<Value> {
-    let Resource::SetupKey(key) = after else {
-        return None;
-    };
-    let recipients: Vec<&String> = key.sealed_for.keys.keys().collect();
-    Some(json!([
-        key.expires_in_secs,
-        recipients,
-        key.sealed_for.only
-    ]))
+fn digits(value: &Value) -> String {
+    let hash = Sha256::digest(value.to_string());
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What the operation rests on: the object as it is.
-fn live(change: &Change) -> Value {
+fn rests_on(change: &Change) -> Value {
     let live = change.operation.live();
     json!(live.map(|live| json!([live.id, live.name, live.within, live.resource.fields()])))
 }

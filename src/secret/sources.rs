@@ -3,6 +3,7 @@
 //! A line that cannot be used is an error, never skipped: skipping it would mean that somebody cannot read the key. All
 //! such lines are told at once.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ pub struct Sources {
     /// The values of `-R`: files with one key a line; blank lines and lines that start with `#` are skipped. Up to
     /// 1 MiB of UTF-8, with or without a byte order mark, LF or CRLF.
     pub files: Vec<PathBuf>,
+    /// Those that a pull request's merge would leave otherwise than they are on disk, or the same.
+    pub merged: BTreeMap<PathBuf, Vec<u8>>,
     /// The value of [`ENVIRONMENT`]: as a file, and commas between the keys of a line, so that a comment holds none.
     /// Blank is unset.
     pub environment: Option<String>,
@@ -44,7 +47,8 @@ impl Sources {
             }
         }
         for path in &self.files {
-            match files::read(path, LONGEST_FILE) {
+            let merged = self.merged.get(path).cloned();
+            match merged.map_or_else(|| files::read(path, LONGEST_FILE), Ok) {
                 Ok(bytes) => reader.file(&path.display().to_string(), &bytes),
                 Err(error) if error.kind() == ErrorKind::FileTooLarge => {
                     reader.refuse(path.display().to_string(), TOO_LONG);

@@ -93,9 +93,18 @@ fn a_pull_request_is_red_until_the_line_stands_in_its_description() {
     red.says("this plan deletes 12 objects, more than --max-deletes 10")
         .says(&line);
     // quoted or in a comment it is nothing
-    for body in [format!("> {line}"), format!("<!--\n{line}\n-->")] {
-        site.repo().describe(number, &body);
-        plan(&site, number, "change").expect(3);
+    for body in [
+        "> %",
+        "<!--\n%\n-->",
+        "```\n%\n```",
+        "<div hidden>\n\n%\n\n</div>",
+        "[//]: # (\n%\n)",
+    ] {
+        site.repo().describe(number, &body.replace('%', &line));
+        let red = plan(&site, number, "change").expect(3);
+        if !body.starts_with('>') {
+            red.shows("does not count: it is not in a paragraph of its own");
+        }
     }
     site.repo()
         .describe(number, &format!("why\r\n\r\n{line}\r\n"));
@@ -224,6 +233,123 @@ fn a_line_in_a_forks_description_agrees_to_nothing() {
         .shows("does not count: the branch of its pull request is of another repository");
     site.gitea().clear_faults();
     apply(&site).expect(0);
+}
+
+/// A rebase and a fast-forward bring the author's messages to the branch, a squash the description: none of that is said by the
+/// person who merged.
+#[test]
+fn the_message_of_a_commit_counts_if_its_author_may_write() {
+    for how in [How::Rebase, How::FastForward, How::Squash] {
+        let site = applied(Site::fake());
+        site.gitea().add_user("bob", "read");
+        push(&site, "look", &names(12..24));
+        let number = site.repo().open_pr("look", "main");
+        let line = line(&plan(&site, number, "look").expect(3));
+        let text = file(&site, &names(12..24));
+        let message = format!("a change\n\n{line}");
+        site.repo()
+            .push("change", "netbird.json", text.as_bytes(), &message);
+        // its last commit, by which the server knows it, is another one
+        site.repo().push("change", "README.md", b"x", "more");
+        let number = site.repo().open_pr_as("bob", "change", "main");
+        if how == How::Squash {
+            site.repo().describe(number, &line);
+        }
+        if how != How::FastForward {
+            site.repo().push("main", "other.txt", b"x", "meanwhile");
+        }
+        let merge = site.repo().merge_by(number, how);
+        let mut told = site.repo().messages("main").into_iter();
+        assert!(told.any(|text| text.contains(&line)), "{how:?}");
+        apply(&site)
+            .expect(3)
+            .shows("does not count: bob may not write to this repository")
+            .shows(", in commit ");
+        // nobody can tell without the forge
+        let path = site.gitea().path(&format!("/commits/{merge}/pull"));
+        let fault = Fault::on("GET", &path).always().then(Effect::Html(502));
+        site.gitea().fault(fault);
+        apply(&site)
+            .expect(3)
+            .shows("cannot ask whether a pull request agrees to deletions");
+        site.gitea().clear_faults();
+        site.repo().permit("bob", "write");
+        apply(&site).expect(0);
+    }
+}
+
+/// An AGit push (`refs/for/main`) opens a pull request whose head is in the base's repository, by whoever may read it.
+#[test]
+fn who_reads_an_organisations_repository_agrees_to_nothing() {
+    let site = applied(Site::fake());
+    let gitea = site.gitea();
+    gitea.add_user("bob", "none");
+    gitea.add_user("carol", "none");
+    gitea.team("writers", "write", "write", &["carol"]);
+    push(&site, "change", &names(12..24));
+    let by = |login: &str| {
+        let number = site.repo().open_pr_as(login, "change", "main");
+        let line = line(&plan(&site, number, "change").expect(3));
+        site.repo().describe(number, &line);
+        number
+    };
+    // where every team may write, whoever is listed may
+    let of_carol = by("carol");
+    plan(&site, of_carol, "change").expect(2);
+    gitea.team("readers", "read", "read", &["bob"]);
+    let of_bob = by("bob");
+    let untold = "may not ask who is in which: put its user into the team that may write";
+    for number in [of_carol, of_bob] {
+        plan(&site, number, "change").expect(3).shows(untold);
+    }
+    // the token's user is in that team, and its token may ask
+    gitea.team("bots", "write", "write", &["carol", "gitops-bot"]);
+    let token = gitea.token_with(&[
+        "write:repository",
+        "write:issue",
+        "read:user",
+        "read:organization",
+    ]);
+    let asking = |number| {
+        let (head, base) = (site.repo().tip("change"), site.repo().tip("main"));
+        let pull = Pull {
+            number,
+            head: &head,
+            base: &base,
+        };
+        let job = Job::pull_request(&site, &pull).with("GITEA_TOKEN", &token);
+        site.in_job(&["plan"], &job)
+    };
+    asking(of_carol).expect(0);
+    asking(of_bob).expect(3).shows(untold);
+    // who may change every description, and not the code, makes none of them count
+    gitea.team("triage", "read", "write", &[]);
+    asking(of_carol)
+        .expect(3)
+        .shows("teams that may change pull requests and may not write");
+}
+
+#[test]
+fn without_a_token_nobody_knows_whose_the_description_is() {
+    let site = applied(Site::fake());
+    push(&site, "change", &names(12..24));
+    let number = site.repo().open_pr("change", "main");
+    let line = line(&plan(&site, number, "change").expect(3));
+    let (head, base) = (site.repo().tip("change"), site.repo().tip("main"));
+    let pull = Pull {
+        number,
+        head: &head,
+        base: &base,
+    };
+    let job = Job::pull_request(&site, &pull).with("GITEA_TOKEN", "");
+    let event = std::fs::read_to_string(site.bench.path("event.json")).unwrap();
+    let mut event: Value = serde_json::from_str(&event).unwrap();
+    event["pull_request"]["body"] = json!(line);
+    job.event(&site, &event.to_string());
+    site.bench
+        .git(&["update-ref", "refs/remotes/origin/main", &base]);
+    let run = site.in_job(&["plan"], &job).expect(3);
+    run.shows("does not count: whether its author may write to this repository is not known");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::run::{Bench, RECIPIENT, open};
+use crate::run::{Bench, Job, Pull, RECIPIENT, Run, Site, open};
 use crate::secrets::{assert_one_sealed_key, one_key};
 
 #[test]
@@ -145,4 +145,122 @@ fn keys_that_cannot_be_used_together_are_refused_before_the_first_write() {
         .expect(1)
         .says("setup key k cannot be sealed");
     bench.assert_writes(&[]);
+}
+
+/// Plans the pull request `change` with the recipients of a file, by `pull_request` and by `pull_request_target`.
+fn planned(site: &Site, number: u64, expected: i32) -> [Run; 2] {
+    let (head, base) = (site.repo().tip("change"), site.repo().tip("main"));
+    let pull = Pull {
+        number,
+        head: &head,
+        base: &base,
+    };
+    [false, true].map(|is_target| {
+        let job = Job::pull_request(site, &pull).with("AGE_PUBLIC_KEY", "");
+        site.checkout(if is_target { &base } else { &head });
+        let job = if is_target { job.target(&base) } else { job };
+        site.in_job(&["plan", "--comment", "-R", "keys/ops.txt"], &job)
+            .expect(expected)
+    })
+}
+
+#[test]
+fn a_pull_request_that_changes_the_recipients_alone_is_planned() {
+    let site = Site::fake();
+    let newcomer = age::x25519::Identity::generate().to_public().to_string();
+    let start = format!("{RECIPIENT}\n# a\n# b\n# c\n# d\n");
+    site.repo()
+        .push("main", "keys/ops.txt", start.as_bytes(), "recipients");
+    site.commit(one_key());
+    let changed = format!("{start}{newcomer}\n");
+    site.repo()
+        .push("change", "keys/ops.txt", changed.as_bytes(), "one more");
+    let number = site.repo().open_pr("change", "main");
+    let new = format!("recipient {}", &newcomer[..8]);
+    for run in planned(&site, number, 0) {
+        run.shows(&new)
+            .shows("in keys/ops.txt is new: the base branch does not have it");
+    }
+    // it is the merge that counts: the base has got another one meanwhile, and both open the next key
+    let meanwhile = age::x25519::Identity::generate().to_public().to_string();
+    site.repo().push(
+        "main",
+        "keys/ops.txt",
+        format!("{meanwhile}\n{start}").as_bytes(),
+        "meanwhile",
+    );
+    for run in planned(&site, number, 0) {
+        let sealed = run.stdout.lines().find(|line| line.starts_with("New keys"));
+        let sealed = sealed.expect("the recipients").to_owned();
+        assert!(
+            sealed.contains(&newcomer[..8]) && sealed.contains(&meanwhile[..8]),
+            "{sealed}"
+        );
+        run.shows(&new)
+            .hides(&format!("recipient {}", &meanwhile[..8]));
+    }
+    let both = format!("{newcomer}\n{start}");
+    site.repo().push(
+        "change",
+        "keys/ops.txt",
+        both.as_bytes(),
+        "at the same place",
+    );
+    for run in planned(&site, number, 1) {
+        run.says("keys/ops.txt conflicts with the base branch");
+    }
+}
+
+/// A link in the checkout leads to a file that a pull request can change as well.
+#[cfg(unix)]
+#[test]
+fn a_linked_file_of_recipients_is_that_which_it_leads_to() {
+    let bench = Bench::in_git();
+    let newcomer = age::x25519::Identity::generate().to_public().to_string();
+    fs::write(bench.path("real.txt"), format!("{RECIPIENT}\n")).unwrap();
+    std::os::unix::fs::symlink("real.txt", bench.path("linked.txt")).unwrap();
+    bench.file(one_key()).git(&["add", "-A"]);
+    bench.git(&["commit", "-qm", "start"]);
+    let base = bench.git(&["rev-parse", "HEAD"]);
+    fs::write(bench.path("real.txt"), format!("{RECIPIENT}\n{newcomer}\n")).unwrap();
+    bench.git(&["commit", "-qam", "one more"]);
+    let head = bench.git(&["rev-parse", "HEAD"]);
+    let event = json!({ "action": "opened", "number": 1, "pull_request": {
+        "number": 1, "base": { "ref": "main", "sha": base, "repo_id": 1 }, "head": { "ref": "change", "sha": head, "repo_id": 1 } } });
+    fs::write(bench.path("event.json"), event.to_string()).unwrap();
+    let event = bench.path("event.json").display().to_string();
+    let job = [
+        ("CI", "true"),
+        ("GITHUB_EVENT_NAME", "pull_request"),
+        ("GITHUB_EVENT_PATH", event.as_str()),
+    ];
+    bench
+        .run_with(&["plan", "-R", "linked.txt"], &job)
+        .expect(0)
+        .shows("in linked.txt is new: the base branch does not have it");
+}
+
+#[test]
+fn every_recipient_of_a_key_is_named_and_one_that_is_new_for_it_is_called_new() {
+    let people: Vec<String> = (0..12)
+        .map(|_| age::x25519::Identity::generate().to_public().to_string())
+        .collect();
+    let keys = |own: &[String], other: &[String]| {
+        let key = |recipients: &[String]| json!({ "type": "one-off", "expires_in": 86_400, "recipients": recipients });
+        json!({ "setup_keys": { "own": key(own), "other": key(other) } })
+    };
+    let bench = Bench::in_git();
+    bench.declared(0.0, keys(&people[..1], &people[1..]));
+    let run = bench.plan(&[]).expect(0);
+    let run = people
+        .iter()
+        .fold(run, |run, person| run.shows(&person[..8]));
+    run.hides(" more");
+    // whom another key has is new for this one all the same
+    bench.file(keys(&people[..2], &people[1..]));
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("\"own\" has the new recipient age1")
+        .hides("\"other\" has the new recipient");
 }

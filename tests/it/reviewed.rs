@@ -26,7 +26,7 @@ fn the_plan_that_was_looked_at_is_applied_and_no_other_one() {
         let run = bench.apply(&["--expect-digest", &looked_at]).expect(3);
         bench.assert_writes(&[]);
         let now = digest(&bench);
-        run.says(&format!("this is not the plan that was looked at: {why} (digest {now}, not {looked_at})"))
+        run.says(&format!("this is not the plan that was looked at: {why}\n"))
             .says("nothing was changed")
             .says(&format!("look at the plan again; if it is meant as it is now, run apply with --expect-digest {now}"));
     };
@@ -42,11 +42,18 @@ fn the_plan_that_was_looked_at_is_applied_and_no_other_one() {
         .expect(0);
     // run again, nothing is left
     bench.apply(&["--expect-digest", &looked_at]).expect(0);
-    for nonsense in ["", "1234", "1234567890123", "12345678901x"] {
+    let (cut, longer) = (&looked_at[..63], format!("{looked_at}0"));
+    for nonsense in [
+        "",
+        "123456789012",
+        cut,
+        &longer,
+        &looked_at.replace(|_| true, "x"),
+    ] {
         bench
             .apply(&["--expect-digest", nonsense])
             .expect(1)
-            .says("the 12 hexadecimal digits of a plan are wanted");
+            .says("the 64 hexadecimal digits of a plan are wanted");
     }
 }
 
@@ -99,6 +106,97 @@ fn a_new_keys_life_and_who_opens_it_are_part_of_it() {
     });
     let different: std::collections::BTreeSet<&String> = digests.iter().collect();
     assert_eq!(different.len(), digests.len(), "{digests:?}");
+}
+
+/// What a plan leads to once a machine enrolls is as much what somebody looked at as its operations.
+#[test]
+fn who_will_join_which_group_is_part_of_it() {
+    let bench = Bench::fake();
+    let file = |listed: &[&str], more: Value| {
+        let mut key = json!({ "type": "one-off", "expires_in": 86_400, "auto_groups": ["low"] });
+        key.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        json!({ "groups": { "low": {}, "other": {}, "admins": { "peers": listed } }, "setup_keys": { "k": key } })
+    };
+    bench.file(file(&[], json!({})));
+    let looked_at = digest(&bench);
+    bench.file(file(&["k"], json!({})));
+    bench
+        .apply(&["--expect-digest", &looked_at])
+        .expect(3)
+        .says("this is not the plan that was looked at: it does something else\n");
+    // the same of a key that waits already, beside a change of something else
+    bench.agreed(file(&[], json!({})));
+    let beside = |listed: &[&str]| {
+        let mut file = file(listed, json!({}));
+        file["groups"]["third"] = json!({});
+        file
+    };
+    let looked_at = digest(bench.file(beside(&[])));
+    assert_ne!(digest(bench.file(beside(&["k"]))), looked_at);
+    // and of what the file does not say of that key
+    let silent = |bench: &Bench| {
+        let mut file = beside(&[]);
+        file["setup_keys"]["k"]
+            .as_object_mut()
+            .unwrap()
+            .remove("auto_groups");
+        digest(bench.file(file))
+    };
+    let looked_at = silent(&bench);
+    let other = bench.id("/groups", "other");
+    bench.edit("/setup-keys", "k", json!({ "auto_groups": [other] }));
+    assert_ne!(silent(&bench), looked_at);
+}
+
+#[test]
+fn what_names_mean_is_part_of_it() {
+    let bench = Bench::fake();
+    bench.agreed(json!({ "groups": { "h": {} } }));
+    for name in ["low", "high"] {
+        bench.create("/groups", json!({ "name": name }));
+    }
+    bench.file(json!({
+        "groups": { "h": {} },
+        "policies": { "p": { "sources": ["low"], "destinations": ["h"], "protocol": "tcp", "ports": [22] } },
+    }));
+    let looked_at = digest(&bench);
+    // two groups of the account change names
+    for (from, to) in [("low", "x"), ("high", "low"), ("x", "high")] {
+        bench.edit("/groups", from, json!({ "name": to }));
+    }
+    bench
+        .apply(&["--expect-digest", &looked_at])
+        .expect(3)
+        .says("it does the same, but what it changes was changed in NetBird meanwhile");
+}
+
+#[test]
+fn the_recipients_of_a_run_are_part_of_it() {
+    let bench = Bench::fake();
+    let other = age::x25519::Identity::generate().to_public().to_string();
+    let only = age::x25519::Identity::generate().to_public().to_string();
+    let key = json!({ "type": "one-off", "expires_in": 86_400 });
+    let mut own = key.clone();
+    own["recipients"] = json!([only]);
+    own["recipients_only"] = json!(true);
+    let digest = |more: &[&str]| {
+        let run = bench
+            .plan(&[&["--format", "json"], more].concat())
+            .expect(0);
+        run.json()["digest"].as_str().unwrap().to_owned()
+    };
+    bench.file(json!({ "setup_keys": { "k": key } }));
+    let looked_at = digest(&[]);
+    assert_ne!(digest(&["-r", &other]), looked_at);
+    bench
+        .apply(&["-r", &other, "--expect-digest", &looked_at])
+        .expect(3)
+        .says("it does something else");
+    // where nothing is sealed for them they are no part of it
+    bench.file(json!({ "setup_keys": { "k": own } }));
+    assert_eq!(digest(&["-r", &other]), digest(&[]));
 }
 
 #[test]

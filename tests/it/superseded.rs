@@ -234,6 +234,39 @@ fn pull_requests_whose_run_got_lost_hear_of_the_result() {
     assert!(found[1].contains("NetBird apply: 2 created"));
 }
 
+/// A commit without a pull request posts nothing itself, so that who we are is not known yet when earlier comments are read.
+#[test]
+fn a_planted_marker_keeps_no_result_back_where_the_branch_was_pushed_to() {
+    let all = ["write:repository", "write:issue", "read:user"];
+    for scopes in [&all[..], &all[..2]] {
+        let site = Site::fake();
+        let (planted, _) = change(&site, "planted", &["a"]);
+        let trap = "<!-- netbird-gitops apply default -->\n### NetBird apply: 1 created";
+        let number = i64::try_from(planted).unwrap();
+        site.gitea().comment("alice", number, trap);
+        let text = site.text(groups(&["a", "b"]));
+        let tip = site
+            .repo()
+            .push("main", "netbird.json", text.as_bytes(), "direct");
+        site.checkout(&tip);
+        let token = site.gitea().token_with(scopes);
+        let job = Job::push(&site, &tip).with("GITEA_TOKEN", &token);
+        site.in_job(&["apply", "--comment"], &job).expect(0);
+        let found = bodies(&site, planted);
+        assert_eq!(found.len(), 2, "{scopes:?}");
+        assert_eq!(found[0], trap);
+        assert!(found[1].contains("NetBird apply: 2 created"));
+        // it stands for the next run
+        let next = site
+            .repo()
+            .push("main", "README.md", b"x", "nothing of the file");
+        site.checkout(&next);
+        let job = Job::push(&site, &next).with("GITEA_TOKEN", &token);
+        site.in_job(&["apply", "--comment"], &job).expect(0);
+        assert_eq!(bodies(&site, planted), found, "{scopes:?}");
+    }
+}
+
 #[test]
 fn an_old_job_that_has_nothing_to_do_says_nothing_of_its_old_file() {
     let site = Site::fake();

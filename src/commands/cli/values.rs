@@ -60,9 +60,9 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
 
 /// An empty one is no digest: a workflow whose variable is missing must not pass for one that checks.
 pub(super) fn digest(text: &str) -> Result<String, String> {
-    let is_digest = text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_digest = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     match is_digest {
         true => Ok(text.to_ascii_lowercase()),
-        false => Err("the 12 hexadecimal digits of a plan are wanted".into()),
+        false => Err("the 64 hexadecimal digits of a plan are wanted".into()),
     }
 }

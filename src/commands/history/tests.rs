@@ -20,7 +20,7 @@ fn file(groups: &[&str]) -> String {
 }
 
 fn read(repo: &Repo) -> History {
-    History::read(&repo.path().join("netbird.json"), &Context::default()).unwrap()
+    History::read(&repo.path().join("netbird.json"), &[], &Context::default()).unwrap()
 }
 
 /// The commit by which the group got its present state, where one did since the last apply.

@@ -17,7 +17,7 @@ use crate::model::kind::Kind;
 use crate::model::let_go::LeftBy;
 use crate::model::notice::{Notice, OfAgreement};
 use crate::model::origin::Cause;
-use crate::plan::agreement::{self, Agreement, Outcome};
+use crate::plan::agreement::{self, Agreement, Outcome, Said};
 use crate::plan::gates::{self, Refusal};
 use crate::plan::{self, Plan, Row};
 use crate::render::Document;
@@ -91,28 +91,37 @@ impl Session {
             agreements::in_messages(&mut self.statements, &self.history, ours)?;
         }
         let outcome = self.judge(plan, None, gates);
-        if !outcome.agreements.iter().any(Agreement::is_unsaid) {
+        let is_said = !outcome.agreements.iter().any(Agreement::is_unsaid);
+        if is_said && !self.statements.lines.iter().any(Said::is_of_message) {
             return Ok(outcome);
         }
         let forge = Forge::open(gitea, &self.context, file).map_err(|failure| failure.error);
         let asked = forge.and_then(|forge| {
-            let words = |error: anyhow::Error| format!("{error:#}");
-            let (statements, ours) = (&mut self.statements, &self.options.ours);
-            agreements::in_this_description(statements, &self.context, forge.as_ref())
-                .map_err(words)?;
-            match &forge {
-                Some(forge) => {
-                    agreements::in_descriptions(statements, &self.history, forge, ours, &outcome)
-                        .map_err(words)
-                }
-                None => Ok(()),
-            }
+            let asked = self.ask(plan, gates, forge.as_ref());
+            asked.map_err(|error| format!("{error:#}"))
         });
         if let Err(error) = asked {
             let notice = Notice::general(OfAgreement::NotAsked(error));
             document.notices.push(notice);
         }
         Ok(self.judge(plan, None, gates))
+    }
+
+    /// Asks the forge who wrote the lines of messages, and what descriptions say.
+    fn ask(&mut self, plan: &Plan, gates: &Gates, forge: Option<&Forge>) -> anyhow::Result<()> {
+        let (ours, history) = (self.options.ours.clone(), &self.history);
+        let statements = &mut self.statements;
+        agreements::by_writers(statements, history, forge, &ours, self.context.is_ci)?;
+        let outcome = self.judge(plan, None, gates);
+        if !outcome.agreements.iter().any(Agreement::is_unsaid) {
+            return Ok(());
+        }
+        let (statements, history) = (&mut self.statements, &self.history);
+        agreements::in_this_description(statements, &self.context, forge)?;
+        match forge {
+            Some(forge) => agreements::in_descriptions(statements, history, forge, &ours, &outcome),
+            None => Ok(()),
+        }
     }
 
     /// `before` is the plan as it was before what is let go was released.
@@ -140,6 +149,8 @@ impl Session {
         let plan = self.plan(gates, gitea, file, document);
         self.measure(document);
         let mut plan = plan?;
+        let recipients = self.recipients.describe().into_iter();
+        plan.sealed_for = recipients.map(|who| who.key).collect();
         notices::place(&mut plan.notices, &self.valid);
         let mut told = notices::recipients_of_keys(&plan, &self.valid.desired, file, &self.history);
         notices::place(&mut told, &self.valid);

@@ -71,30 +71,27 @@ pub(super) fn protects_nothing(
     protected.iter().filter_map(idle).collect()
 }
 
-/// Names the recipients of single keys that the base branch's file (without a pull request: that of the newest commit) does
-/// not have, and the keys that live and stay sealed for others. Nothing where there is no such file, or one that is wrong.
+/// Names the recipients of single keys that these keys do not have in the base branch's file (without a pull request: that of
+/// the newest commit), and the keys that live and stay sealed for others.
 pub(super) fn recipients_of_keys(
     plan: &Plan,
     desired: &Desired,
     file: &Path,
     history: &History,
 ) -> Vec<Notice> {
-    let Some(base) = history.base(file) else {
+    if history.tip().is_none() {
         return Vec::new();
-    };
+    }
+    let base = history.base(file).unwrap_or_default();
     let about = |name: &String, what| Notice::about(&Address::new(Kind::SetupKey, name), what);
-    let known: BTreeSet<&String> = base
-        .setup_keys()
-        .flat_map(|(_, key)| key.sealed_for.keys.values())
-        .collect();
     let mut notices = Vec::new();
     for (name, key) in desired.setup_keys() {
-        for who in key.sealed_for.keys.values() {
-            if !known.contains(who) {
+        let before = base.setup_key(name).map(|key| &key.sealed_for);
+        for (whole, who) in &key.sealed_for.keys {
+            if !before.is_some_and(|before| before.keys.contains_key(whole)) {
                 notices.push(about(name, OfKey::NewRecipient(who.clone())));
             }
         }
-        let before = base.setup_key(name).map(|key| &key.sealed_for);
         let waits = plan.waiting_keys.values().any(|waiting| waiting == name);
         if waits && before.is_some_and(|before| *before != key.sealed_for) {
             notices.push(about(name, OfKey::RecipientsChanged));
@@ -116,10 +113,11 @@ pub(super) fn new_recipients(sealing: &Sealing, history: &History) -> Vec<Notice
         return notices;
     }
     for file in &sealing.recipients_file {
-        let now = std::fs::read(file).ok();
+        let now = history.recipients.get(file).cloned();
+        let now = now.or_else(|| std::fs::read(file).ok());
         let now =
             now.and_then(|text| Recipients::parse_file(&file.display().to_string(), &text).ok());
-        let base = history.base_version(file).unwrap_or_default();
+        let base = history.base_recipients(file).unwrap_or_default();
         let base = Recipients::parse_file("the base branch", &base).unwrap_or_default();
         let new = now.map(|now| now.not_in(&base)).unwrap_or_default();
         notices.extend(new.iter().map(|recipient| {

@@ -59,24 +59,35 @@ pub fn correct(repo: &Repo, number: u64, body: &str) -> Result<Option<Posted>, E
     if found.is_empty() {
         return Ok(None);
     }
-    let (me, asking) = match repo.me()? {
-        Some(me) => (Some(me.id), None),
-        None => {
-            let new = repo.create_comment(number, body)?;
-            (author(&new), Some(new))
-        }
-    };
+    let me = whose(repo, number, body)?;
     found.retain(|comment| author(comment) == me);
-    let written = write(repo, &found, body, &mut Vec::new());
-    remove(repo, asking.as_slice());
-    written
+    write(repo, &found, body, &mut Vec::new())
 }
 
-/// Returns the texts of the comments with the marker of `body`: those of `me`, where that is known, else all.
-pub fn texts(repo: &Repo, number: u64, body: &str, me: Option<i64>) -> Result<Vec<String>, Error> {
+/// Returns the texts of our comments with the marker of `body`. Who we are is asked where there are such comments and `me`
+/// does not say it: whoever may read the repository can post one.
+pub fn texts(
+    repo: &Repo,
+    number: u64,
+    body: &str,
+    me: &mut Option<i64>,
+) -> Result<Vec<String>, Error> {
     let mut found = marked(repo.comments(number)?, body);
-    found.retain(|comment| me.is_none() || author(comment) == me);
+    if !found.is_empty() && me.is_none() {
+        *me = whose(repo, number, body)?;
+    }
+    found.retain(|comment| author(comment) == *me);
     Ok(found.into_iter().map(|comment| comment.body).collect())
+}
+
+/// Returns who the token's user is; where it may not ask, the answer of a comment tells it, which goes again.
+fn whose(repo: &Repo, number: u64, body: &str) -> Result<Option<i64>, Error> {
+    if let Some(me) = repo.me()? {
+        return Ok(Some(me.id));
+    }
+    let asking = repo.create_comment(number, body)?;
+    remove(repo, std::slice::from_ref(&asking));
+    Ok(author(&asking))
 }
 
 /// Writes the text into the first of these comments of ours that takes it, and removes those behind it. `refused` gets
@@ -137,7 +148,7 @@ fn create(repo: &Repo, number: u64, body: &str, refused: &[i64]) -> Result<Poste
 /// Returns the comments with the marker of `body`, the lowest id first.
 fn marked(mut comments: Vec<Comment>, body: &str) -> Vec<Comment> {
     let marker = body.lines().next().unwrap_or_default();
-    comments.retain(|comment| comment.body.starts_with(marker));
+    comments.retain(|comment| comment.user.is_some() && comment.body.starts_with(marker));
     comments.sort_by_key(|comment| comment.id);
     comments
 }

@@ -1,5 +1,7 @@
 //! Pull requests (docs/gitea-api.md, "Pull requests").
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::json;
 
@@ -55,6 +57,35 @@ pub struct PullEnd {
     pub repo_id: i64,
 }
 
+/// Whether somebody may write to the code of a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MayWrite {
+    /// They may.
+    Yes,
+    /// They may not.
+    No,
+    /// A team of the organisation may not, and the token may not ask who is in which.
+    Untold,
+    /// A team that may not can change what others wrote in pull requests.
+    OthersEdit,
+}
+
+/// A team of an organisation.
+#[derive(Debug, Deserialize)]
+struct Team {
+    id: i64,
+    /// What it may do: `read`, `write`, `admin`, `owner` or `none`, by unit.
+    #[serde(default, deserialize_with = "or_default")]
+    units_map: BTreeMap<String, String>,
+}
+
+impl Team {
+    fn may_write(&self, unit: &str) -> bool {
+        let may = self.units_map.get(unit).map(String::as_str);
+        matches!(may, Some("write" | "admin" | "owner"))
+    }
+}
+
 impl Pull {
     fn is_open(&self, base: &str, head: &str) -> bool {
         self.state == "open"
@@ -77,9 +108,34 @@ impl Repo {
         unless_absent(self.get(&path, "a pull request"))
     }
 
-    /// Returns who may write to the repository; whoever reads it may ask (docs/gitea-api.md, "Who agreed"). No pages.
-    pub fn writers(&self) -> Result<Vec<User>, Error> {
-        self.get("/assignees", "a list of users")
+    /// Returns whether somebody may write to the code (docs/gitea-api.md, "Who agreed").
+    pub fn may_write(&self, user: &User) -> Result<MayWrite, Error> {
+        let is_in = |users: &[User]| users.iter().any(|one| one.id == user.id);
+        if !is_in(&self.get::<Vec<User>>("/assignees", "a list of users")?) {
+            return Ok(MayWrite::No);
+        }
+        // of an organisation's repository that list has people who read only, too
+        let teams: Vec<Team> = match self.get("/teams", "a list of teams") {
+            Err(Error::Refused(answer)) if answer.status == 405 => return Ok(MayWrite::Yes),
+            teams => teams?,
+        };
+        let may_write = |team: &&Team| team.may_write("repo.code");
+        let (writing, other): (Vec<&Team>, Vec<&Team>) = teams.iter().partition(may_write);
+        if other.is_empty() {
+            return Ok(MayWrite::Yes);
+        }
+        if other.iter().any(|team| team.may_write("repo.pulls")) {
+            return Ok(MayWrite::OthersEdit);
+        }
+        for team in writing {
+            let path = format!("/teams/{}/members", team.id);
+            match self.pages::<User>(&path, "a list of users") {
+                Ok(users) if is_in(&users) => return Ok(MayWrite::Yes),
+                Ok(_) | Err(Error::Scope { .. } | Error::Forbidden(_) | Error::NotFound(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(MayWrite::Untold)
     }
 
     /// Returns the open pull request of this repository's branch `head` into `base`.

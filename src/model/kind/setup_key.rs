@@ -2,6 +2,7 @@
 
 mod entry;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
@@ -13,7 +14,7 @@ use super::words::named;
 use super::{About, Descriptor, Entries, Groups, Live, Sent, Spec, Special, Unresolved};
 use crate::base::entry::Entry;
 use crate::base::sentence::Sentence;
-use crate::base::text::{count, duration};
+use crate::base::text::{count, duration, visible};
 use crate::secret::SealedFor;
 use crate::wire::api::objects;
 use crate::wire::key_type::KeyType;
@@ -195,11 +196,13 @@ impl Spec for SetupKey {
             true => parts.push("joins no group".into()),
             false => parts.push(format!("joins {}", named(groups))),
         }
-        let own = self.sealed_for.keys.values().map(String::as_str);
-        match (own.clone().count(), self.sealed_for.only) {
-            (0, _) => {}
-            (_, true) => parts.push(format!("sealed for {} only", named(own))),
-            (_, false) => parts.push(format!("sealed also for {}", named(own))),
+        // each is named, however many there are: who opens a key is for a reviewer to see
+        let own = self.sealed_for.keys.values();
+        let own: Vec<Cow<str>> = own.map(|who| visible(who)).collect();
+        match (own.join(", "), self.sealed_for.only) {
+            (own, _) if own.is_empty() => {}
+            (own, true) => parts.push(format!("sealed for {own} only")),
+            (own, false) => parts.push(format!("sealed also for {own}")),
         }
         parts.join(", ")
     }

@@ -34,6 +34,10 @@ pub enum Void {
     Author(Option<String>),
     /// The branch is of another repository.
     Fork,
+    /// Nobody can tell whether its author may write: the forge does not say it, for this reason.
+    Untold(Untold),
+    /// It is not plain to see.
+    Hidden,
     /// It has no digest.
     NoDigest,
     /// It is the line of nothing in the plan.
@@ -42,4 +46,17 @@ pub enum Void {
     Enrolled(Vec<String>),
     /// What that change deletes has another line by now. `None`: no known change.
     Other(Option<Origin>),
+}
+
+/// Why nobody can tell whether somebody may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Untold {
+    /// The forge was not asked, or did not answer.
+    NotAsked,
+    /// The organisation has teams that may not write to the code, and who is in which team the token may not ask.
+    Teams,
+    /// The organisation has teams that may change descriptions, and may not write to the code.
+    Editors,
+    /// The checkout does not tell which pull request brought the commit.
+    Bringer,
 }

@@ -35,7 +35,7 @@ pub enum OfKey {
         /// The other peer's name.
         peer: String,
     },
-    /// This recipient of it is not on the base branch.
+    /// It does not have this recipient on the base branch.
     NewRecipient(String),
     /// It has other recipients than the one that lives was sealed for.
     RecipientsChanged,

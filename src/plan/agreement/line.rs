@@ -6,16 +6,13 @@ use sha2::{Digest, Sha256};
 /// The line's key.
 const KEY: &str = "allow-deletes:";
 
-/// The first words of markdown and HTML whose content is not said by whoever wrote the text, and how it ends.
-const HIDDEN: [(&str, &str); 2] = [("<!--", "-->"), ("<blockquote", "</blockquote>")];
-
 /// Such a line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AllowDeletes {
     /// The number of rows.
     pub number: usize,
-    /// 8 hexadecimal digits that differ where the environment or a row does. Without them it agrees to nothing: nobody can
-    /// tell what was meant.
+    /// 32 hexadecimal digits that differ where the environment or a row does: so many that nobody finds other rows with the same
+    /// ones, whose names somebody may choose. Fewer are read, so that it can be said that they agree to nothing.
     pub digest: Option<String>,
 }
 
@@ -23,7 +20,7 @@ impl AllowDeletes {
     /// Returns the line that agrees to these rows, which are sorted.
     pub(super) fn of(environment: &str, rows: &[&str]) -> Self {
         let digest = Sha256::digest(json!([environment, rows]).to_string());
-        let digits = digest[..4].iter().map(|byte| format!("{byte:02x}"));
+        let digits = digest[..16].iter().map(|byte| format!("{byte:02x}"));
         AllowDeletes {
             number: rows.len(),
             digest: Some(digits.collect()),
@@ -36,7 +33,9 @@ impl AllowDeletes {
         let (number, digest) = (words.next()?, words.next());
         let digits = number.bytes().all(|b| b.is_ascii_digit());
         let exact = digits && (number == "0" || !number.starts_with('0'));
-        let is_digest = |word: &str| word.len() == 8 && word.bytes().all(|b| b.is_ascii_hexdigit());
+        let is_digest = |word: &str| {
+            (8..=32).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_hexdigit())
+        };
         if !exact || !digest.is_none_or(is_digest) || words.next().is_some() {
             return None;
         }
@@ -57,52 +56,53 @@ impl std::fmt::Display for AllowDeletes {
     }
 }
 
-/// Returns these lines of a commit's message or a pull request's description, in order.
+/// Returns these lines of a commit's message or a pull request's description, in order, and whether each is plain to see.
 ///
-/// Only a line of its own counts, from its first character: none that is indented or part of a list, none in an HTML
-/// comment (templates have them), none in a quote. Case of the key does not matter.
-pub fn text_allow_deletes(text: &str) -> Vec<AllowDeletes> {
-    let text = without_hidden(&text.replace("\r\n", "\n").replace('\r', "\n"));
+/// Only a line of its own is one, from its first character. It is plain to see in a paragraph of nothing but such lines and
+/// trailers, above all code blocks, formulas and HTML: markdown has too many ways to hide or to quote a text to tell them
+/// apart. Case of the key does not matter.
+pub fn text_allow_deletes(text: &str) -> Vec<(AllowDeletes, bool)> {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let lines: Vec<&str> = text.split('\n').collect();
     let mut found = Vec::new();
-    let mut in_quote = false;
-    for line in text.split('\n') {
-        // in markdown a line behind a quote goes on with it, unless a blank one stands between
-        in_quote = line.trim_start().starts_with('>') || (in_quote && !line.trim().is_empty());
-        if !in_quote {
-            found.extend(line_allow_deletes(line));
-        }
+    // what stands before all else between two lines of hyphens is folded away
+    let mut is_above = !text.trim_start().starts_with("---");
+    for paragraph in lines.split(|line| line.trim().is_empty()) {
+        is_above &= !paragraph.iter().any(|line| opens(line));
+        let is_plain = is_above
+            && paragraph
+                .iter()
+                .all(|line| own(line).is_some() || is_trailer(line));
+        let lines = paragraph.iter().filter_map(|line| own(line));
+        found.extend(lines.map(|line| (line, is_plain)));
     }
     found
 }
 
-fn line_allow_deletes(line: &str) -> Option<AllowDeletes> {
+fn own(line: &str) -> Option<AllowDeletes> {
     let key = line.get(..KEY.len())?;
     let rest = line.get(KEY.len()..)?;
     key.eq_ignore_ascii_case(KEY)
         .then(|| AllowDeletes::parse(rest))?
 }
 
-/// Puts a character that stands in no such line in the place of what is hidden; up to the end where it has none.
-fn without_hidden(text: &str) -> String {
-    let lower = text.to_ascii_lowercase();
-    let mut out = String::new();
-    let mut at = 0;
-    loop {
-        let starts = HIDDEN.iter().filter_map(|(start, end)| {
-            let found = lower[at..].find(start)?;
-            Some((at + found, *end))
-        });
-        let Some((start, end)) = starts.min() else {
-            out.push_str(&text[at..]);
-            return out;
-        };
-        out.push_str(&text[at..start]);
-        out.push('\u{fffd}');
-        match lower[start..].find(end) {
-            Some(found) => at = start + found + end.len(),
-            None => return out,
-        }
-    }
+/// Whether a line begins what can go on over blank lines: a code block, a formula or HTML, but for the address of a link.
+fn opens(line: &str) -> bool {
+    let is_tag = |rest: &str| {
+        let name =
+            rest.trim_start_matches(|char: char| char.is_ascii_alphanumeric() || char == '-');
+        rest.starts_with(['!', '?', '/'])
+            || name.len() < rest.len() && !name.starts_with([':', '@', '.', '_', '+'])
+    };
+    let fences = ["```", "~~~", "$$", "\\["];
+    fences.iter().any(|fence| line.contains(fence)) || line.split('<').skip(1).any(is_tag)
+}
+
+/// Whether a line is `Key: value`, without anything that markdown could spread over further lines.
+fn is_trailer(line: &str) -> bool {
+    let is_key = |key: &str| key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    line.split_once(": ")
+        .is_some_and(|(key, value)| is_key(key) && !value.contains(['[', '`']))
 }
 
 #[cfg(test)]
@@ -111,66 +111,108 @@ mod tests {
 
     use super::{AllowDeletes, text_allow_deletes};
 
+    const DIGEST: &str = "0a1b2c3d4e5f60718293a4b5c6d7e8f9";
+
+    /// The lines of a text that are plain to see, and how many there are that are not. `%` stands for a digest.
+    fn read(text: &str) -> (Vec<AllowDeletes>, usize) {
+        let all = text_allow_deletes(&text.replace('%', DIGEST));
+        let (plain, other): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, is_plain)| *is_plain);
+        (
+            plain.into_iter().map(|(line, _)| line).collect(),
+            other.len(),
+        )
+    }
+
     #[test]
     fn a_line_is_strict() {
         let yes = [
-            ("Allow-Deletes: 3 0a1b2c3d", 3, Some("0a1b2c3d")),
-            ("allow-deletes:0 DEADBEEF", 0, Some("deadbeef")),
+            ("Allow-Deletes: 3 %", 3, Some(DIGEST)),
             (
-                "x\n\nALLOW-DELETES:\t12  0a1b2c3d \r\n",
-                12,
-                Some("0a1b2c3d"),
+                "allow-deletes:0 0A1B2C3D4E5F60718293A4B5C6D7E8F9",
+                0,
+                Some(DIGEST),
             ),
+            ("x\n\nALLOW-DELETES:\t12  % \r\n", 12, Some(DIGEST)),
+            ("Allow-Deletes: 3 deadbeef", 3, Some("deadbeef")),
             ("Allow-Deletes: 3", 3, None),
+            ("> quoted\r\n\r\nAllow-Deletes: 3 %", 3, Some(DIGEST)),
             (
-                "> quoted\r\n\r\nAllow-Deletes: 3 0a1b2c3d",
+                "Allow-Deletes: 3 %\n\n```\ncode\n```\n<div>",
                 3,
-                Some("0a1b2c3d"),
+                Some(DIGEST),
             ),
             (
-                "<!-- a\nb -->\nAllow-Deletes: 3 0a1b2c3d",
+                "See <https://example.org> 1 < 2\n\nReviewed-by: Bob <bob@x.org>\nAllow-Deletes: 3 %\nCo-authored-by: Jo-Ann <jo-ann.b@x.org>",
                 3,
-                Some("0a1b2c3d"),
+                Some(DIGEST),
             ),
-            ("```\nAllow-Deletes: 3 0a1b2c3d\n```", 3, Some("0a1b2c3d")),
         ];
         for (text, number, digest) in yes {
             let digest = digest.map(str::to_owned);
             let wanted = AllowDeletes { number, digest };
-            assert_eq!(text_allow_deletes(text), [wanted], "{text:?}");
+            assert_eq!(read(text), (vec![wanted], 0), "{text:?}");
         }
         let no = [
-            " Allow-Deletes: 3 0a1b2c3d",
-            "> Allow-Deletes: 3 0a1b2c3d",
-            "> quoted\nAllow-Deletes: 3 0a1b2c3d",
-            "  > quoted\r\nand more\r\nAllow-Deletes: 3 0a1b2c3d",
-            "<!-- Allow-Deletes: 3 0a1b2c3d -->",
-            "<!--\nAllow-Deletes: 3 0a1b2c3d\n-->",
-            "<!-- without an end\nAllow-Deletes: 3 0a1b2c3d",
-            "<!-- x -->Allow-Deletes: 3 0a1b2c3d",
-            "<BlockQuote>\nAllow-Deletes: 3 0a1b2c3d\n</blockquote>",
-            "- Allow-Deletes: 3 0a1b2c3d",
-            "`Allow-Deletes: 3 0a1b2c3d`",
-            "Allow-Deletes: 3 0a1b2c3d.",
+            " Allow-Deletes: 3 %",
+            "> Allow-Deletes: 3 %",
+            "<!-- Allow-Deletes: 3 % -->",
+            "<!-- x -->Allow-Deletes: 3 %",
+            "- Allow-Deletes: 3 %",
+            "`Allow-Deletes: 3 %`",
+            "[//]: # (Allow-Deletes: 3 %)",
+            "Allow-Deletes: 3 %.",
             "Allow-Deletes: 3 0a1b2c3",
-            "Allow-Deletes: 3 0a1b2c3d4",
+            "Allow-Deletes: 3 0a1b2c3d4e5f60718293a4b5c6d7e8f90",
             "Allow-Deletes: 3 0a1b2c3g",
-            "Allow-Deletes: 3 0a1b2c3d more",
+            "Allow-Deletes: 3 % more",
             "Allow-Deletes: 3 objects",
-            "Allow-Deletes: +3 0a1b2c3d",
-            "Allow-Deletes: -3 0a1b2c3d",
-            "Allow-Deletes: 03 0a1b2c3d",
-            "Allow-Deletes: ٣ 0a1b2c3d",
+            "Allow-Deletes: +3 %",
+            "Allow-Deletes: -3 %",
+            "Allow-Deletes: 03 %",
+            "Allow-Deletes: ٣ D",
             "Allow-Deletes:",
-            "Allow-Deletes : 3 0a1b2c3d",
-            "Allow Deletes: 3 0a1b2c3d",
-            "Not-Allow-Deletes: 3 0a1b2c3d",
-            "Allow-Deletes: 99999999999999999999999 0a1b2c3d",
-            "Allow-Delete\u{17f}: 3 0a1b2c3d",
+            "Allow-Deletes : 3 %",
+            "Allow Deletes: 3 %",
+            "Not-Allow-Deletes: 3 %",
+            "Allow-Deletes: 99999999999999999999999 D",
+            "Allow-Delete\u{17f}: 3 %",
             "ünïcödé-in-here",
         ];
         for text in no {
-            assert!(text_allow_deletes(text).is_empty(), "{text:?}");
+            assert_eq!(read(text), (vec![], 0), "{text:?}");
+        }
+    }
+
+    /// What a reader of the page does not see, or takes for somebody else's words.
+    #[test]
+    fn what_is_hidden_or_quoted_is_not_plain_to_see() {
+        let no = [
+            "> quoted\nAllow-Deletes: 3 %",
+            "  > quoted\r\nand more\r\nAllow-Deletes: 3 %",
+            "- a list\nAllow-Deletes: 3 %",
+            "<!--\nAllow-Deletes: 3 %\n-->",
+            "<!-- without an end\n\nAllow-Deletes: 3 %",
+            "<BlockQuote>\n\nAllow-Deletes: 3 %\n\n</blockquote>",
+            "<div hidden>\n\nAllow-Deletes: 3 %\n\n</div>",
+            "a <span\n\nAllow-Deletes: 3 %",
+            "<details>\n\nAllow-Deletes: 3 %",
+            "<?\n\nAllow-Deletes: 3 %",
+            "text <pre>\n\nAllow-Deletes: 3 %",
+            "```\nAllow-Deletes: 3 %\n```",
+            "- ~~~\n\nAllow-Deletes: 3 %",
+            "````\n\nAllow-Deletes: 3 %\n\n````",
+            "$$\n\nAllow-Deletes: 3 %\n\n$$",
+            "\\[\n\nAllow-Deletes: 3 %\n\n\\]",
+            "---\nx: y\n\nAllow-Deletes: 3 %\n\n---",
+            "[//]: # (\nAllow-Deletes: 3 %\n)",
+            "[x]: y '\nAllow-Deletes: 3 %\n'",
+            "X: [a](b \"\nAllow-Deletes: 3 %\nY: \")",
+            "![a](b 'x\nAllow-Deletes: 3 %\n')",
+            "Allow-Deletes: 3 %\n===",
+            "| a |\n|---|\nAllow-Deletes: 3 %",
+        ];
+        for text in no {
+            assert_eq!(read(text), (vec![], 1), "{text:?}");
         }
         let two = "Allow-Deletes: 1 0a1b2c3d\nAllow-Deletes: 2 0a1b2c3d";
         assert_eq!(text_allow_deletes(two).len(), 2);
@@ -180,8 +222,8 @@ mod tests {
         #[test]
         fn any_text_is_read(text in any::<String>(), lines in prop::collection::vec("[<!\\->A-z: 0-9\n]{0,30}", 0..9)) {
             let text = lines.join(&text);
-            for line in text_allow_deletes(&text) {
-                prop_assert_eq!(text_allow_deletes(&line.to_string()), [line]);
+            for (line, _) in text_allow_deletes(&text) {
+                prop_assert_eq!(text_allow_deletes(&line.to_string()), [(line, true)]);
             }
         }
     }

@@ -13,8 +13,7 @@ pub(super) fn reviewed(plan: &Plan, context: &Context) -> Option<Refusal> {
         Unlike::Operations => "it does something else",
         Unlike::Live => "it does the same, but what it changes was changed in NetBird meanwhile",
     };
-    let text =
-        format!("this is not the plan that was looked at: {why} (digest {digest}, not {expected})");
+    let text = format!("this is not the plan that was looked at: {why}");
     let hint = format!(
         "look at the plan again; if it is meant as it is now, run apply with --expect-digest {digest}"
     );

@@ -198,6 +198,7 @@ fn a_key_counts_once_wherever_it_is_named() {
     let sources = Sources {
         keys: vec![ALICE.into(), format!(" {} ", ALICE.to_uppercase())],
         files: vec![],
+        merged: BTreeMap::new(),
         environment: Some(format!(
             "{ALICE}, {TAG},\n# bob\n{ED25519_PUBLIC}\n{}",
             ED25519_PUBLIC.replace("test@", "bob@")
@@ -223,6 +224,7 @@ fn each_source_names_its_place() {
     std::fs::write(&nothing, "\u{feff}# nobody yet\n").unwrap();
     let sources = Sources {
         keys: vec![ALICE.into(), "x".into(), " ".into()],
+        merged: BTreeMap::new(),
         files: vec![
             missing.clone(),
             dir.path().into(),
@@ -255,8 +257,8 @@ fn each_source_names_its_place() {
     let from = |key: &str, environment: &str| {
         Sources {
             keys: vec![key.into()],
-            files: vec![],
             environment: Some(environment.into()),
+            ..Sources::default()
         }
         .read()
     };

@@ -171,11 +171,11 @@ fn a_correction_makes_no_comment() {
         comments(&both),
         no_scope(),
         created(11, 10),
-        edited(),
         bare(204),
+        edited(),
     ]);
     assert_eq!((id, asked.len()), (Some(9), 5));
-    assert_eq!(asked[3..], [patch(9), delete(11)]);
+    assert_eq!(asked[3..], [delete(11), patch(9)]);
     let (id, asked) = run(vec![
         comments(std::slice::from_ref(&theirs)),
         no_scope(),

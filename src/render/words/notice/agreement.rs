@@ -1,7 +1,7 @@
 //! The sentences of agreements to deletions.
 
 use crate::base::text::{count, listed};
-use crate::model::notice::{OfAgreement, Void};
+use crate::model::notice::{OfAgreement, Untold, Void};
 
 pub(super) fn agreement(of: &OfAgreement) -> String {
     match of {
@@ -24,6 +24,10 @@ fn void(why: &Void) -> String {
         Void::Author(Some(author)) => format!("{author} may not write to this repository"),
         Void::Author(None) => "nobody knows who wrote it".into(),
         Void::Fork => "the branch of its pull request is of another repository".into(),
+        Void::Untold(why) => untold(*why).into(),
+        Void::Hidden => {
+            "it is not in a paragraph of its own, above all code blocks and HTML".into()
+        }
         Void::NoDigest => "it has no digest, so nobody can tell what it is about".into(),
         Void::NotOfThePlan => "nothing in this plan has that number and digest".into(),
         Void::Enrolled(machines) => {
@@ -42,5 +46,21 @@ fn void(why: &Void) -> String {
             origin.words()
         ),
         Void::Other(None) => "what it was written for has another line by now".into(),
+    }
+}
+
+fn untold(why: Untold) -> &'static str {
+    match why {
+        Untold::NotAsked => {
+            "whether its author may write to this repository is not known: the forge was not asked"
+        }
+        Untold::Teams => {
+            "the organisation has teams that may not write to this repository, and the token may not ask who is in which: \
+             put its user into the team that may write, and give it the scope read:organization"
+        }
+        Untold::Editors => {
+            "the organisation has teams that may change pull requests and may not write to this repository"
+        }
+        Untold::Bringer => "which pull request brought the commit is not known",
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn key(of: &OfKey, address: &Address) -> String {
              behind it"
         ),
         OfKey::NewRecipient(recipient) => {
-            format!("has the new recipient {recipient}: the base branch does not have it")
+            format!("has the new recipient {recipient}: on the base branch the key does not have it")
         }
         OfKey::RecipientsChanged => {
             "has other recipients than before; the key that lives stays sealed as it is: reissue_after makes a new one"

@@ -28,6 +28,7 @@ pub(super) enum Scope {
     Repository,
     Issue,
     User,
+    Organization,
     Admin,
     /// None is needed.
     Any,
@@ -158,6 +159,7 @@ pub(super) fn allow(
         Scope::Repository => "repository",
         Scope::Issue => "issue",
         Scope::User => "user",
+        Scope::Organization => "organization",
         Scope::Admin | Scope::Any => "admin",
     };
     let reading = method == "GET";
@@ -197,8 +199,34 @@ pub(super) fn level(forge: &Forge, caller: &Caller, repo: &Repo, unit: Unit) -> 
     if user.is_some_and(|user| user.is_admin || user.id == repo.owner) {
         return Level::Admin;
     }
-    let given = repo.collaborators.get(&caller.user);
-    given.copied().unwrap_or(Level::None).max(of_everyone)
+    let given = repo.collaborators.get(&caller.user).copied();
+    let teams = repo.teams.iter();
+    let teams = teams.filter(|team| team.members.contains(&caller.user));
+    let by_team = teams.map(|team| team.level(unit));
+    by_team
+        .chain(given)
+        .max()
+        .unwrap_or(Level::None)
+        .max(of_everyone)
+}
+
+/// A team of the organisation that owns a repository.
+#[derive(Debug)]
+pub(super) struct Team {
+    pub(super) id: i64,
+    pub(super) name: String,
+    pub(super) code: Level,
+    pub(super) pulls: Level,
+    pub(super) members: Vec<i64>,
+}
+
+impl Team {
+    fn level(&self, unit: Unit) -> Level {
+        match unit {
+            Unit::Code => self.code,
+            Unit::Issues | Unit::Pulls => self.pulls,
+        }
+    }
 }
 
 /// Whether a caller knows of a repository at all. To a token for public ones Gitea denies that there are others.

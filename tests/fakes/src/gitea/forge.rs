@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use jiff::Timestamp;
 
 use super::actions::Run;
-use super::auth::{Level, Token};
+use super::auth::{Level, Team, Token};
 use super::comments::Comment;
 use super::flavour::Flavour;
 use super::git::{Git, Person};
@@ -50,6 +50,8 @@ pub(super) struct Repo {
     pub(super) mirror: bool,
     pub(super) default_branch: String,
     pub(super) collaborators: BTreeMap<i64, Level>,
+    /// Where there are some, its owner stands for an organisation.
+    pub(super) teams: Vec<Team>,
     pub(super) rules: Vec<Rule>,
     /// Of the workflows, by name.
     pub(super) secrets: BTreeMap<String, String>,

@@ -31,6 +31,7 @@ pub(super) fn add(
         mirror: false,
         default_branch: default_branch.to_owned(),
         collaborators: BTreeMap::new(),
+        teams: Vec::new(),
         rules: Vec::new(),
         secrets: BTreeMap::new(),
         variables: BTreeMap::new(),

@@ -1,7 +1,7 @@
 //! The calls that there are. Of two patterns that match a path, the first counts.
 
 use super::api::{self, Call, Outcome};
-use super::auth::Scope::{self, Admin, Any, Issue, Repository, User};
+use super::auth::Scope::{self, Admin, Any, Issue, Organization, Repository, User};
 use super::users;
 use super::{
     actions, branches, comments, commits, contents, issues, labels, protection, pulls, raw, repos,
@@ -51,6 +51,7 @@ pub(super) const ROUTES: &[Route] = &[
     route("GET", "/version", Any, Nothing, api::version),
     route("GET", "/settings/api", Any, Nothing, api::settings),
     route("GET", "/user", User, Login, users::me),
+    route("GET", "/teams/*/members", Organization, Login, users::team_members),
     route("POST", "/user/repos", User, Login, repos::create),
     route("GET", "/admin/cron", Admin, Login, users::cron),
     route("POST", "/admin/users", Admin, Login, users::create),
@@ -101,6 +102,7 @@ pub(super) const ROUTES: &[Route] = &[
     route("GET", "/repos/*/*/commits/*/pull", Repository, Sight, pulls::of_commit),
 
     route("GET", "/repos/*/*/assignees", Repository, Sight, users::assignees),
+    route("GET", "/repos/*/*/teams", Repository, Sight, users::teams),
 
     route("GET", "/repos/*/*/issues/comments/*", Issue, Sight, comments::get),
     route("PATCH", "/repos/*/*/issues/comments/*", Issue, Login, comments::edit),

@@ -4,11 +4,21 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::auth::{Job, Level, Token};
+use super::auth::{Job, Level, Team, Token};
 use super::forge::ACTIONS;
 use super::protection::Rule;
 use super::{ADMIN, BOT, Gitea, repos};
 use crate::body::Body;
+
+fn level(word: &str) -> Level {
+    match word {
+        "none" => Level::None,
+        "read" => Level::Read,
+        "write" => Level::Write,
+        "admin" => Level::Admin,
+        _ => panic!("there is no permission {word}"),
+    }
+}
 
 impl Gitea {
     /// Makes a token of the bot with these scopes (`read:repository`, `write:issue`, `all`, …).
@@ -97,18 +107,34 @@ impl Gitea {
     ///
     /// When there is no such user or permission.
     pub fn permit(&self, login: &str, permission: &str) {
-        let level = match permission {
-            "none" => Level::None,
-            "read" => Level::Read,
-            "write" => Level::Write,
-            "admin" => Level::Admin,
-            _ => panic!("there is no permission {permission}"),
-        };
+        let level = level(permission);
         let mut forge = self.inner.shared.forge();
         let user = forge.user_named(login).map(|user| user.id);
         let user = user.unwrap_or_else(|| panic!("there is no user {login}"));
         let repo = forge.repo_mut(self.inner.repo);
         repo.collaborators.insert(user, level);
+    }
+
+    /// Gives the repository a team with these rights on code and on pull requests (`none`, `read`, `write`, `admin`), as if an
+    /// organisation owned it. Its members need no other rights.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such user or permission.
+    pub fn team(&self, name: &str, code: &str, pulls: &str, members: &[&str]) {
+        let mut forge = self.inner.shared.forge();
+        let members = members.iter().map(|login| {
+            let user = forge.user_named(login).map(|user| user.id);
+            user.unwrap_or_else(|| panic!("there is no user {login}"))
+        });
+        let team = Team {
+            members: members.collect(),
+            id: forge.new_id(),
+            name: name.to_owned(),
+            code: level(code),
+            pulls: level(pulls),
+        };
+        forge.repo_mut(self.inner.repo).teams.push(team);
     }
 
     /// Protects the branches that a pattern matches. `rule` is what `POST …/branch_protections`

@@ -91,10 +91,18 @@ impl Gitea {
         let Some(Pull { head, base, .. }) = issue.and_then(|issue| issue.pull.clone()) else {
             panic!("there is no pull request {number}");
         };
+        // of a squash the page fills in the description
+        let message = match how {
+            How::Squash => format!(
+                "{head} (#{number})\n\n{}\n",
+                issue.map_or("", |issue| &issue.body)
+            ),
+            _ => format!("Merge pull request '{head}' (#{number}) from {head} into {base}\n"),
+        };
         let draft = Draft {
             author: person.clone(),
             committer: person,
-            message: format!("Merge pull request '{head}' (#{number}) from {head} into {base}\n"),
+            message,
             changes: Vec::new(),
         };
         let git = repo.git.clone();

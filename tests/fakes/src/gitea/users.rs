@@ -1,10 +1,12 @@
 //! Users, and how answers show them.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::api::{Call, Outcome, done, ok};
-use super::auth::{self, Caller, Level, Token, Unit};
+use super::auth::{self, Caller, Level, Team, Token, Unit};
 use super::flavour::Flavour;
 use super::forge::{ACTIONS, Forge, show_time};
 use super::refusal::{Refusal, forbidden, invalid, json_response, missing};
@@ -192,14 +194,65 @@ pub(super) fn create_token(call: &Call) -> Outcome {
     Ok(json_response(201, &shown))
 }
 
-/// `GET /repos/{owner}/{repo}/assignees`: everybody who may write, whoever reads may ask. No pages.
+/// `GET /repos/{owner}/{repo}/assignees`: everybody who may write, and of an organisation's teams those who may read pull
+/// requests, too; whoever reads may ask. No pages.
 pub(super) fn assignees(call: &Call) -> Outcome {
     let forge = call.forge();
     let repo = forge.repo(call.repo);
     let writers = repo.collaborators.iter();
     let writers = writers.filter(|(_, level)| **level >= Level::Write);
+    let teams = repo.teams.iter();
+    let teams = teams.filter(|team| team.code >= Level::Write || team.pulls >= Level::Read);
+    let members = teams.flat_map(|team| team.members.iter().copied());
     let ids = std::iter::once(repo.owner).chain(writers.map(|(id, _)| *id));
-    let shown: Vec<Value> = ids.map(|id| forge.show_user(id, false)).collect();
+    let ids: BTreeSet<i64> = ids.chain(members).collect();
+    let shown: Vec<Value> = ids
+        .into_iter()
+        .map(|id| forge.show_user(id, false))
+        .collect();
+    Ok(ok(&json!(shown)))
+}
+
+/// `GET /repos/{owner}/{repo}/teams`.
+pub(super) fn teams(call: &Call) -> Outcome {
+    let forge = call.forge();
+    let teams = &forge.repo(call.repo).teams;
+    if teams.is_empty() {
+        let message = "repo is not owned by an organization".to_owned();
+        return Err(Refusal::Message(405, message));
+    }
+    let word = |level: Level| match level {
+        Level::None => "none",
+        Level::Read => "read",
+        Level::Write => "write",
+        Level::Admin => "admin",
+    };
+    let show = |team: &Team| {
+        json!({
+            "id": team.id,
+            "name": team.name,
+            "permission": "none",
+            "units_map": { "repo.code": word(team.code), "repo.pulls": word(team.pulls) },
+        })
+    };
+    let shown: Vec<Value> = teams.iter().map(show).collect();
+    Ok(ok(&json!(shown)))
+}
+
+/// `GET /teams/{id}/members`: for its members.
+pub(super) fn team_members(call: &Call) -> Outcome {
+    let forge = call.forge();
+    let mut teams = forge.repos.iter().flat_map(|repo| &repo.teams);
+    let team = teams.find(|team| team.id.to_string() == call.part(0));
+    let team = team.ok_or_else(missing)?;
+    if !team.members.contains(&call.caller.user) {
+        return Err(forbidden("Must be a team member"));
+    }
+    let shown: Vec<Value> = team
+        .members
+        .iter()
+        .map(|id| forge.show_user(*id, false))
+        .collect();
     Ok(ok(&json!(shown)))
 }
 
