@@ -3,10 +3,13 @@
 
 mod objects;
 
+use std::collections::HashMap;
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub(super) use objects::{Change, Draft, Entry, Log, Logged, Person};
 
@@ -17,12 +20,17 @@ pub(super) const NOTHING: &str = "0000000000000000000000000000000000000000";
 #[derive(Clone)]
 pub(super) struct Git {
     folder: PathBuf,
+    /// What git said of objects, which have ids for names and never change: a process is what a request here costs.
+    said: Arc<Mutex<HashMap<Vec<String>, Vec<u8>>>>,
 }
 
 impl Git {
     /// Makes an empty repository in this folder.
     pub(super) fn init(folder: PathBuf, default_branch: &str) -> Git {
-        let git = Git { folder };
+        let git = Git {
+            folder,
+            said: Arc::default(),
+        };
         let head = format!("--initial-branch={default_branch}");
         let mut command = git.command();
         command.args(["init", "--quiet", "--bare", "--template=", &head]);
@@ -37,6 +45,9 @@ impl Git {
 
     /// Returns what a commit-ish names, however it is written.
     pub(super) fn resolve(&self, revision: &str) -> Option<String> {
+        if let Some(branch) = self.loose(revision) {
+            return Some(branch);
+        }
         let revision = format!("{revision}^{{commit}}");
         let arguments = ["rev-parse", "--quiet", "--verify", "--end-of-options"];
         let output = run(self.in_folder().args(arguments).arg(revision), b"");
@@ -44,6 +55,14 @@ impl Git {
             .status
             .success()
             .then(|| text(&output.stdout).trim_end().to_owned())
+    }
+
+    /// Returns the commit of a branch from the file that git keeps it in. None where git has to be asked.
+    fn loose(&self, name: &str) -> Option<String> {
+        let is_branch = name.starts_with("refs/heads/") && !name.contains("..");
+        let text = fs::read_to_string(self.folder.join(name)).ok();
+        let id = text.filter(|_| is_branch)?.trim_end().to_owned();
+        is_id(&id).then_some(id)
     }
 
     /// Returns the commit or the tree that a revision names, a tag's commit for a tag.
@@ -60,8 +79,7 @@ impl Git {
 
     /// Returns the bytes of a blob. None where the id is no blob's.
     pub(super) fn find_blob(&self, sha: &str) -> Option<Vec<u8>> {
-        let output = run(self.in_folder().args(["cat-file", "blob", sha]), b"");
-        output.status.success().then_some(output.stdout)
+        self.of_objects(&["cat-file", "blob", sha])
     }
 
     /// Returns the commit at the tip of a branch.
@@ -187,6 +205,21 @@ impl Git {
         self.get(&["update-ref", "-d", name]);
     }
 
+    /// Runs what only reads objects: whoever names them by their ids gets the same answer for ever. None where it fails.
+    fn of_objects(&self, arguments: &[&str]) -> Option<Vec<u8>> {
+        let said = || self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let key: Vec<String> = arguments.iter().map(|of| (*of).to_owned()).collect();
+        if let Some(answer) = said().get(&key) {
+            return Some(answer.clone());
+        }
+        let output = run(self.in_folder().args(arguments), b"");
+        let answer = output.status.success().then_some(output.stdout)?;
+        if arguments.iter().any(|of| is_id(of)) {
+            said().insert(key, answer.clone());
+        }
+        Some(answer)
+    }
+
     /// Runs what cannot fail in a repository that nobody but this fake writes to.
     fn get(&self, arguments: &[&str]) -> Vec<u8> {
         self.feed(arguments, b"")
@@ -230,6 +263,11 @@ impl Git {
             .stderr(Stdio::piped());
         command
     }
+}
+
+/// Whether a text is the whole id of an object.
+fn is_id(text: &str) -> bool {
+    text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Returns a number that no two commits in the making share.

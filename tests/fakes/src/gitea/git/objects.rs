@@ -115,7 +115,8 @@ impl Git {
     fn ls_tree(&self, rest: &[&str]) -> Vec<Entry> {
         let mut arguments = vec!["--literal-pathspecs", "ls-tree", "-l", "-z", "--full-tree"];
         arguments.extend(rest);
-        let listed = text(&self.get(&arguments));
+        let listed = self.of_objects(&arguments).expect("a tree that is there");
+        let listed = text(&listed);
         let entry = |line: &str| {
             let (facts, path) = line.split_once('\t')?;
             let mut facts = facts.split_whitespace();
@@ -133,7 +134,7 @@ impl Git {
 
     /// Returns the bytes of a blob.
     pub(in crate::gitea) fn blob(&self, sha: &str) -> Vec<u8> {
-        self.get(&["cat-file", "blob", sha])
+        self.find_blob(sha).expect("a blob that is there")
     }
 
     /// Returns commits up to this one.
@@ -150,7 +151,8 @@ impl Git {
             }
             Log::All => arguments.extend(["--name-only", "--no-renames", commit, "--"]),
         }
-        let listed = text(&self.get(&arguments));
+        let listed = self.of_objects(&arguments).expect("a commit that is there");
+        let listed = text(&listed);
         let mut fields = listed.split('\0').peekable();
         let mut commits = Vec::new();
         while let Some(sha) = fields.next() {
