@@ -1,9 +1,12 @@
 //! A repository's life, as its people see it: an account that is there already, what they and the dashboard change, and the
 //! day on which the inventory is lost.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
-use crate::run::{INVENTORY, Run, Site, git, id};
+use crate::run::{INVENTORY, Job, Pull, Run, Site, git, id, open};
 
 const BRANCH: &str = INVENTORY[0];
 
@@ -281,4 +284,217 @@ fn two_environments_of_a_repository_leave_each_others_objects_alone() {
     site.bench.assert_writes(&["POST /groups"]);
     assert_eq!(recorded(&site), [0, 40]);
     assert_eq!(site.bench.names("/policies").len(), 20);
+}
+
+/// A clone of `main` alone in place of the checkout.
+fn cloned(site: &Site, flags: &[&str]) {
+    std::fs::remove_dir_all(site.bench.path(".git")).unwrap();
+    let main = ["+refs/heads/main:refs/remotes/origin/main"];
+    site.fetch(&[flags, &main].concat());
+    git(
+        &site.bench.path(""),
+        &["checkout", "-q", "--force", "--detach", "origin/main"],
+    );
+}
+
+/// Merges the file as a pull request whose plan ends so, and checks it out. Returns the plan's line, the pull request and
+/// the push's job.
+fn merged(site: &Site, branch: &str, file: &Value, code: i32) -> (String, u64, Job) {
+    let repo = site.repo();
+    let base = repo.tip("main");
+    let head = repo.push(
+        branch,
+        "netbird.json",
+        site.text(file.clone()).as_bytes(),
+        branch,
+    );
+    let number = repo.open_pr(branch, "main");
+    site.checkout(&head);
+    let pull = || Pull {
+        number,
+        head: &head,
+        base: &base,
+    };
+    let plan = |args: &[&str]| site.in_job(args, &Job::pull_request(site, &pull()));
+    let planned = plan(&["plan", "--comment", "--format", "json"])
+        .expect(code)
+        .json();
+    let line = planned["agreements"][0]["line"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    if code == 3 {
+        repo.describe(number, &line);
+        plan(&["plan", "--comment"]).expect(0);
+    }
+    let merge = repo.merge(number);
+    site.checkout(&merge);
+    (line, number, Job::push(site, &merge))
+}
+
+/// Applies, and ends the run right after the answer to its nth creation of a key.
+fn killed(site: &Site, job: &Job, nth: usize) {
+    let mut command = site.job_command(&["apply", "-vv", "--log-format", "json"], job);
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let made = lines
+        .map(Result::unwrap)
+        .filter(|line| line.contains("\"method\":\"POST\"") && line.contains("/api/setup-keys\""));
+    assert!(made.take(nth).count() == nth, "it ended before");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// The secret of a key as whoever reads the branch has it.
+fn secret(site: &Site, name: &str) -> String {
+    let name = site.bench.server().name(name);
+    let inventory = site.inventory();
+    let ids = inventory["created"][format!("setup_keys/{name}")].as_array();
+    let id = ids.and_then(|ids| ids.last()).and_then(Value::as_str);
+    let id = id.unwrap_or_else(|| panic!("{name} is not recorded: {inventory}"));
+    let copy = format!(".netbird-gitops/default/keys/{name}.{id}.age");
+    open(&site.repo().file(BRANCH, &copy))
+}
+
+/// From a killed apply to the day on which the machine leaves; then a key that somebody made by hand, and shallow clones. On
+/// the fakes, or on real servers.
+#[test]
+fn a_machine_comes_is_replaced_and_leaves() {
+    let site = Site::scenario_that_enrolls();
+    let bench = &site.bench;
+    let now = jiff::Timestamp::now();
+    if let Some(netbird) = bench.server().netbird() {
+        netbird.set_clock(now.as_second() - 200);
+    }
+    let key = json!({ "type": "one-off", "expires_in": 86400, "auto_groups": ["crew"] });
+    let mut file = json!({
+        "groups": { "crew": {}, "deck": { "peers": ["hawk"] } },
+        "setup_keys": { "hawk": key, "kite": key },
+        "policies": { "crew": { "sources": ["crew"], "destinations": ["deck"] } }
+    });
+    site.commit(file.clone());
+    site.checkout("origin/main");
+    let job = Job::push(&site, &site.repo().tip("main"));
+
+    // killed twice, run again: each key is there once, and its copy opens it
+    killed(&site, &job, 1);
+    killed(&site, &job, 1);
+    site.in_job(&["apply"], &job).expect(0);
+    bench.one("/setup-keys", "kite");
+    let machine = bench
+        .server()
+        .enroll(&secret(&site, "hawk"), "old-host")
+        .unwrap();
+    site.in_job(
+        &["sync-events"],
+        &Job::schedule(&site, &site.repo().tip("main")),
+    )
+    .expect(0)
+    .shows("1 key marked");
+    assert_eq!(bench.id("/peers", "hawk"), machine);
+    file = serde_json::from_str(&bench.server().unprefixed(&site.file())).unwrap();
+    assert_eq!(file["setup_keys"]["hawk"]["enrolled"], true);
+
+    // a pending key is made again by hand
+    let old = secret(&site, "kite");
+    site.checkout("origin/main");
+    let job = Job::push(&site, &site.repo().tip("main"));
+    site.in_job(&["apply", "--replace", "setup_keys/kite"], &job)
+        .expect(0);
+    assert!(bench.server().enroll(&old, "too-late").is_err());
+    assert_ne!(secret(&site, "kite"), old);
+
+    // another machine in place of the first: it waits until somebody agrees, also after the merge
+    let asked = match bench.server().netbird() {
+        Some(_) => jiff::Timestamp::from_second(now.as_second() - 100).unwrap(),
+        None => jiff::Timestamp::now(),
+    };
+    file["setup_keys"]["hawk"]["enrolled"] = json!(false);
+    file["setup_keys"]["hawk"]["reissue_after"] = json!(asked.to_string());
+    if let Some(netbird) = bench.server().netbird() {
+        netbird.set_clock(now.as_second());
+    }
+    let (_, number, job) = merged(&site, "replace", &file, 0);
+    site.in_job(&["apply", "--comment"], &job).expect(0);
+    let new = bench
+        .server()
+        .enroll(&secret(&site, "hawk"), "new-host")
+        .unwrap();
+    let planned = site
+        .in_job(&["plan", "--format", "json"], &job)
+        .expect(0)
+        .json();
+    let line = planned["agreements"][0]["line"].as_str().unwrap();
+    site.in_job(&["apply"], &job).expect(3);
+    site.repo().describe(number, line);
+    site.in_job(&["apply", "--comment"], &job).expect(0);
+    assert_eq!(bench.id("/peers", "hawk"), new);
+    site.in_job(&["sync-events"], &job)
+        .expect(0)
+        .shows("1 key marked");
+    file["setup_keys"]["hawk"]["enrolled"] = json!(true);
+
+    // it leaves: the pull request is red until the line stands in it
+    for section in ["setup_keys", "groups"] {
+        file[section]
+            .as_object_mut()
+            .unwrap()
+            .remove(match section {
+                "groups" => "deck",
+                _ => "hawk",
+            });
+    }
+    file["policies"]["crew"]["destinations"] = json!(["crew"]);
+    let (line, _, job) = merged(&site, "leaves", &file, 3);
+    assert!(line.starts_with("Allow-Deletes: "), "{line}");
+    site.in_job(&["apply", "--comment"], &job).expect(0);
+    assert_eq!(bench.all("/peers", "hawk"), [Value::Null; 0]);
+    assert_eq!(bench.all("/groups", "deck"), [Value::Null; 0]);
+    site.in_job(&["apply"], &job).expect(0).shows("No changes");
+
+    // somebody's key is adopted where somebody says so
+    let crew = bench.id("/groups", "crew");
+    let by_hand =
+        json!({ "name": "lark", "type": "one-off", "expires_in": 86400, "auto_groups": [crew] });
+    let by_hand = id(&bench.create("/setup-keys", by_hand));
+    file["setup_keys"]["lark"] = key;
+    let (_, _, job) = merged(&site, "lark", &file, 0);
+    let adopt = format!("setup_keys/lark={by_hand}");
+    site.in_job(&["apply", "--adopt", &adopt], &job)
+        .expect(0)
+        .shows("1 adopted");
+    assert_eq!(bench.id("/setup-keys", "lark"), by_hand);
+
+    // a job's clone of depth 1 plans as well
+    cloned(&site, &["--depth=1"]);
+    assert!(bench.path(".git/shallow").exists());
+    site.in_job(&["plan", "--detailed-exitcode"], &job)
+        .expect(0)
+        .shows("No changes");
+    // let go: the clone of one branch is told what it lacks, the one that fetched it says so
+    file["setup_keys"].as_object_mut().unwrap().remove("kite");
+    let (_, _, job) = merged(&site, "without-kite", &file, 0);
+    cloned(&site, &[]);
+    let laptop = [("GITEA_URL", ""), ("GITEA_REPO", ""), ("GITEA_TOKEN", "")];
+    let dir = bench.path("");
+    git(
+        &dir,
+        &[
+            "remote",
+            "add",
+            "origin",
+            "https://git.example.org/acme/network.git",
+        ],
+    );
+    let plan = || site.run_with(&["plan"], &laptop).expect(0);
+    plan().shows("this clone has no inventory, so deletions are missing from this plan");
+    let branch = format!("+refs/heads/{BRANCH}:refs/remotes/origin/{BRANCH}");
+    site.fetch(&[&branch]);
+    plan().shows("1 to delete");
+    site.in_job(&["apply"], &job).expect(0).shows("1 deleted");
+    assert_eq!(bench.all("/setup-keys", "kite"), [Value::Null; 0]);
 }

@@ -93,13 +93,12 @@ impl Site {
         String::from_utf8(self.repo.file("main", "netbird.json")).unwrap()
     }
 
-    /// The inventory on its branch; null where there is none.
+    /// The inventory on its branch; null where a fake has none.
     pub(crate) fn inventory(&self) -> Value {
         let [branch, path] = INVENTORY;
-        let gitea = self.gitea();
-        match gitea.sha(branch, path).is_some() {
-            true => serde_json::from_slice(&gitea.file(branch, path)).unwrap(),
-            false => Value::Null,
+        match &self.repo {
+            Repo::Fake(gitea) if gitea.sha(branch, path).is_none() => Value::Null,
+            repo => serde_json::from_slice(&repo.file(branch, path)).unwrap(),
         }
     }
 
@@ -155,17 +154,27 @@ impl Site {
 
     /// Makes the bench's directory a checkout, as a job's step does it without any action.
     pub(crate) fn checkout(&self, revision: &str) {
+        self.fetch(&[
+            "+refs/heads/*:refs/remotes/origin/*",
+            "+refs/pull/*:refs/pull/*",
+        ]);
+        let checkout = ["checkout", "-q", "--force", "--detach", revision];
+        git(&self.bench.path(""), &checkout);
+    }
+
+    /// Fetches into the bench's directory: these refs, and before them flags.
+    pub(crate) fn fetch(&self, wanted: &[&str]) {
         let dir = self.bench.path("");
         if !dir.join(".git").exists() {
             git(&dir, &["init", "-q", "-b", "main"]);
         }
-        let mut fetch = self.repo.git_options();
-        fetch.extend(["fetch", "-q", "--force"].map(str::to_owned));
-        fetch.push(self.repo.git_url());
-        fetch.push("+refs/heads/*:refs/remotes/origin/*".to_owned());
-        fetch.push("+refs/pull/*:refs/pull/*".to_owned());
-        git(&dir, &fetch.iter().map(String::as_str).collect::<Vec<_>>());
-        git(&dir, &["checkout", "-q", "--force", "--detach", revision]);
+        let (flags, refs): (Vec<&str>, Vec<&str>) =
+            wanted.iter().partition(|text| text.starts_with('-'));
+        let (options, url) = (self.repo.git_options(), self.repo.git_url());
+        let mut fetch: Vec<&str> = options.iter().map(String::as_str).collect();
+        fetch.extend(["fetch", "-q", "--force"]);
+        fetch.extend(flags.into_iter().chain([url.as_str()]).chain(refs));
+        git(&dir, &fetch);
     }
 }
 
