@@ -2,7 +2,7 @@
 //! of the model").
 //!
 //! The model is what the server enforces, as it was seen, not what words suggest: a pure function of the account as it was
-//! read, a plan and the memberships to come.
+//! read, a plan and the memberships after enrollment.
 
 mod ask;
 mod delta;

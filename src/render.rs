@@ -52,7 +52,7 @@ impl Status {
     /// Returns the word for programs, and the words for people.
     fn words(&self) -> [&'static str; 2] {
         match self {
-            Status::Pending => ["pending", "to come"],
+            Status::Pending => ["pending", "waiting"],
             Status::Success => ["success", "done"],
             Status::Failed(_) => ["failed", "failed"],
             Status::Unknown(_) => ["unknown", "not known"],

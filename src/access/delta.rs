@@ -166,7 +166,7 @@ impl Maker<'_> {
     fn name(&self, node: &Node) -> String {
         match &node.what {
             What::Peer(id) => self.reach.world.label(id),
-            What::Key(name) => format!("{name} (to come)"),
+            What::Key(name) => format!("{name} (not enrolled yet)"),
             // the address says how much that is, and which of the two
             What::Resource(place) if place.is_moved || is_network(&place.address) => {
                 format!("{} {}", place.name, place.address)

@@ -369,7 +369,7 @@ fn a_pending_key_is_a_machine_to_come() {
     assert_data_eq!(
         told(file, live),
         str![[r#"
-+ new (to come) (of a) → b (1 machine): everything, by setup key new, policy p
++ new (not enrolled yet) (of a) → b (1 machine): everything, by setup key new, policy p
 
 "#]]
     );
@@ -378,7 +378,7 @@ fn a_pending_key_is_a_machine_to_come() {
     assert_data_eq!(
         told(one(json!({})), live),
         str![[r#"
-+ a (3 machines, 1 to come) → b (1 machine): everything, by policy p
++ a (3 machines, 1 not enrolled yet) → b (1 machine): everything, by policy p
 
 "#]]
     );
@@ -398,7 +398,7 @@ fn a_membership_to_come_is_told_where_the_file_grants_it() {
     let delta = Delta::of(&case.actual(), &plan, &memberships, false);
     assert_data_eq!(
         access_lines(&delta).join("\n"),
-        str!["+ k (to come) (of a) → b (1 machine): everything, by setup key k, policy p"]
+        str!["+ k (not enrolled yet) (of a) → b (1 machine): everything, by setup key k, policy p"]
     );
 }
 

@@ -164,7 +164,7 @@ impl Run<'_> {
         match living.is_some_and(|living| !living.is_disjoint(&others)) {
             true => Ok(()),
             false => {
-                Err(Stays("nothing else stands for its entry any more, so it stays".into()).into())
+                Err(Stays("its entry has no other object any more, so it stays".into()).into())
             }
         }
     }

@@ -90,7 +90,10 @@ fn syntax(text: &str) -> &'static str {
         ("invalid number", "not a number of JSON"),
         ("number out of range", "a number that is too large"),
         ("recursion limit", "nested more than 127 levels deep"),
-        ("trailing characters", "the text goes on after its end"),
+        (
+            "trailing characters",
+            "there is more text after the end of the JSON",
+        ),
         ("trailing comma", "trailing comma"),
         ("invalid escape", "no escape of JSON in a string"),
         ("invalid unicode", "no character of Unicode in a string"),
@@ -184,7 +187,10 @@ mod tests {
                 "it ends too early: something is never closed",
             ),
             (r#"{"name": x}"#, "no value of JSON"),
-            (r#"{"name": "x"} y"#, "the text goes on after its end"),
+            (
+                r#"{"name": "x"} y"#,
+                "there is more text after the end of the JSON",
+            ),
         ];
         for (text, words) in rows {
             let error = serde_json::from_str::<Thing>(text).expect_err(text);

@@ -282,7 +282,7 @@ pub(super) fn recorded(
         })
     };
     read().unwrap_or_else(|failure| {
-        say.note(&format!("what is recorded is not told: {}", failure.error));
+        say.note(&format!("the inventory was not read: {}", failure.error));
         Recorded::default()
     })
 }

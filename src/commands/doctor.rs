@@ -163,7 +163,7 @@ fn sealing(scene: &Scene, purpose: Option<Purpose>) -> Check {
             number if number > 0 && purpose == Some(Purpose::Apply) => Check::wrong(
                 name,
                 format!(
-                    "nobody is named to seal new setup keys for, and the file has {} to come",
+                    "nobody is named to seal new setup keys for, and the file has {} to create",
                     count(number, "key", "keys")
                 ),
                 "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE",

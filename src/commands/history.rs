@@ -233,7 +233,7 @@ impl History {
         match git.show(tip, path)? {
             Some(text) => Ok(Some(Source::from_bytes(name, text)?)),
             None => Err(Failure::error(format!("the newest commit has no {name}"))
-                .hint("drift is told from the committed file: commit it, or name it with --file")),
+                .hint("drift compares NetBird with the committed file: commit it, or name it with --file")),
         }
     }
 }

@@ -90,7 +90,7 @@ impl<'a> Publisher<'a> {
             say,
         };
         let Some(sha) = &self.context.sha else {
-            say.note("no comment: which commit this job is of is not told");
+            say.note("no comment: this job does not say which commit it is for");
             return Ok(());
         };
         let mut me = None;
@@ -136,7 +136,9 @@ impl<'a> Publisher<'a> {
             return Ok(pull.number);
         }
         let error = match &self.context.event_problem {
-            Some(problem) => format!("which pull request this job is of is not told: {problem}"),
+            Some(problem) => {
+                format!("this job does not say which pull request it is for: {problem}")
+            }
             None => "this job is not of a pull request".to_owned(),
         };
         Err(Failure::error(error)

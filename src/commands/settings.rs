@@ -172,7 +172,10 @@ fn named(text: &str) -> Result<Address, Failure> {
         };
         let near = near.unwrap_or_else(|| "as in setup_keys/NAME or policies/NAME".into());
         let text = visible(text).into_owned();
-        Failure::error(format!("{text:?} names no entry: KIND/NAME is wanted")).hint(near)
+        Failure::error(format!(
+            "unknown object {text:?}: expected KIND/NAME, for example policies/ssh"
+        ))
+        .hint(near)
     })
 }
 

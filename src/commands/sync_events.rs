@@ -238,7 +238,7 @@ fn enroll(
         .as_ref()
         .is_some_and(|events| events.len() >= EVENTS_KEPT)
     {
-        say.note("NetBird keeps the newest 10,000 events: older enrollments are told by the times of key and peer");
+        say.note("NetBird keeps the newest 10,000 events: older enrollments are found by the times of key and peer");
     }
     let versions = versions(wanted, &store, &found.inventory)?;
     let ours = Ours {
@@ -266,7 +266,7 @@ fn enroll(
     let is_known = options.ours.standing == Standing::Read;
     if !is_known && !detection.enrollments.is_empty() {
         say.note(
-            "there is no inventory yet, so which keys are this file's is told by their names alone",
+            "there is no inventory yet, so this file's keys are recognized by their names only",
         );
     }
     let waits = |enrollment: &Enrollment| sync::waits_for(enrollment, &actual);

@@ -179,7 +179,7 @@ fn explain(
         | Kind::BareDecimalPointNumbersNotAllowed
         | Kind::NonFiniteNumbersNotAllowed => ("not a number of JSON", None),
         Kind::MultipleRootJsonValues => (
-            "the file goes on after its end",
+            "there is more text after the end of the JSON",
             Some("it holds one object { … }"),
         ),
         _ => {
@@ -254,7 +254,11 @@ mod tests {
             ("{\"a\": NaN}", (1, 7), "a word without quotes"),
             ("{\"a\": 01}", (1, 8), "not a number of JSON"),
             ("{\"a\": 1e999}", (1, 11), "a number that is too large"),
-            ("{} {}", (1, 4), "the file goes on after its end"),
+            (
+                "{} {}",
+                (1, 4),
+                "there is more text after the end of the JSON",
+            ),
             (
                 "{\n<<<<<<< HEAD\n\"a\": 1\n=======\n}",
                 (2, 1),

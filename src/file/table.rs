@@ -152,7 +152,7 @@ const ANYWHERE: &[Refused] = &[
     ),
     Refused::new(
         &["lifecycle", "prevent_destroy"],
-        "what must never be deleted is told to the command, not in the file",
+        "protection against deletion is an option of the command, not a field of the file",
         Some("write --protect KIND/NAME, or NETBIRD_GITOPS_PROTECT (docs/gates.md)"),
     ),
     Refused::new(

@@ -270,7 +270,7 @@ fn chosen(scene: &Scene, at: usize, place: usize, free: &[usize]) -> Chosen {
 }
 
 /// Gives recorded objects out to the places of an entry. An entry of one has the first that needs no replacement, of several
-/// such one that still bears its name; where an
+/// such one that still has its name; where an
 /// entry can have several, the difference is least in total, and of equal ones the oldest comes first.
 fn given_out(scene: &Scene, at: usize, own: &[usize]) -> Vec<Option<usize>> {
     let number = scene.entries[at].number;

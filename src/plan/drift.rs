@@ -265,7 +265,7 @@ fn ghosts(desired: &Desired, actual: &Actual) -> BTreeSet<String> {
                 key.state
             ));
         } else if !dead.is_empty() {
-            let number = crate::base::text::count(dead.len(), "dead key bears", "dead keys bear");
+            let number = crate::base::text::count(dead.len(), "dead key has", "dead keys have");
             ghosts.insert(format!("{number} the name of setup key {name:?}"));
         }
         let has_peer =

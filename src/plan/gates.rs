@@ -377,9 +377,9 @@ fn made_anew(plan: &Plan, _: usize, open: &BTreeSet<Row>, _: &BTreeSet<Row>) -> 
         1 => changes[0].address.quoted(),
         number => count(number, kind.label(), kind.plural()),
     };
-    let text = format!("this plan makes {what} anew, with all that stands in it");
+    let text = format!("this plan replaces {what}, with everything inside");
     rows.extend(open.iter().filter(inside).cloned());
-    Some(deletion("made-anew", text, rows))
+    Some(deletion("replaced-with-contents", text, rows))
 }
 
 /// A setting that gives many machines another address or another name at once is one line of a file.

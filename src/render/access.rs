@@ -179,8 +179,8 @@ fn side(side: &Side) -> (String, String) {
     }
     let come = match of.to_come {
         0 => String::new(),
-        number if number == of.machines => " to come".into(),
-        number => format!(", {number} to come"),
+        number if number == of.machines => " not enrolled yet".into(),
+        number => format!(", {number} not enrolled yet"),
     };
     let machines = count(of.machines, "machine", "machines");
     let resources = count(of.resources, "resource", "resources");

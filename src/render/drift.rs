@@ -169,8 +169,7 @@ impl Style {
 /// Returns the last text of an issue that is closed, behind its marker: what was told there last is not true any more.
 pub fn resolved(marker: &str, file: &str, at: Timestamp) -> String {
     format!(
-        "{marker}\n### NetBird drift from {}: resolved\n\nNothing is missing or mismatched since {}. What it was stands in \
-         the edits of this text.\n",
+        "{marker}\n### NetBird drift from {}: resolved\n\nNothing is missing or mismatched since {}. The earlier report is in the edits of this text.\n",
         code(file),
         code(&format!("{at:.0}"))
     )

@@ -113,7 +113,7 @@ pub fn document(document: &Document, applied: bool) -> String {
     crate::base::json::text(&result)
 }
 
-/// Every membership to come that the file grants and the base branch's does not, or the other way round.
+/// Every membership after enrollment that the file grants and the base branch's does not, or the other way round.
 fn memberships(document: &Document) -> Vec<Value> {
     let entries = memberships::rows(&document.memberships).flat_map(|row| {
         let change = if row.joins { "joins" } else { "no_longer_joins" };

@@ -1,4 +1,4 @@
-//! Memberships to come, as every output tells them: which pending key's peer will join what once it enrolls.
+//! Memberships after enrollment, as every output tells them: which pending key's peer will join what once it enrolls.
 
 use std::collections::BTreeSet;
 
@@ -48,15 +48,19 @@ pub(super) fn rows<'a>(memberships: &'a Memberships) -> impl Iterator<Item = Row
     })
 }
 
-/// Returns `2 memberships to come`, where there are any.
+/// Returns `2 memberships after enrollment`, where there are any.
 pub(super) fn to_come(memberships: &Memberships) -> Option<String> {
     let number = memberships.len();
     let words = match memberships.gone.is_empty() {
-        true => count(number, "membership to come", "memberships to come"),
+        true => count(
+            number,
+            "membership after enrollment",
+            "memberships after enrollment",
+        ),
         false => count(
             number,
-            "change to memberships to come",
-            "changes to memberships to come",
+            "change to memberships after enrollment",
+            "changes to memberships after enrollment",
         ),
     };
     (number > 0).then_some(words)

@@ -183,7 +183,7 @@ mod tests {
         };
         let notices: Vec<Notice> = (0..4).map(|n| of("a", n)).chain([of("b", 1)]).collect();
         let wanted = [
-            "group \"a\" lists 4 names that no peer bears: \"p0\", \"p1\", \"p2\", \"p3\"",
+            "group \"a\" lists 4 names that no peer has: \"p0\", \"p1\", \"p2\", \"p3\"",
             "group \"b\" lists \"p1\", and no peer is called that",
         ];
         assert_eq!(texts(&notices), wanted);

@@ -91,7 +91,7 @@ impl Style {
                 (false, false) => "nothing was changed".into(),
             });
         }
-        for words in ["failed", "not known", "not tried", "to come"] {
+        for words in ["failed", "not known", "not tried", "waiting"] {
             let so = statuses.iter().filter(|status| status.words()[1] == words);
             match so.count() {
                 0 => {}

@@ -73,7 +73,7 @@ pub fn plan(document: &Document, color: Color) -> String {
     let to_come = STYLE.memberships(&document.memberships_to_tell());
     if !to_come.is_empty() {
         let gap = if plan.is_empty() { "" } else { "\n" };
-        out.push_str(&format!("{gap}Memberships to come:\n"));
+        out.push_str(&format!("{gap}Memberships after enrollment:\n"));
     }
     for (joins, line) in to_come {
         out.push_str(&signed(joins, &line, color));

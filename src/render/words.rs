@@ -26,8 +26,8 @@ pub(crate) use reason::reason;
 pub(crate) fn evidence(evidence: Evidence) -> Option<&'static str> {
     match evidence {
         Evidence::Event => None,
-        Evidence::Time => Some("told by the times of key and peer, not by an event"),
-        Evidence::Name => Some("told by names and the times of key and peer, not by an event"),
+        Evidence::Time => Some("found by the times of key and peer, not by an event"),
+        Evidence::Name => Some("found by names and the times of key and peer, not by an event"),
     }
 }
 

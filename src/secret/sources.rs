@@ -138,7 +138,7 @@ const A_FILE: Refusal = Refusal::new(
 );
 const EMPTY: Refusal = Refusal::new(
     "empty",
-    "leave it out, or look at the variable it comes from",
+    "leave it out, or check the variable that it is from",
 );
 const BLOCK: Refusal = Refusal::new(
     "a block of another format, no age or SSH public key",
@@ -234,7 +234,7 @@ impl Reader {
                     match Recipient::parse(piece) {
                         Ok(key) => self.add(origin, key),
                         Err(refusal) if piece.contains(';') => {
-                            let hint = "between keys stands a comma or the end of a line, and no semicolon";
+                            let hint = "separate keys by a comma or a new line, not by a semicolon";
                             self.refuse(origin, Refusal { hint, ..refusal });
                         }
                         Err(refusal) => self.refuse(origin, refusal),

@@ -329,7 +329,7 @@ fn a_change_of_protocol_says_who_may_log_in_both_ways() {
     let run = bench
         .plan(&[])
         .expect(0)
-        .says_anywhere("is netbird-ssh no more: nobody logs in by it then");
+        .says_anywhere("is no longer netbird-ssh: nobody can log in through it then");
     assert!(!run.stdout.contains("forgets"), "{}", run.stdout);
 }
 

@@ -199,11 +199,11 @@ fn who_will_join_is_shown_against_the_base_branch() {
         json!([{ "setup_key": "node-1", "group": "ops", "change": "joins", "groups": ["ops", "pilots"] }])
     );
     plan(&listed, "text")
-        .shows("NetBird plan: nothing to do now, 1 membership to come")
+        .shows("NetBird plan: nothing to do now, 1 membership after enrollment")
         .shows("\"node-1\" will join \"ops\" when it enrolls; all its groups then: \"ops\", \"pilots\"")
         .hides("No changes");
     plan(&listed, "markdown")
-        .shows("### NetBird plan: nothing to do now, **1 membership to come**")
+        .shows("### NetBird plan: nothing to do now, **1 membership after enrollment**")
         .shows("`node-1` will join `ops` when it enrolls; all its groups then: `ops`, `pilots`")
         .hides("No changes");
 

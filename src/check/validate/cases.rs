@@ -324,7 +324,7 @@ note: f:9:50  setup_keys.node-1.expires_in: this key lives for 7 seconds only: e
 note: f:15:24  policies.pilots-to-gs.destinations[0]: group "ground-stations" is not declared here, so it must exist in NetBird
 note: f:19:30  policies["web.tcp"].sources[0]: group "pilot" is not declared here, so it must exist in NetBird
     did you mean "pilots"?
-note: f:22:5  routes.lan: a new route without "groups" goes to every peer (All)
+note: f:22:5  routes.lan: a new route without "groups" is distributed to every peer (All)
     name the groups that shall get it in "groups"
 note: f:23:25  routes.lan.network: "10.1.2.3/24" is inside the network 10.1.2.0/24, which is what the route is for
     write "10.1.2.0/24"
@@ -381,7 +381,7 @@ fn spellings_of_other_tools_have_a_way_out() {
     note: policies.p.destinations[0]: group "10.0.0.0/8" is not declared here, so it must exist in NetBird | this looks like an address: groups stand here, by their names
 "policies": {"p": {"sources": ["All"], "destination_resource": {"id": "x"}}}
     policies.p.destination_resource: a peer in the place of groups needs "peer"
-    policies.p.destination_resource.id: a network resource stands here by its name alone | write its name as a string, or { "peer": "NAME" }
+    policies.p.destination_resource.id: write only the name of the network resource | write its name as a string, or { "peer": "NAME" }
 "policies": {"p": {"sources": ["acl", "al"], "destinations": ["d2m7q0rl0ubs73a9k2v0"]}}
     note: policies.p.sources[0]: group "acl" is not declared here, so it must exist in NetBird
     note: policies.p.sources[1]: group "al" is not declared here, so it must exist in NetBird

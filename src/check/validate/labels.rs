@@ -32,8 +32,7 @@ pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
             // of two that are done the server has decided
             if is_pending || desired.awaits_enrollment(&other.address.name) {
                 let message = format!(
-                    "{} and {} in line {} both make the DNS label {}: who gets its name second has the end of its address \
-                     behind it",
+                    "{} and {} in line {} both make the DNS label {}: the peer that is named second gets a suffix from its IP",
                     quote(name),
                     quote(&other.address.name),
                     other.cursor.key_place().line,
@@ -47,7 +46,7 @@ pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
         } else if is_pending && is_cut(name, &label) {
             let message = format!("the DNS label of this key's peer will be {}", quote(&label));
             let why = match name.contains('.') {
-                true => "a label is what stands before the first dot",
+                true => "a label is the part before the first dot",
                 false => "a label has at most 59 characters",
             };
             log.notice(Code::DnsLabel, place(), message)
@@ -101,15 +100,15 @@ mod tests {
             str![[r#"
 "Pilot-hawk-72": {"type": "one-off", "expires_in": 3600}
 "pump3.hall4": {"type": "one-off", "expires_in": 3600}
-    note: setup_keys["pump3.hall4"]: the DNS label of this key's peer will be "pump3" | a label is what stands before the first dot
+    note: setup_keys["pump3.hall4"]: the DNS label of this key's peer will be "pump3" | a label is the part before the first dot
 "pump3.hall4": {"type": "one-off", "expires_in": 3600}, "pump3.hall5": {"type": "one-off", "expires_in": 3600}
-    note: setup_keys["pump3.hall4"]: the DNS label of this key's peer will be "pump3" | a label is what stands before the first dot
-    note: setup_keys["pump3.hall5"]: "pump3.hall5" and "pump3.hall4" in line 1 both make the DNS label "pump3": who gets its name second has the end of its address behind it | give them names that differ before the first dot, in letters, digits or hyphens
+    note: setup_keys["pump3.hall4"]: the DNS label of this key's peer will be "pump3" | a label is the part before the first dot
+    note: setup_keys["pump3.hall5"]: "pump3.hall5" and "pump3.hall4" in line 1 both make the DNS label "pump3": the peer that is named second gets a suffix from its IP | give them names that differ before the first dot, in letters, digits or hyphens
 "F2-Cam": {"type": "one-off", "expires_in": 3600}, "f2-cam": {"type": "one-off", "expires_in": 3600}
     note: setup_keys.f2-cam: the name "f2-cam" differs only by case from "F2-Cam" in line 1
-    note: setup_keys.f2-cam: "f2-cam" and "F2-Cam" in line 1 both make the DNS label "f2-cam": who gets its name second has the end of its address behind it | give them names that differ before the first dot, in letters, digits or hyphens
+    note: setup_keys.f2-cam: "f2-cam" and "F2-Cam" in line 1 both make the DNS label "f2-cam": the peer that is named second gets a suffix from its IP | give them names that differ before the first dot, in letters, digits or hyphens
 "a b": {"type": "one-off", "expires_in": 3600}, "a-b": {"type": "one-off", "expires_in": 3600, "enrolled": true}
-    note: setup_keys.a-b: "a-b" and "a b" in line 1 both make the DNS label "a-b": who gets its name second has the end of its address behind it | give them names that differ before the first dot, in letters, digits or hyphens
+    note: setup_keys.a-b: "a-b" and "a b" in line 1 both make the DNS label "a-b": the peer that is named second gets a suffix from its IP | give them names that differ before the first dot, in letters, digits or hyphens
 "a b": {"type": "one-off", "expires_in": 3600, "enrolled": true}, "a-b": {"type": "one-off", "expires_in": 3600, "enrolled": true}
 "a b": {"type": "reusable", "expires_in": 0, "usage_limit": 2}, "a-b": {"type": "one-off", "expires_in": 3600}
 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx": {"type": "one-off", "expires_in": 3600}

@@ -56,7 +56,7 @@ const TAKEN_FOR: [(Kind, Kind, &str); 5] = [
     (
         Kind::NetworkResource,
         Kind::Network,
-        "it is a network here: one of its resources stands here, or a group that they are in",
+        "this is the name of a network: write one of its resources, or a group that they are in",
     ),
 ];
 
@@ -316,7 +316,7 @@ mod tests {
 "destination_resource": "gw-1"
     note: policies.p.destination_resource: network resource "gw-1" is not declared here, so it must exist in NetBird | it is a setup key here: for its peer write { "peer": "NAME" }
 "destination_resource": "office"
-    note: policies.p.destination_resource: network resource "office" is not declared here, so it must exist in NetBird | it is a network here: one of its resources stands here, or a group that they are in
+    note: policies.p.destination_resource: network resource "office" is not declared here, so it must exist in NetBird | this is the name of a network: write one of its resources, or a group that they are in
 "destination_resource": {"peer": "gw-1"}
 "destinations": ["printer"]
     note: policies.p.destinations[0]: group "printer" is not declared here, so it must exist in NetBird | it is a network resource here: groups stand here; a policy names a resource in "destination_resource"

@@ -215,7 +215,7 @@ fn scopes(scopes: &Scopes, purpose: Option<Purpose>, about: Option<&About>) -> C
             return Check::open(SCOPES, "the server does not tell the token's scopes");
         }
         Scopes::All => {
-            "all, of which write:repository, write:issue and read:user would do".to_owned()
+            "all; write:repository, write:issue and read:user would be enough".to_owned()
         }
         Scopes::Listed(scopes) => Vec::from_iter(scopes.iter().map(String::as_str)).join(", "),
     };

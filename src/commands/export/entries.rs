@@ -320,7 +320,7 @@ fn set_machines(export: &mut Export, actual: &Actual) {
     }
 }
 
-/// A key that can still be used is declared pending, one whose peer bears its name enrolled; what is dead is left out.
+/// A key that can still be used is declared pending, one whose peer has its name enrolled; what is dead is left out.
 fn setup_key(
     address: &Address,
     namesakes: &[Live],

@@ -82,7 +82,7 @@ fn done_line(done: &Done, dry_run: bool) -> String {
             "peer {old:?} {verb} renamed to it{}",
             label.collect::<String>()
         ),
-        None => format!("peer {peer_label:?} bears its name"),
+        None => format!("peer {peer_label:?} has its name"),
     }];
     if !joined.is_empty() {
         let groups: Vec<&str> = joined.iter().map(String::as_str).collect();

@@ -173,7 +173,7 @@ impl Proposal<'_> {
         if let Some(pull) = pull {
             self.close(&pull)?;
         }
-        log::info!("making the branch {} anew", self.head);
+        log::info!("creating the branch {} again", self.head);
         unless_absent(self.repo.delete_branch(&self.head)).map(drop)
     }
 

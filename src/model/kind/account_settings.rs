@@ -133,7 +133,7 @@ impl Spec for AccountSettings {
         plural: "account settings",
         word: "account_settings",
         section: &["account", "settings"],
-        about: "The account's settings, of which there is one. What is left out stays as it is.",
+        about: "The account's settings. There is one. What is left out stays as it is.",
         collection: "/accounts",
         can_be_renamed: false,
         deletion_event: None,

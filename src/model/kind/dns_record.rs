@@ -69,7 +69,7 @@ impl DnsRecord {
         self.r#type == Some(RecordType::Cname)
     }
 
-    /// Whether the server takes one of them only: a CNAME stands alone under its name.
+    /// Whether the server takes one of them only: a name with a CNAME can have no other record.
     fn cannot_stand_beside(&self, other: &DnsRecord) -> bool {
         self.is_same(other) || self.name == other.name && (self.is_alias() || other.is_alias())
     }

@@ -48,7 +48,7 @@ impl Spec for DnsSettings {
         plural: "DNS settings",
         word: "dns_settings",
         section: &["dns", "settings"],
-        about: "The account's DNS settings, of which there is one.",
+        about: "The account's DNS settings. There is one.",
         collection: "/dns/settings",
         can_be_renamed: false,
         deletion_event: None,

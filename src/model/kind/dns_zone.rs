@@ -209,7 +209,7 @@ impl Spec for DnsZone {
     fn loss(&self, _about: &About) -> Sentence {
         let text = Sentence::default().say("peers in ");
         let text = text.names(self.distribution_groups.iter().map(String::as_str));
-        text.say(" get no more answers for names in ")
+        text.say(" get no answers any more for names in ")
             .name(&self.domain)
     }
 }

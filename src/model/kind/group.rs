@@ -53,7 +53,7 @@ const TABLE: Table<DeclaredGroup> = Table {
         Refused::meaning("peers", &["members", "users"]),
         Refused::new(
             &["resources"],
-            "which groups a network resource is in stands with the resource",
+            "the groups of a network resource are listed in the resource",
             Some(
                 "write \"networks\": { \"NAME\": { \"resources\": { \"NAME\": { \"groups\": [ … ] } } } }",
             ),

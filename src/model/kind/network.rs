@@ -46,7 +46,7 @@ const TABLE: Table<Network> = Table {
         ),
         Refused::new(
             &["peer", "peers", "peer_groups", "routing_peers", "router"],
-            "who routes stands in \"routers\"",
+            "the peers that route are listed in \"routers\"",
             Some("write \"routers\": [{ \"peer_groups\": [ … ] }]"),
         ),
         Refused::new(
@@ -106,6 +106,6 @@ impl Spec for Network {
     }
 
     fn loss(&self, _about: &About) -> Sentence {
-        Sentence::default().say("what is in it is reached through it no more")
+        Sentence::default().say("its resources can no longer be reached through it")
     }
 }

@@ -180,6 +180,6 @@ impl Spec for Peer {
     }
 
     fn loss(&self, _about: &About) -> Sentence {
-        Sentence::default().say("the machine is cut off and has to enroll anew")
+        Sentence::default().say("the machine is cut off and has to enroll again")
     }
 }

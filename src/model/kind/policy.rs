@@ -354,7 +354,7 @@ impl Spec for Policy {
         let [from, to] = self.sides().map(|side| side.names(about));
         if self.action == Some(Action::Drop) {
             let blocked = Sentence::default().say(format!("{what} from ")).names(from);
-            return blocked.say(" to ").names(to).say(" is blocked no more");
+            return blocked.say(" to ").names(to).say(" is no longer blocked");
         }
         if self.sources.contains(ALL) && self.destinations.contains(ALL) {
             return Sentence::default().say(format!(

@@ -120,7 +120,7 @@ fn domains(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
     let domains: BTreeSet<String> = domains.into_iter().collect();
     if list.elements().next().is_none() {
         log.error(list.place(), "\"domains\" cannot be empty")
-            .suggest("a route to no domain goes nowhere".to_owned());
+            .suggest("list at least one domain".to_owned());
     }
     if domains.len() > MAX_DOMAINS {
         log.error(
@@ -223,7 +223,7 @@ impl Spec for Route {
             log.notice(
                 Code::RouteForAll,
                 entry.key_place(),
-                "a new route without \"groups\" goes to every peer (All)",
+                "a new route without \"groups\" is distributed to every peer (All)",
             )
             .suggest("name the groups that shall get it in \"groups\"".to_owned());
         }

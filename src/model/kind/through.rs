@@ -34,7 +34,7 @@ pub(super) fn export(
     groups: &BTreeSet<String>,
 ) -> Result<(), String> {
     match (peer, groups.is_empty()) {
-        (None, true) => return Err("it goes through nobody".into()),
+        (None, true) => return Err("it has no routing peer".into()),
         (Some(_), _) => drop(fields.remove("peer_groups")),
         (None, false) => drop(fields.remove("peer")),
     }

@@ -7,7 +7,7 @@ use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::model::who::Who;
 
-/// What is to be said of a setup key of the file, or of what bears its name.
+/// What is to be said of a setup key of the file, or of what has its name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum OfKey {
     /// `--replace` names it, and it is marked enrolled.
@@ -102,7 +102,7 @@ pub enum Open {
     PeerGone,
     /// It was one of these.
     OneOf(Vec<String>),
-    /// Another peer bears its name.
+    /// Another peer has its name.
     NameTaken {
         /// The name of the peer that came by it.
         peer: String,

@@ -8,7 +8,7 @@ use crate::model::who::Who;
 /// What is to be said of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum OfObject {
-    /// A group of that id and origin bears its name, too.
+    /// A group of that id and origin has its name, too.
     IssuedTwin {
         /// The other group.
         id: Id,

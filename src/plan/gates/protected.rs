@@ -13,7 +13,7 @@ fn is_meant(named: &Address, address: &Address) -> bool {
     (named.kind, &named.name) == (address.kind, &address.name)
 }
 
-/// Refuses a plan that deletes what is protected, or makes it anew: of the new one, whoever knew the old one knows nothing.
+/// Refuses a plan that deletes what is protected, or replaces it: whoever refers to the old object does not know the new one.
 pub fn protected(plan: &Plan, protected: &BTreeSet<Address>) -> Option<Refusal> {
     let meant = |change: &&Change| {
         let (Operation::Delete { live } | Operation::Replace { live, .. }) = &change.operation
@@ -28,14 +28,14 @@ pub fn protected(plan: &Plan, protected: &BTreeSet<Address>) -> Option<Refusal> 
     let meant: Vec<&Change> = plan.changes.iter().filter(meant).collect();
     let is_deletion = |change: &&&Change| change.deleted().is_some();
     let deleted = meant.iter().filter(is_deletion).count();
-    let told = |verb: &str, number: usize, after: &str| {
+    let told = |verb: &str, number: usize| {
         let objects = count(number, "protected object", "protected objects");
-        (number > 0).then(|| format!("{verb} {objects}{after}"))
+        (number > 0).then(|| format!("{verb} {objects}"))
     };
-    let made = told("makes", meant.len() - deleted, " anew");
-    let what: Vec<String> = told("deletes", deleted, "")
+    let replaced = told("replaces", meant.len() - deleted);
+    let what: Vec<String> = told("deletes", deleted)
         .into_iter()
-        .chain(made)
+        .chain(replaced)
         .collect();
     if meant.is_empty() {
         return None;

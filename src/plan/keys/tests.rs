@@ -386,14 +386,14 @@ its peer enrolled under another
         name "ip-10-0-0-9" → "k"
         dns_label "ip-10-0-0-9" → "k"
 its peer is gone
-    note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
+    note: setup key "k" was used, and no peer is known to have enrolled with it: the peer or the event is gone: left alone
 an older life was used, a valid one made since
     nothing
 used, beside an older valid one
     delete setup key k [made -500 s]: a second key of this entry, created by another run of this file
-    note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
+    note: setup key "k" was used, and no peer is known to have enrolled with it: the peer or the event is gone: left alone
 used, and expired since
-    note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
+    note: setup key "k" was used, and no peer is known to have enrolled with it: the peer or the event is gone: left alone
 marked: used
     nothing
 marked: gone
@@ -403,7 +403,7 @@ marked: expired
 marked: valid and unused, by hand
     note: setup key "k" is marked enrolled, and NetBird has a valid, unused key with its name (id daojn058v557f7ctlctg). It stays; delete it in NetBird if nobody needs it.
 marked: valid and unused, --prune all
-    delete setup key k: marked enrolled, so this live and unused credential is nobody's
+    delete setup key k: marked as enrolled, so nobody needs this live, unused key
 marked: --replace
     note: setup key "k" is marked enrolled and is never made again: --replace leaves it alone
 ephemeral and used: not an enrollment

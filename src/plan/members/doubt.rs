@@ -38,7 +38,7 @@ pub(super) fn several(at: &Address, peers: &[Id], live: &BTreeSet<Id>, known: Kn
     Found::Nobody(OfMember::OneOf(labels.collect()))
 }
 
-/// Says that the peer of a used key is gone, and who bears its name.
+/// Says that the peer of a used key is gone, and who has its name.
 pub(super) fn gone(member: &str, actual: &Actual) -> OfMember {
     let others = actual.peers_named(member).filter(is_machine);
     OfMember::Gone(others.map(machine).collect())

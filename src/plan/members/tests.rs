@@ -201,17 +201,17 @@ bound to one, and another bears the name
     update group g
         peers [] → ["x"]
     pending in g: {"pending"}
-    note: group "g" lists "done", which is the peer daojn06d1l5o9ei3jd1g; daojn05s1nsc4uaq7gqg bears the name too, and it is not added. If it is the machine that is meant, give that machine a new key of this name, with "enrolled": false and reissue_after; else rename the other
+    note: group "g" lists "done", which is the peer daojn06d1l5o9ei3jd1g; daojn05s1nsc4uaq7gqg has the name too, and it is not added. If it is the machine that is meant, give that machine a new key of this name, with "enrolled": false and reissue_after; else rename the other
 used, its peer is gone and another took the name
     pending in g: {"pending"}
-    note: group "g" lists "done", whose key was used, but its peer is gone; daojn05s1nsc4uaq7gqg came otherwise, though it bears the name: give that machine a new key of this name, with "enrolled": false and reissue_after
+    note: group "g" lists "done", whose key was used, but its peer is gone; daojn05s1nsc4uaq7gqg did not enroll with this key, though it has the name: give that machine a new key of this name, with "enrolled": false and reissue_after
 used, its peer is gone, and a member bears the name, --prune all
     pending in g: {"pending"}
     unmanaged in g: ["done"]
     adopts group g as Adopted
     adopts setup key done as Adopted
     adopts setup key pending as Adopted
-    note: group "g" lists "done", whose key was used, but its peer is gone; daojn05s1nsc4uaq7gqg came otherwise, though it bears the name: give that machine a new key of this name, with "enrolled": false and reissue_after
+    note: group "g" lists "done", whose key was used, but its peer is gone; daojn05s1nsc4uaq7gqg did not enroll with this key, though it has the name: give that machine a new key of this name, with "enrolled": false and reissue_after
 made anew after its use: it joins when it enrolls
     pending in g: {"pending"}
     note: group "g" lists "done", and no peer is called that; did you mean "gone"?
@@ -241,12 +241,12 @@ marked, its key gone, two of the name
     note: group "g" lists "done", which means no machine yet: any machine can choose its own name. daojn05s1nsc4uaq7gqg and daojn2ds1nsc4uaq7gqg have it now. If that is the right machine, run apply --adopt peers/done=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
 marked, its key gone, two of the name, one is a member
     pending in g: {"pending"}
-    note: group "g" lists "done", which is the peer daojn05s1nsc4uaq7gqg; daojn2ds1nsc4uaq7gqg bears the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/done=daojn2ds1nsc4uaq7gqg (in a job: the input adopt of the apply workflow); else rename the other
+    note: group "g" lists "done", which is the peer daojn05s1nsc4uaq7gqg; daojn2ds1nsc4uaq7gqg has the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/done=daojn2ds1nsc4uaq7gqg (in a job: the input adopt of the apply workflow); else rename the other
 the same, --prune all
     pending in g: {"pending"}
     adopts group g as Adopted
     adopts setup key pending as Adopted
-    note: group "g" lists "done", which is the peer daojn05s1nsc4uaq7gqg; daojn2ds1nsc4uaq7gqg bears the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/done=daojn2ds1nsc4uaq7gqg (in a job: the input adopt of the apply workflow); else rename the other
+    note: group "g" lists "done", which is the peer daojn05s1nsc4uaq7gqg; daojn2ds1nsc4uaq7gqg has the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/done=daojn2ds1nsc4uaq7gqg (in a job: the input adopt of the apply workflow); else rename the other
 
 "#]].raw());
 }
@@ -306,7 +306,7 @@ an ephemeral peer
     note: group "g" lists "edge", and no peer is called that
 namesakes: the member
     pending in g: {"pending"}
-    note: group "g" lists "edge", which is the peer daojn00qcrormgvs1g00; daojn28qcrormgvs1g00 bears the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/edge=daojn28qcrormgvs1g00 (in a job: the input adopt of the apply workflow); else rename the other
+    note: group "g" lists "edge", which is the peer daojn00qcrormgvs1g00; daojn28qcrormgvs1g00 has the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/edge=daojn28qcrormgvs1g00 (in a job: the input adopt of the apply workflow); else rename the other
 namesakes: none is one
     pending in g: {"pending"}
     note: group "g" lists "edge", which means no machine yet: any machine can choose its own name. daojn00qcrormgvs1g00 and daojn28qcrormgvs1g00 have it now. If that is the right machine, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird

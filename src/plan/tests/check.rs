@@ -304,7 +304,7 @@ undeclared protected groups
     create group x
     unmanaged: group staff
 a policy of several rules
-    impossible: policy p has 2 rules in NetBird, and the file can say one; an update cannot take rules out | look at the rules in NetBird; --replace policies/p makes it anew with the declared one alone
+    impossible: policy p has 2 rules in NetBird, and the file can say one; an update cannot take rules out | look at the rules in NetBird; --replace policies/p replaces it by one with the declared rule only
 a policy of several rules, --replace
     replace policy p (making): --replace names it
         rules 2 → 1
@@ -313,7 +313,7 @@ a temporary access policy
     create policy x
     unmanaged: policy Temporary access policy for peer edge
 --replace of a route
-    impossible: route r is named by --replace, which makes setup keys and policies anew and nothing else
+    impossible: route r is named by --replace, which works for setup keys and policies only
 
 "#]].raw());
 }

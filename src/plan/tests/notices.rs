@@ -135,7 +135,7 @@ fn what_is_odd_about_keys_and_their_peers_is_told() {
     let rows = rows.map(|(what, case)| (what, case.outcome()));
     assert_data_eq!(table(rows), str![[r#"
 another peer bears the key's name
-    note: setup key "gw" can give its name to the peer daojn001d7im4h5d06hg once no other bears it: rename the peer daojn05h52b8h06og03g in NetBird, or delete it there if its machine is gone
+    note: setup key "gw" can give its name to the peer daojn001d7im4h5d06hg once no other peer has it: rename the peer daojn05h52b8h06og03g in NetBird, or delete it there if its machine is gone
     note: setup key "gw" was used by the peer "host", but another peer is called "gw": left alone
 enrolled was taken back
     note: setup key "gw" was marked enrolled and is not any more, which alone changes nothing: the peer "gw" (daojn05h52b8h06og03g) came by its key. To enroll another machine, set reissue_after beside it to the time of that change; if none is meant, put enrolled back to true
@@ -147,7 +147,7 @@ a member whose key one of two used
 a member of which two more bear the name
     update group g
         peers [] → ["gw (daojn05h52b8h06og03g)"]
-    note: group "g" lists "gw", which is the peer daojn05h52b8h06og03g; daojn06d1l189ei3hfs0 and daojn06d1l2o9ei3i48g bear the name too, and they are not added. If one of them is the machine that is meant, give that machine a new key of this name, with "enrolled": false and reissue_after; else rename the others
+    note: group "g" lists "gw", which is the peer daojn05h52b8h06og03g; daojn06d1l189ei3hfs0 and daojn06d1l2o9ei3i48g have the name too, and they are not added. If one of them is the machine that is meant, give that machine a new key of this name, with "enrolled": false and reissue_after; else rename the others
 a member of a name that two bear
     adopts group g as Adopted
     adopts setup key gw as Adopted
@@ -192,15 +192,15 @@ fn what_is_odd_about_objects_is_told() {
 a new name that looks like a live one
     create group Büro
     unmanaged: group Büro
-    note: group "Bu\u{308}ro" is made although "Büro" lives in NetBird: they look the same, but their letters are spelled otherwise
+    note: group "Bu\u{308}ro" is made although "Büro" exists in NetBird: they look the same, but their letters are spelled otherwise
 a second group that somebody's account refers to
     held: group g (daojn0b076ei75c05t8g): it is still used by user Mira
 a policy that is of NetBird's SSH no more
     update policy p
         protocol "netbird-ssh" → "all"
-    note: policy "p" is netbird-ssh no more: nobody logs in by it then, and NetBird forgets who may: users of "g" as root; changed back to netbird-ssh, it lets in every user of the account, as any local user, until "authorized_groups" names users
+    note: policy "p" is no longer netbird-ssh: nobody can log in through it then, and NetBird forgets who may: users of "g" as root; changed back to netbird-ssh, it lets in every user of the account, as any local user, until "authorized_groups" names users
 a section that goes, and of which nothing lives
-    note: section "routes" goes with this change, so nothing of it is managed any more; nothing of it lives in NetBird
+    note: section "routes" goes with this change, so nothing of it is managed any more; none of its objects exists in NetBird
 
 "#]].raw());
 }

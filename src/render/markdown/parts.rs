@@ -29,7 +29,7 @@ pub(super) fn memberships(document: &Document) -> Option<String> {
     };
     let lines = STYLE.memberships(&document.memberships_to_tell());
     let lines: Vec<String> = lines.into_iter().map(line).collect();
-    (!lines.is_empty()).then(|| format!("Memberships to come:\n\n{}", lines.join("\n")))
+    (!lines.is_empty()).then(|| format!("Memberships after enrollment:\n\n{}", lines.join("\n")))
 }
 
 /// Lines to copy, each in a block of its own.

@@ -372,7 +372,7 @@ a policy goes
 a disabled policy goes
     > - Deletes, and nobody loses anything by it: policy `p`.
 a policy that drops goes
-    > - Deletes policy `p`: everything from `a` to `b` is blocked no more.
+    > - Deletes policy `p`: everything from `a` to `b` is no longer blocked.
 a dead key goes
     > - Deletes, and nobody loses anything by it: setup key `k`.
 

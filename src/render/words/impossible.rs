@@ -56,12 +56,12 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
         }
         Impossible::ReplaceOfKind => {
             let text =
-                "is named by --replace, which makes setup keys and policies anew and nothing else";
+                "is named by --replace, which works for setup keys and policies only";
             return (text.into(), None);
         }
         Impossible::Exchange if address.kind != Kind::Route => (
             format!(
-                "and other {} of this plan exchange what only one can have: no order of writes allows that",
+                "and other {} of this plan swap a unique value, and NetBird cannot do that in one step",
                 address.kind.plural()
             ),
             "change them in two steps: take one out first",
@@ -95,11 +95,11 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
         ),
         Impossible::TakesAlong(inside) => (
             format!(
-                "cannot be made anew: {} would go with the old one, and the file does not have {}",
+                "cannot be replaced: that would delete {} too, and the file does not declare {}",
                 listed(inside),
                 if inside.len() == 1 { "it" } else { "them" }
             ),
-            "declare what stands in it, or delete that in NetBird, or declare the new one under another name",
+            "declare what is inside it, or delete that in NetBird, or give the new one another name",
         ),
         Impossible::NewRouteTwin(other) => (
             format!(
@@ -130,7 +130,7 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
                 "has {number} rules in NetBird, and the file can say one; an update cannot take rules out"
             );
             let hint = format!(
-                "look at the rules in NetBird; --replace policies/{name} makes it anew with the declared one alone"
+                "look at the rules in NetBird; --replace policies/{name} replaces it by one with the declared rule only"
             );
             return (text, Some(hint));
         }

@@ -15,7 +15,7 @@ pub(crate) fn many(code: C) -> Option<&'static str> {
         C::HostBits => "{} networks have bits behind their prefix",
         C::NameOfRecord => "in {} DNS records a name is taken otherwise than it looks",
         C::EveryDomain => "{} nameserver groups have no domains, so they answer for every domain",
-        C::RouteForAll => "{} new routes without \"groups\" go to every peer (All)",
+        C::RouteForAll => "{} new routes without \"groups\" are distributed to every peer (All)",
         C::BlankEnd => "{} names begin or end with a blank",
         C::CaseTwin => "{} names differ only by case from others",
         C::KeyOfMany => "{} members are setup keys for many peers, which name no peer",
@@ -41,7 +41,7 @@ pub(crate) fn many(code: C) -> Option<&'static str> {
             "lists {} names, and nobody can tell which machines they mean: nobody is added"
         }
         C::MemberGone => "lists {} names whose keys were used, but their peers are gone",
-        C::MemberAbsent => "lists {} names that no peer bears",
+        C::MemberAbsent => "lists {} names that no peer has",
         C::RecipientsChanged => {
             "{} setup keys have other recipients than before; the keys that live stay sealed as they are: \
              reissue_after makes new ones"

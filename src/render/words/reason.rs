@@ -28,7 +28,7 @@ pub(crate) fn reason(reason: Option<&Reason>, name: &str) -> String {
                 "its {field} cannot be changed: a new one is made, then the old one goes"
             );
         }
-        Reason::WithParent => "made anew with what it stands in",
+        Reason::WithParent => "replaced together with its parent",
         Reason::Replace => "--replace names it",
         Reason::ReplacedByHand => "replaced by hand",
         Reason::BeforeReissue => "made before reissue_after",
@@ -37,7 +37,7 @@ pub(crate) fn reason(reason: Option<&Reason>, name: &str) -> String {
         Reason::KeyCannotChange => {
             "a key cannot be changed: new secret, then the old one is deleted"
         }
-        Reason::MarkedEnrolled => "marked enrolled, so this live and unused credential is nobody's",
+        Reason::MarkedEnrolled => "marked as enrolled, so nobody needs this live, unused key",
         Reason::DeadKeyInTheWay => "a dead key that would keep its group from being deleted",
         Reason::Reissue(instant) => return format!("reissue_after {instant}"),
         Reason::Enrolled { evidence, label } => {

@@ -317,5 +317,5 @@ fn a_semicolon_separates_nothing() {
         ..Sources::default()
     };
     let told = sources.read().unwrap_err().to_string();
-    assert!(told.contains("hint: between keys stands a comma"), "{told}");
+    assert!(told.contains("hint: separate keys by a comma"), "{told}");
 }

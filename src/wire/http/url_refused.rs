@@ -49,7 +49,7 @@ impl UrlRefused {
                 "take user name and password out of the URL; a token goes into the environment or \
                  a file"
             }
-            UrlProblem::QueryOrFragment => "leave out what stands after ? or #",
+            UrlProblem::QueryOrFragment => "leave out everything after ? or #",
             UrlProblem::PlainHttp => {
                 "use https; plain http is for this machine (localhost, 127.0.0.1, [::1]) only, \
                  because anyone on the way can read the token"

@@ -115,7 +115,7 @@ fn a_machine_is_offboarded_with_its_key() {
         .apply(&[])
         .expect(0);
     bench.server().enroll(&bench.unseal("k"), "k").unwrap();
-    // one that bears its name and came otherwise
+    // one that has its name and came otherwise
     let stranger = bench.peer("k");
     real.declared(1, key(true), "enrolled").apply(&[]).expect(0);
     let gone = json!({ "groups": { "g": {} }, "setup_keys": {} });

@@ -73,7 +73,7 @@ fn a_name_that_another_peer_bears() {
     ];
     let notice = run.json()["notices"][0].as_str().unwrap().to_owned();
     assert!(notice.contains(&format!(
-        "the peer {new} once no other bears it: rename the peer {other} in NetBird"
+        "the peer {new} once no other peer has it: rename the peer {other} in NetBird"
     )));
     assert_eq!(site.file(), flipped(&before, "b"));
     assert_eq!(members(&site, "h"), ["b"]);

@@ -118,9 +118,9 @@ fn settings() {
 "network_traffic_logs_groups": ["g"]
     account.settings.network_traffic_logs_groups: traffic is logged by NetBird's cloud: a self-hosted one answers 200 to it and ignores it | leave it out: what NetBird has stays as it is
 "extra": {"peer_approval_enabled": true}
-    account.settings.extra: what the API has in "extra" stands beside the other settings here | write "peer_approval_enabled" and "user_approval_required" without "extra" around them
+    account.settings.extra: fields of the API's "extra" are written beside the other settings here | write "peer_approval_enabled" and "user_approval_required" without "extra" around them
 "onboarding": {}
-    account.settings.onboarding: the dashboard's first steps are none of the settings | leave it out: what NetBird has stays as it is
+    account.settings.onboarding: the dashboard's first steps are not managed | leave it out: what NetBird has stays as it is
 "peer_login_expiraton": 3600
     account.settings.peer_login_expiraton: unknown field "peer_login_expiraton" | did you mean "peer_login_expiration"?
 "peer_login_expiration": null

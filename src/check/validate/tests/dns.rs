@@ -124,17 +124,17 @@ fn records() {
 {"name": "db", "type": "A", "content": "fd00::1"}
     dns.zones.corp.records[0].content: "fd00::1" is no IPv4 address | the type of an IPv6 address is AAAA
 {"name": "db", "type": "A", "content": "other.example"}
-    dns.zones.corp.records[0].content: "other.example" is no IPv4 address | the type of a record that stands for a name is CNAME, not A
+    dns.zones.corp.records[0].content: "other.example" is no IPv4 address | the type of a record that points to a name is CNAME, not A
 {"name": "db", "type": "AAAA", "content": "10.0.0.1"}
     dns.zones.corp.records[0].content: "10.0.0.1" is no IPv6 address | the type of an IPv4 address is A
 {"name": "db", "type": "CNAME", "content": "10.0.0.1"}
-    dns.zones.corp.records[0].content: a CNAME stands for a name, and "10.0.0.1" is an address | the type of an IPv4 address is A, that of an IPv6 address AAAA
+    dns.zones.corp.records[0].content: a CNAME points to a name, and "10.0.0.1" is an address | the type of an IPv4 address is A, that of an IPv6 address AAAA
 {"name": "db", "type": "CNAME", "content": "*.corp.example"}
     dns.zones.corp.records[0].content: the domain "*.corp.example" has a wildcard | did you mean "corp.example"?
 {"name": "db", "type": "CNAME", "content": "host"}, {"name": "ok", "type": "CNAME", "content": "host."}
     note: dns.zones.corp.records[0].content: "host" is a full name, not that of "host.corp.example" | write "host.corp.example", or "host." if it has no domain
 {"name": "db", "type": "CNAME", "content": "DB.corp.example"}
-    dns.zones.corp.records[0].content: "db.corp.example" stands for itself | write the name that it stands for
+    dns.zones.corp.records[0].content: "db.corp.example" points to itself | write the name that it points to
 {"name": "db.other.example", "type": "A", "content": "10.0.0.1"}
     note: dns.zones.corp.records[0].name: "db.other.example" is the name "db.other.example.corp.example" here | a full name ends in "corp.example"
 {"name": "db", "type": "AAAA", "content": "::ffff:10.0.0.1"}
@@ -151,9 +151,9 @@ fn records() {
 {"name": "db", "type": "A", "content": "10.0.0.1"}, {"name": "DB.corp.example", "type": "A", "content": "10.0.0.1", "ttl": 5}
     dns.zones.corp.records[1]: the same record is in line 1 already
 {"name": "db", "type": "A", "content": "10.0.0.1"}, {"name": "db", "type": "CNAME", "content": "x.example"}
-    dns.zones.corp.records[1]: "db.corp.example" has a record in line 1 already: a CNAME stands alone under its name
+    dns.zones.corp.records[1]: "db.corp.example" has a record in line 1 already: a name with a CNAME can have no other record
 {"name": "db", "type": "CNAME", "content": "x.example"}, {"name": "db", "type": "CNAME", "content": "y.example"}
-    dns.zones.corp.records[1]: "db.corp.example" has a record in line 1 already: a CNAME stands alone under its name
+    dns.zones.corp.records[1]: "db.corp.example" has a record in line 1 already: a name with a CNAME can have no other record
 
 "#]],
     );

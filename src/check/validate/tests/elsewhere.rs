@@ -26,13 +26,13 @@ fn fields_of_others() {
 "setup_keys": {"k": {"type": "one-off", "duration": 3600}}
     setup_keys.k.duration: write "expires_in" | Life time in seconds from creation, such as 604800 for a week; 0 = never expires.
 "policies": {"p": {"sources": ["g"], "destination_resource": {"id": "d2m8a1bl0ubs73a9k3c0", "type": "host"}}}
-    policies.p.destination_resource: what stands here is named: ids of NetBird never stand in this file | write the resource's name: "destination_resource": "NAME"
+    policies.p.destination_resource: write a name here: this file never has ids of NetBird | write the resource's name: "destination_resource": "NAME"
 "policies": {"p": {"sources": ["g"], "destination_resource": {"type": "peer", "id": "x", "peer": "a"}}}
-    policies.p.destination_resource: what stands here is named: ids of NetBird never stand in this file | write "destination_resource": { "peer": "NAME" }
+    policies.p.destination_resource: write a name here: this file never has ids of NetBird | write "destination_resource": { "peer": "NAME" }
 "policies": {"p": {"rule": [{"sources": ["g"]}]}}
     policies.p.rule: one policy is one rule: NetBird drops all but the first | write the rule's fields here, and a policy of its own for every other rule
 "policies": {"p": {"sources": ["g"], "destinations": ["g"], "lifecycle": {"prevent_destroy": true}}}
-    policies.p.lifecycle: what must never be deleted is told to the command, not in the file | write --protect KIND/NAME, or NETBIRD_GITOPS_PROTECT (docs/gates.md)
+    policies.p.lifecycle: protection against deletion is an option of the command, not a field of the file | write --protect KIND/NAME, or NETBIRD_GITOPS_PROTECT (docs/gates.md)
 "policies": {"p": {"sources": ["g"], "destinations": ["g"], "depends_on": ["x"]}}
     policies.p.depends_on: that is Terraform's: entries are made in the order in which they need each other | leave it out
 "account": {"peer_login_expiration": 3600}
@@ -143,7 +143,7 @@ fn several_where_one_stands() {
 "networks": {"n": {"resources": {"r": {"address": "https://10.0.0.1/"}}}}
     networks.n.resources.r.address: "https://10.0.0.1/" is no domain: it holds ":" | did you mean "10.0.0.1"?
 "dns": {"zones": {"z": {"domain": ["a.example"], "distribution_groups": ["g"]}}}
-    dns.zones.z.domain: expected a domain, found a list | one domain stands here: make an entry of its own for each
+    dns.zones.z.domain: expected a domain, found a list | only one domain is possible here: write an entry for each domain
 "dns": {"zones": {"z": {"domain": "bücher.example", "distribution_groups": ["g"]}}}
     dns.zones.z.domain: the domain "bücher.example" holds letters beyond ASCII | write it in its ASCII form, "xn--bcher-kva.example"
 "dns": {"zones": {"z": {"domain": "a.example", "distribution_groups": ["g"], "records": [{"name": "x", "type": "A", "content": ["10.0.0.1", "10.0.0.2"]}]}}}

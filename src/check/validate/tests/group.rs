@@ -49,7 +49,7 @@ fn fields_of_groups() {
 "g": {"members": [], "name": "g", "resources": []}
     groups.g.members: write "peers" | Names of setup keys and of live peers. Left out: the members are left alone.
     groups.g.name: its name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
-    groups.g.resources: which groups a network resource is in stands with the resource | write "networks": { "NAME": { "resources": { "NAME": { "groups": [ … ] } } } }
+    groups.g.resources: the groups of a network resource are listed in the resource | write "networks": { "NAME": { "resources": { "NAME": { "groups": [ … ] } } } }
 "All": {}
     groups.All: All is NetBird's own group of every peer: it cannot be declared | refer to it without declaring it
 "all": {}

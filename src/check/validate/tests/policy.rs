@@ -227,7 +227,7 @@ fn what_stands_in_the_place_of_groups() {
 "sources": ["a"], "destination_resource": {"peer": "gw"}
 "source_resource": {"peer": "gw"}, "destinations": ["b"]
 "source_resource": "printer", "destinations": ["b"]
-    policies.p.source_resource: a network resource as a source does nothing: it never opens a connection | for a peer write { "peer": "NAME" }; what may reach a resource stands in "sources"
+    policies.p.source_resource: a network resource as a source does nothing: it never opens a connection | for a peer write { "peer": "NAME" }; list what may reach a resource in "sources"
 "sources": ["a"], "source_resource": {"peer": "gw"}, "destinations": ["b"]
     policies.p.source_resource: a policy has "sources" or "source_resource", not both | make two policies
 "sources": ["a"], "destinations": ["b"], "destination_resource": "printer"
@@ -236,7 +236,7 @@ fn what_stands_in_the_place_of_groups() {
 "sources": ["a"]
     policies.p: a policy needs "destinations" or "destination_resource"
 "sources": ["a"], "destination_resource": {"id": "x", "type": "host"}
-    policies.p.destination_resource: what stands here is named: ids of NetBird never stand in this file | write the resource's name: "destination_resource": "NAME"
+    policies.p.destination_resource: write a name here: this file never has ids of NetBird | write the resource's name: "destination_resource": "NAME"
 "sources": ["a"], "destination_resource": {"peer": 1}
     policies.p.destination_resource.peer: expected the name of a setup key or of a peer, found the number 1
 "sources": ["a"], "destination_resource": ["printer"]

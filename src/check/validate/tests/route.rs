@@ -35,7 +35,7 @@ fn fields_of_routes() {
         str![[r#"
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["All"]
 "network": "10.0.0.0/8", "peer_groups": ["g"]
-    note: routes.r: a new route without "groups" goes to every peer (All) | name the groups that shall get it in "groups"
+    note: routes.r: a new route without "groups" is distributed to every peer (All) | name the groups that shall get it in "groups"
 "groups": ["g"]
     routes.r: a route needs "network" or "domains"
     routes.r: a route needs "peer_groups" or "peer"
@@ -100,7 +100,7 @@ fn a_route_has_one_to_32_domains() {
     routes.r.domains[1]: expected a domain, found the number 1
     routes.r.domains[2]: "10.0.0.300" is no domain: it looks like an address
 []
-    routes.r.domains: "domains" cannot be empty | a route to no domain goes nowhere
+    routes.r.domains: "domains" cannot be empty | list at least one domain
 "a.example"
     routes.r.domains: expected a list of domains, found the string "a.example" | write ["a.example"]
 
@@ -200,7 +200,7 @@ fn an_entry_is_a_route_or_a_list_of_them() {
     routes.r[1]: expected a route { … }, found a list | write its fields in braces: description, network, domains, peer_groups, peer, groups, access_control_groups, metric, masquerade, keep_route, skip_auto_apply, enabled, renamed_from
     routes.r[2]: expected a route { … }, found the string "r" | write its fields in braces: description, network, domains, peer_groups, peer, groups, access_control_groups, metric, masquerade, keep_route, skip_auto_apply, enabled, renamed_from
 [{"network": "10.1.0.0/16", "peer_groups": ["g"], "groups": ["g"]}, {"network": "10.2.0.0/16", "peer": " p", "peer_groups": ["g"]}]
-    note: routes.r[1]: a new route without "groups" goes to every peer (All) | name the groups that shall get it in "groups"
+    note: routes.r[1]: a new route without "groups" is distributed to every peer (All) | name the groups that shall get it in "groups"
     routes.r[1].peer: a route has "peer_groups" or "peer", not both | put the peer into one of the groups, or make two routes
     routes.r[1].peer: the name " p" begins with a blank | did you mean "p"?
 

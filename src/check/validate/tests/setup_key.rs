@@ -175,7 +175,7 @@ fn fields_of_setup_keys() {
     note: setup_keys.k.reissue_after: the key is enrolled, so this has done its work | it can be taken out; for another new key set "enrolled" to false and a new time
 "type": "one-off", "expires_in": 604800, "renamed_from": "old", "key": "x", "revoked": true
     setup_keys.k.renamed_from: a setup key's name can never change | a new name is a new key: the old one is deleted, a new one made and sealed
-    setup_keys.k.key: a key's secret never stands in this file | if it is a real one, revoke it in NetBird: git keeps it for ever
+    setup_keys.k.key: this file never has the secret of a key | if it is a real one, revoke it in NetBird: git keeps it for ever
     setup_keys.k.revoked: keys are not revoked here | remove the entry to delete the key
 "type": "one-off", "expires": 604800, "name": "k"
     setup_keys.k.expires: write "expires_in" | Life time in seconds from creation, such as 604800 for a week; 0 = never expires.

@@ -93,14 +93,14 @@ pub(super) const TABLE: Table<AccountSettings> = Table {
         .unless_off(),
         Refused::new(
             &["extra"],
-            "what the API has in \"extra\" stands beside the other settings here",
+            "fields of the API's \"extra\" are written beside the other settings here",
             Some(
                 "write \"peer_approval_enabled\" and \"user_approval_required\" without \"extra\" around them",
             ),
         ),
         Refused::new(
             &["onboarding"],
-            "the dashboard's first steps are none of the settings",
+            "the dashboard's first steps are not managed",
             LEAVE_OUT,
         ),
         Refused::meaning("dns_domain", &["domain", "dns_label"]),

@@ -139,9 +139,9 @@ fn says_what_it_seems(record: &DnsRecord, zone: &str, entry: &Cursor<'_>, log: &
     }
     let content = text("content").unwrap_or_default();
     if record.content == record.name {
-        let message = format!("{} stands for itself", quote(&record.name));
+        let message = format!("{} points to itself", quote(&record.name));
         log.error(entry.place_of("content"), message)
-            .suggest("write the name that it stands for".to_owned());
+            .suggest("write the name that it points to".to_owned());
     } else if !content.contains('.') && record.content != zone {
         let full = quote(&format!("{content}.{zone}"));
         let message = format!("{} is a full name, not that of {full}", quote(content));
@@ -198,7 +198,7 @@ fn checked(kind: RecordType, place: &Cursor<'_>, log: &mut Log) -> Option<String
             log.error(
                 place.place(),
                 format!(
-                    "a CNAME stands for a name, and {} is an address",
+                    "a CNAME points to a name, and {} is an address",
                     quote(text)
                 ),
             )
@@ -221,7 +221,7 @@ fn no_address(text: &str, kind: &str) -> Option<String> {
     }
     domain::of_zone(text)
         .is_ok()
-        .then(|| format!("the type of a record that stands for a name is CNAME, not {kind}"))
+        .then(|| format!("the type of a record that points to a name is CNAME, not {kind}"))
 }
 
 /// What of a list of records the server refuses: one that is there twice, and a CNAME beside another one of its name.
@@ -257,7 +257,7 @@ pub(super) fn check(records: &[InFile<'_>], log: &mut Log) {
         let message = match record.is_same(other) {
             true => format!("the same record is in line {line} already"),
             false => format!(
-                "{} has a record in line {line} already: a CNAME stands alone under its name",
+                "{} has a record in line {line} already: a name with a CNAME can have no other record",
                 quote(&record.name)
             ),
         };

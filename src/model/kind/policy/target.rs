@@ -89,7 +89,7 @@ const TABLE: Table<Draft> = Table {
     ],
     refused: &[Refused::new(
         &["id", "type", "name", "resource"],
-        "a network resource stands here by its name alone",
+        "write only the name of the network resource",
         Some("write its name as a string, or { \"peer\": \"NAME\" }"),
     )],
     rules: "{}",
@@ -132,7 +132,7 @@ fn source(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
         "a network resource as a source does nothing: it never opens a connection",
     )
     .suggest(
-        "for a peer write { \"peer\": \"NAME\" }; what may reach a resource stands in \"sources\""
+        "for a peer write { \"peer\": \"NAME\" }; list what may reach a resource in \"sources\""
             .to_owned(),
     );
     None
@@ -141,7 +141,7 @@ fn source(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
 fn peer(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
     let text = |field: &str| value.get(field).and_then(|field| field.text());
     if value.get("id").is_some() && value.get("type").is_some() {
-        let message = "what stands here is named: ids of NetBird never stand in this file";
+        let message = "write a name here: this file never has ids of NetBird";
         let hint = match text("type") {
             Some(PEER) => format!("write \"{}\": {{ \"peer\": \"NAME\" }}", value.name()),
             _ => format!("write the resource's name: \"{}\": \"NAME\"", value.name()),

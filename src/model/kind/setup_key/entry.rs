@@ -68,7 +68,7 @@ pub(super) const TABLE: Table<Draft> = Table {
         },
         Refused::new(
             &["key"],
-            "a key's secret never stands in this file",
+            "this file never has the secret of a key",
             Some("if it is a real one, revoke it in NetBird: git keeps it for ever"),
         ),
         Refused::new(

@@ -129,7 +129,7 @@ fn as_network(text: &str) -> Option<String> {
     let address: IpAddr = text.parse().ok()?;
     let bits = if address.is_ipv4() { 32 } else { 128 };
     Some(format!(
-        "an address stands in \"network\", as in \"{address}/{bits}\""
+        "write an address in \"network\", as in \"{address}/{bits}\""
     ))
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn read(
     let text = value.one_string(
         log,
         "a domain",
-        "one domain stands here: make an entry of its own for each",
+        "only one domain is possible here: write an entry for each domain",
     )?;
     value.checked(one(text), log)
 }
@@ -340,13 +340,13 @@ mod tests {
             (
                 "10.0.0.1",
                 Err(
-                    "it looks like an address | an address stands in \"network\", as in \"10.0.0.1/32\"",
+                    "it looks like an address | write an address in \"network\", as in \"10.0.0.1/32\"",
                 ),
             ),
             ("10.0.0.300", Err("it looks like an address")),
             (
                 "fd00::1",
-                Err("it holds \":\" | an address stands in \"network\", as in \"fd00::1/128\""),
+                Err("it holds \":\" | write an address in \"network\", as in \"fd00::1/128\""),
             ),
             (&long, Err("it is longer than 253 characters")),
         ];

@@ -162,7 +162,7 @@ mod tests {
     dns.nameserver_groups.n.nameservers[0].ns_type: "tcp" is no type of nameserver: NetBird knows "udp" only
     dns.nameserver_groups.n.nameservers[0].prot: unknown field "prot" | did you mean "port"?
 "primary": true, "nameservers": [{"ip": "1.1.1.1:53"}, {"ip": "[::1]"}], "groups": ["g"], "name": "n"
-    dns.nameserver_groups.n.nameservers[0].ip: "1.1.1.1:53" is no IP address | a port stands in "port"
+    dns.nameserver_groups.n.nameservers[0].ip: "1.1.1.1:53" is no IP address | write the port in "port"
     dns.nameserver_groups.n.name: its name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
 
 "#]],

@@ -58,7 +58,7 @@ pub(crate) fn address(text: &str) -> Result<String, Flaw> {
             let did_you_mean = |meant: IpAddr| format!("did you mean \"{meant}\"?");
             let meant = without_zeros(text).map(IpAddr::V4).or_else(of_url);
             Err(match text.parse::<std::net::SocketAddr>() {
-                Ok(_) => Flaw::with_hint(message, "a port stands in \"port\""),
+                Ok(_) => Flaw::with_hint(message, "write the port in \"port\""),
                 Err(_) => Flaw {
                     message,
                     hint: meant.map(did_you_mean),
@@ -77,7 +77,7 @@ fn network(text: &str) -> Result<(String, IpAddr), Flaw> {
             Some((_, Ok(IpAddr::V4(address)))) => Some(format!("did you mean \"{address}/32\"?")),
             Some((_, Ok(IpAddr::V6(address)))) => Some(format!("did you mean \"{address}/128\"?")),
             Some((host, Err(_))) => {
-                Some(format!("a domain stands in \"domains\": [{}]", quote(host)))
+                Some(format!("write a domain in \"domains\": [{}]", quote(host)))
             }
             None => None,
         };
@@ -297,8 +297,8 @@ office.example
             ("[fd00::1", Err(None)),
             ("10.0.0.01", Err(Some("did you mean \"10.0.0.1\"?"))),
             ("10.0.0.300", Err(None)),
-            ("10.0.0.1:53", Err(Some("a port stands in \"port\""))),
-            ("[fd00::1]:53", Err(Some("a port stands in \"port\""))),
+            ("10.0.0.1:53", Err(Some("write the port in \"port\""))),
+            ("[fd00::1]:53", Err(Some("write the port in \"port\""))),
             ("::ffff:10.0.0.1", Err(Some("write it as IPv4"))),
             ("fe80::1%eth0", Err(None)),
             ("dns.example", Err(None)),

@@ -14,7 +14,7 @@ pub(crate) trait Word: Copy + PartialEq + 'static {
     const INSTEAD: &'static [(&'static [&'static str], &'static str)] = &[];
 
     /// How to write what several of them would say.
-    const SEVERAL: &'static str = "one word stands here";
+    const SEVERAL: &'static str = "only one word is possible here";
 
     /// Returns the value of a word.
     fn of(text: &str) -> Option<Self> {

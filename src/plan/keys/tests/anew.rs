@@ -128,7 +128,7 @@ reissue_after, the newer one was never sealed
     replace setup key k: reissue_after 2026-09-21T14:21:40Z
     delete setup key k [made +600 s]: never sealed: nobody holds its secret
 reissue_after, the newer one was used
-    note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
+    note: setup key "k" was used, and no peer is known to have enrolled with it: the peer or the event is gone: left alone
 reissue_after, the id tells nothing, changed before
     replace setup key k: reissue_after 2026-09-21T14:21:40Z
 reissue_after, the id tells nothing, changed after
@@ -190,7 +190,7 @@ never sealed beside an expired one
     note: setup key "k" expired without being used (2026-09-22T14:13:20Z); remake it with reissue_after, or with --replace setup_keys/k
 never sealed after a used one
     delete setup key k [made +100 s]: never sealed: nobody holds its secret
-    note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
+    note: setup key "k" was used, and no peer is known to have enrolled with it: the peer or the event is gone: left alone
 not declared
     unmanaged: setup key k
 

@@ -145,16 +145,16 @@ two older ones, and a new one is asked for
     --
     replace setup key k [made +9 s]: reissue_after 2026-09-21T14:21:40Z
 enrolled, and one is unused
-    delete setup key k: marked enrolled, so this live and unused credential is nobody's
+    delete setup key k: marked as enrolled, so nobody needs this live, unused key
     --
     nothing
 a machine in whose place another came
     update group pilots
         peers [] → ["new-host"]
-    rename peer k: enrolled with this key; told by the times of key and peer, not by an event
+    rename peer k: enrolled with this key; found by the times of key and peer, not by an event
         name "new-host" → "k"
         dns_label "new-host" → "k"
-    delete peer old-host: enrolled with an older setup key "k", and replaced by the peer "new-host" (daojn0242q9gdg3pqqt0); told by the times of key and peer, not by an event
+    delete peer old-host: enrolled with an older setup key "k", and replaced by the peer "new-host" (daojn0242q9gdg3pqqt0); found by the times of key and peer, not by an event
     --
     update group pilots
         peers [] → ["new-host"]

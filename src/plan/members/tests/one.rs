@@ -111,7 +111,7 @@ a peer took it since
     note: route "r" names "gw", which means no machine yet: any machine can choose its own name. dav6l05h52b8h06og03g has it now. If that is the right machine, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow); the entry waits until a peer is meant
 two bear it, one of them since
     create route r
-    note: route "r" names "gw", which is the peer daojn05h52b8h06og03g; dav6l05h52b8h06og03g bears the name too, and it is not taken. If it is the machine that is meant, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow); else rename the other
+    note: route "r" names "gw", which is the peer daojn05h52b8h06og03g; dav6l05h52b8h06og03g has the name too, and it is not taken. If it is the machine that is meant, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow); else rename the other
 two bear it
     note: route "r" names "gw", which means no machine yet: any machine can choose its own name. daojn05h52b8h06og03g and daojn1dh52b8h06og03g have it now. If that is the right machine, run apply --adopt peers/gw=ID (in a job: the input adopt of the apply workflow); the entry waits until a peer is meant
 of two it is the one that routes
@@ -126,7 +126,7 @@ a key that waits
     note: route "r" names "gw", whose peer has not enrolled yet: the entry waits until it has
 the peer of a key that is used
     create route r
-    note: route "r" names "gw", which is the peer "host-7" (daojn1eud4nvoqpig1jg): told by the times of key and peer, not by an event
+    note: route "r" names "gw", which is the peer "host-7" (daojn1eud4nvoqpig1jg): found by the times of key and peer, not by an event
 the peer of a used key is gone
     note: route "r" names "gw", whose key was used, but its peer is gone; the entry waits until a peer is meant
 a key that is gone

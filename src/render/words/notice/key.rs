@@ -69,8 +69,7 @@ pub(super) fn key(of: &OfKey, address: &Address) -> String {
             format!("{}. {rest}", beside(address, "valid ", keys))
         }
         OfKey::LabelTaken { label, peer } => format!(
-            "makes the DNS label {label:?}, which the peer {peer:?} has: its own peer will have the end of its address \
-             behind it"
+            "makes the DNS label {label:?}, which the peer {peer:?} has: the new peer gets the label with a suffix from its IP"
         ),
         OfKey::NewRecipient(recipient) => {
             format!("has the new recipient {recipient}: on the base branch the key does not have it")
@@ -125,11 +124,12 @@ pub(crate) fn open(why: &Open) -> String {
     match why {
         Open::Untold => format!("was used, and {UNTOLD}"),
         Open::Nobody => {
-            "was used, and no peer can be told to have enrolled with it: it is gone, or the event is".into()
+            "was used, and no peer is known to have enrolled with it: the peer or the event is gone"
+                .into()
         }
         Open::PeerGone => "was used, and the peer that enrolled with it is gone".into(),
         Open::OneOf(peers) => format!(
-            "was used, and which of several peers enrolled with it cannot be told: {}",
+            "was used, and it is not known which of several peers enrolled with it: {}",
             peers.join(", ")
         ),
         Open::NameTaken { peer, name } => {
@@ -148,7 +148,7 @@ pub(crate) fn open(why: &Open) -> String {
 pub(crate) fn remark(of: &Remark) -> String {
     match of {
         Remark::ToBeReplaced(name, id) => format!(
-            "is made anew for another machine: once that one enrolled, its peer {name:?} ({id}) is to be deleted, which \
+            "is replaced for another machine: once that machine enrolled, its peer {name:?} ({id}) is to be deleted, which \
              somebody has to agree to"
         ),
         Remark::OlderStays { peer, older, why } => format!(
@@ -158,7 +158,7 @@ pub(crate) fn remark(of: &Remark) -> String {
             stays(why)
         ),
         Remark::GivesName { peer, other } => format!(
-            "can give its name to the peer {peer} once no other bears it: rename the peer {other} in NetBird, or delete it \
+            "can give its name to the peer {peer} once no other peer has it: rename the peer {other} in NetBird, or delete it \
              there if its machine is gone"
         ),
         Remark::FlippedBack { peer, asked } => {

@@ -70,7 +70,7 @@ fn said(name: &str, of: &OfMember, verbs: Verbs) -> String {
             let other = match others.is_empty() {
                 true => String::new(),
                 false => format!(
-                    "; {} came otherwise, though it bears the name: {NEW_KEY}",
+                    "; {} did not enroll with this key, though it has the name: {NEW_KEY}",
                     machines(others)
                 ),
             };
@@ -102,8 +102,8 @@ fn said(name: &str, of: &OfMember, verbs: Verbs) -> String {
             way_out,
         } => {
             let (are, it, one, rest) = match others.len() {
-                1 => ("bears", "it is", "it is", "the other"),
-                _ => ("bear", "they are", "one of them is", "the others"),
+                1 => ("has", "it is", "it is", "the other"),
+                _ => ("have", "they are", "one of them is", "the others"),
             };
             let way_out = match way_out {
                 WayOut::NewKey => NEW_KEY.into(),

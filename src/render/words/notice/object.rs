@@ -46,7 +46,7 @@ pub(super) fn object(of: &OfObject, address: &Address) -> String {
         }
         OfObject::Logins(of) => logins(of),
         OfObject::LookAlike(name) => format!(
-            "is made although {name:?} lives in NetBird: they look the same, but their letters are spelled \
+            "is made although {name:?} exists in NetBird: they look the same, but their letters are spelled \
              otherwise"
         ),
     }
@@ -89,9 +89,9 @@ pub(super) fn joined(ids: &[Id]) -> String {
 
 fn logins(of: &Logins) -> String {
     match of {
-        Logins::NoMore => "is netbird-ssh no more: nobody logs in by it then".into(),
+        Logins::NoMore => "is no longer netbird-ssh: nobody can log in through it then".into(),
         Logins::Forgotten(before) => format!(
-            "is netbird-ssh no more: nobody logs in by it then, and NetBird forgets who may: {}; changed back to \
+            "is no longer netbird-ssh: nobody can log in through it then, and NetBird forgets who may: {}; changed back to \
              netbird-ssh, it lets in {}, until \"authorized_groups\" names users",
             users(before),
             users(&[])

@@ -68,7 +68,7 @@ fn section_gone(gone: &Gone) -> String {
     let of = of.unwrap_or_default();
     let names: Vec<String> = left.iter().map(|at| format!("{:?}", at.name)).collect();
     let left = match names.len() {
-        0 => "nothing of it lives in NetBird".to_owned(),
+        0 => "none of its objects exists in NetBird".to_owned(),
         number => format!(
             "{} of it still {} in NetBird: {}. Restore the section to keep managing them. Restore it empty to delete those \
              that this tool created.",
