@@ -15,7 +15,7 @@ use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::{DeclaredKey, Kind};
 use crate::model::notice::{Notice, Open, Remark};
-use crate::plan::keys::{Decision, Decisions};
+use crate::plan::keys::{Came, Decision, Decisions, Used};
 use crate::plan::options::Options;
 use crate::wire::api::objects::Peer;
 
@@ -28,8 +28,6 @@ use replaced::{Older, older};
 pub struct Enrollment {
     /// The key's name, which the peer is to bear.
     pub key: String,
-    /// The key's id.
-    pub key_id: Id,
     /// The peer.
     pub peer: Id,
     /// What tells that the peer came by the key.
@@ -110,14 +108,8 @@ impl<'a> NamedKey<'a> {
             }
             None
         });
-        let older = older(
-            self.name,
-            self.decision,
-            peer.map(|(_, peer, _)| &peer.id),
-            actual,
-            self.options,
-        );
-        let Some((key_id, peer, evidence)) = peer else {
+        let older = older(self.decision, peer.map(|(peer, ..)| &peer.id), actual);
+        let Some((peer, evidence, made)) = peer else {
             let older = older.iter();
             let going = older.filter_map(|older| self.to_be_replaced(older));
             let going = going.map(|what| (self.name.clone(), what));
@@ -133,7 +125,7 @@ impl<'a> NamedKey<'a> {
                 detection.replaced.push(Replaced {
                     key: self.name.clone(),
                     peer: older.peer.id.clone(),
-                    evidence: older.evidence,
+                    evidence: older.came.by,
                     by: peer.id.clone(),
                 });
                 continue;
@@ -147,7 +139,12 @@ impl<'a> NamedKey<'a> {
         if self.declared.enrolled {
             return;
         }
-        let renamed_from = (peer.name != *self.name).then(|| peer.name.clone());
+        // whom somebody renamed since stays so once the key is gone
+        let is_by_key = matches!(self.decision.used, Some(Used::Key(_)));
+        if !is_by_key {
+            remark(Remark::Gone(actual.who(&peer.id)));
+        }
+        let renamed_from = (is_by_key && peer.name != *self.name).then(|| peer.name.clone());
         let bears_name = |other: &&Peer| !replaces.contains(&other.id);
         let other = actual.peers_named(self.name).find(bears_name);
         if let (Some(_), Some(other)) = (&renamed_from, other) {
@@ -160,7 +157,7 @@ impl<'a> NamedKey<'a> {
             detection.open.push((self.name.clone(), why));
             return;
         }
-        if self.was_flipped_back(key_id) {
+        if self.was_flipped_back(made) {
             remark(Remark::FlippedBack {
                 peer: actual.who(&peer.id),
                 asked: self.declared.reissue_after.is_some(),
@@ -172,7 +169,6 @@ impl<'a> NamedKey<'a> {
         }
         detection.enrollments.push(Enrollment {
             key: self.name.clone(),
-            key_id: key_id.clone(),
             peer: peer.id.clone(),
             evidence,
             renamed_from,
@@ -194,11 +190,16 @@ impl<'a> NamedKey<'a> {
         listing.chain(own).cloned().collect()
     }
 
-    /// Returns the used key, its peer and what tells so. Errors with why there is none, where the key was used.
-    fn peer(&self) -> Result<Option<(&'a Id, &'a Peer, Evidence)>, Open> {
+    /// Returns the peer that has the name, what tells so, and when its key was made. Errors with why there is none, where the
+    /// key was used.
+    fn peer(&self) -> Result<Option<(&'a Peer, Evidence, Option<i64>)>, Open> {
         let actual = self.actual;
-        let Some(used) = &self.decision.used else {
-            return Ok(None);
+        let used = match &self.decision.used {
+            None => return Ok(None),
+            Some(Used::Key(used)) => used,
+            Some(Used::Machine(Came { peer, by, made, .. })) => {
+                return Ok(actual.peers.get(peer).map(|peer| (peer, *by, *made)));
+            }
         };
         let nobody = || match actual.bindings.may_be_untold(used) {
             true => Open::Untold,
@@ -209,7 +210,7 @@ impl<'a> NamedKey<'a> {
         };
         match binding {
             Binding::Peer(peer, evidence) if let Some(peer) = actual.peers.get(peer) => {
-                Ok(Some((used, peer, *evidence)))
+                Ok(Some((peer, *evidence, used.created_at())))
             }
             Binding::PeerGone => Err(Open::PeerGone),
             Binding::Several(peers) => {
@@ -228,12 +229,11 @@ impl<'a> NamedKey<'a> {
         waits.then(|| Remark::ToBeReplaced(older.peer.name.clone(), older.peer.id.clone()))
     }
 
-    /// Whether the file had marked this very key as enrolled since the last apply, and took it back.
-    fn was_flipped_back(&self, key: &Id) -> bool {
+    /// Whether the file had marked this very key, which was made then, as enrolled since the last apply, and took it back.
+    fn was_flipped_back(&self, made: Option<i64>) -> bool {
         let asked = self.declared.reissue_after;
-        let is_newer = key
-            .created_at()
-            .is_some_and(|created| asked.is_none_or(|instant| instant.as_second() <= created));
+        let is_newer =
+            made.is_some_and(|made| asked.is_none_or(|instant| instant.as_second() <= made));
         let was_marked = |file: &Desired| file.setup_key(self.name).is_some_and(|key| key.enrolled);
         is_newer && self.options.ours.versions.last_with(was_marked).is_some()
     }

@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::account::actual::Actual;
+use crate::base::evidence::Evidence;
 use crate::base::id::Id;
-use crate::inventory::Origin;
+use crate::inventory::{Inventory, Origin};
 use crate::model::address::Address;
 use crate::model::change::Operation;
 use crate::model::desired::Desired;
@@ -42,12 +43,41 @@ pub struct Decision {
     pub adopts: Option<(Id, Origin)>,
     /// Nothing is done, since nobody can tell which key is meant.
     pub is_skipped: bool,
-    /// Ids of the entry's own one-off keys that a machine used, the oldest first.
-    pub spent: Vec<Id>,
-    /// Id of the used key whose machine has the name: of a pending entry that of one that was used since it was asked for.
-    pub used: Option<Id>,
+    /// The living machines that came by the entry's own one-off keys, also by such that do not exist any more.
+    pub machines: Vec<Came>,
+    /// What tells whose the name is: of a pending entry a machine that came since it was asked for.
+    pub used: Option<Used>,
     /// Id of the valid, unused key of ours that stands for the entry and stays.
     pub waiting: Option<Id>,
+}
+
+/// A living machine that came by a key of an entry.
+#[derive(Debug, Clone)]
+pub struct Came {
+    /// The peer.
+    pub peer: Id,
+    /// What tells so.
+    pub by: Evidence,
+    /// When its key was made, or else when it enrolled itself, in seconds since 1970.
+    pub made: Option<i64>,
+    /// Whether its key exists.
+    has_key: bool,
+}
+
+impl Came {
+    /// Returns whether it is older than the instant from which on the file asks for another one.
+    pub fn is_superseded(&self, asked: Option<Timestamp>) -> bool {
+        asked.is_some_and(|instant| self.made.is_some_and(|made| made < instant.as_second()))
+    }
+}
+
+/// What tells whose the name of an entry is.
+#[derive(Debug)]
+pub enum Used {
+    /// Whoever came by this key.
+    Key(Id),
+    /// This machine: its key does not exist any more.
+    Machine(Came),
 }
 
 /// A live key that has an entry's name.
@@ -103,6 +133,38 @@ fn namesakes<'a>(name: &str, actual: &'a Actual, options: &Options) -> Vec<Names
     live.filter_map(namesake).collect()
 }
 
+/// Returns the living machines that came by an entry's own keys: those that exist, and those that the inventory knows.
+fn machines(
+    name: &str,
+    namesakes: &[Namesake],
+    actual: &Actual,
+    inventory: &Inventory,
+) -> Vec<Came> {
+    let own = namesakes
+        .iter()
+        .filter(|of| of.origin.is_some() && of.is_spent());
+    let bound = own.filter_map(|of| {
+        let (peer, by) = actual.bindings.of_key(&of.key.id)?.bound()?;
+        Some((peer, by, of.key.id.created_at(), true))
+    });
+    let known = inventory.enrolled.get(name).into_iter().flatten();
+    let known = known.map(|machine| (&machine.id, machine.by, None, false));
+    let mut machines: Vec<Came> = Vec::new();
+    for (id, by, made, has_key) in bound.chain(known) {
+        let is_known = machines.iter().any(|of| of.peer == *id);
+        if let (Some(peer), false) = (actual.peers.get(id), is_known) {
+            let enrolled = || peer.created_at.map(Timestamp::as_second);
+            machines.push(Came {
+                peer: id.clone(),
+                by,
+                made: made.or_else(enrolled),
+                has_key,
+            });
+        }
+    }
+    machines
+}
+
 /// What is decided about each declared key, by name. The plan's operations, members and enrollments all read it, so that
 /// no two of them can take another key for the entry's.
 pub type Decisions = BTreeMap<String, Decision>;
@@ -135,7 +197,8 @@ fn decide(name: &str, declared: &DeclaredKey, actual: &Actual, options: &Options
         let adopted = namesakes.iter_mut().filter(|of| of.key.id == *id);
         adopted.for_each(|of| of.origin = Some(*origin));
     }
-    let mut decision = choose(&address, declared, &namesakes, options);
+    let machines = machines(name, &namesakes, actual, &ours.inventory);
+    let mut decision = choose(&address, declared, (&namesakes, machines), options);
     decision.adopts = adopts.filter(|_| ours.standing != Standing::Unknown);
     decision
 }

@@ -19,7 +19,7 @@ use crate::model::desired::Desired;
 use crate::model::hint::{self, Hint};
 use crate::model::kind::{KeyType, Kind};
 use crate::model::notice::{Notice, OfMember, OfPeer, WayOut};
-use crate::plan::keys::Decisions;
+use crate::plan::keys::{Came, Decisions, Used};
 use crate::plan::options::{Options, Prune};
 use crate::wire::api::objects;
 use doubt::{gone, namesakes, several};
@@ -194,30 +194,33 @@ fn by_key(member: &str, at: &Address, live: &BTreeSet<Id>, known: Known) -> Foun
     if declared.key_type == KeyType::Reusable {
         return Found::Nobody(OfMember::ReusableKey);
     }
-    let binding = |key| actual.bindings.of_key(key);
-    if let (false, None) = (declared.enrolled, &decision.used) {
-        // of a machine that is to be replaced
-        let bound = decision.spent.iter().filter_map(|key| binding(key)?.peer());
-        return Found::Pending(bound.filter(|peer| live.contains(*peer)).cloned().collect());
+    let namesakes = |peer| namesakes(member, peer, WayOut::NewKey, known);
+    let key = match &decision.used {
+        Some(Used::Key(key)) => key,
+        Some(Used::Machine(Came { peer, .. })) => {
+            return Found::Peers(vec![peer.clone()], namesakes(peer));
+        }
+        None if declared.enrolled => return by_name(member, live, known),
+        // those that are to be replaced
+        None => {
+            let older = decision.machines.iter().map(|of| &of.peer);
+            return Found::Pending(older.filter(|id| live.contains(*id)).cloned().collect());
+        }
+    };
+    match actual.bindings.of_key(key) {
+        Some(Binding::Several(peers)) => several(at, peers, live, known),
+        binding => match binding.and_then(Binding::bound) {
+            Some((peer, evidence)) => {
+                // of a pending key the enrollment says it
+                let joins = declared.enrolled && !live.contains(peer);
+                let told = (joins && evidence != Evidence::Event)
+                    .then(|| OfMember::BoundByTime(actual.who(peer), evidence));
+                Found::Peers(vec![peer.clone()], told.or_else(|| namesakes(peer)))
+            }
+            _ if actual.bindings.may_be_untold(key) => Found::Nobody(OfMember::Untold),
+            _ => Found::Nobody(gone(member, actual)),
+        },
     }
-    if let Some(key) = &decision.used {
-        return match binding(key) {
-            Some(Binding::Several(peers)) => several(at, peers, live, known),
-            binding => match binding.and_then(Binding::bound) {
-                Some((peer, evidence)) => {
-                    // of a pending key the enrollment says it
-                    let joins = declared.enrolled && !live.contains(peer);
-                    let told = (joins && evidence != Evidence::Event)
-                        .then(|| OfMember::BoundByTime(actual.who(peer), evidence));
-                    let namesakes = || namesakes(member, peer, WayOut::NewKey, known);
-                    Found::Peers(vec![peer.clone()], told.or_else(namesakes))
-                }
-                _ if actual.bindings.may_be_untold(key) => Found::Nobody(OfMember::Untold),
-                _ => Found::Nobody(gone(member, actual)),
-            },
-        };
-    }
-    by_name(member, live, known)
 }
 
 /// Another name is the machine that it was bound to. Of one that means nobody, whom somebody put there by hand stays there.

@@ -120,6 +120,8 @@ pub enum Open {
 pub enum Remark {
     /// It is made anew, and the peer of that name and id is to go once another machine enrolled.
     ToBeReplaced(String, Id),
+    /// This peer came by it, and it does not exist any more.
+    Gone(Who),
     /// A peer came by it, and the peer of another key of its name stays.
     OlderStays {
         /// The peer.
@@ -185,6 +187,7 @@ impl Remark {
     pub(super) fn code(&self) -> Code {
         match self {
             Remark::ToBeReplaced(..) => Code::ToBeReplaced,
+            Remark::Gone(_) => Code::DeadKey,
             Remark::OlderStays { .. } => Code::PeerStays,
             Remark::GivesName { .. } => Code::EnrollmentOpen,
             Remark::FlippedBack { .. } => Code::FlippedBack,

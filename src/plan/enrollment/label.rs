@@ -84,7 +84,6 @@ mod tests {
             Case::new(json!({ "groups": { "g": {} } }), json!({ "peers": peers })).actual();
         let enrollment = |(name, _, key): &(&str, &str, &str)| Enrollment {
             key: (*key).to_owned(),
-            key_id: Id(id(Kind::SetupKey, key).into()),
             peer: Id(id(Kind::Peer, name).into()),
             evidence: Evidence::Event,
             replaces: BTreeSet::new(),

@@ -2,13 +2,12 @@
 //! peer of the older key still bears the name. That one goes, if somebody agrees to it, and the new one gets the name.
 
 use crate::account::actual::Actual;
-use crate::account::binding::Binding;
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::model::desired::Desired;
 use crate::model::kind::{DeclaredGroup, DeclaredKey};
 use crate::model::notice::Stays;
-use crate::plan::keys::Decision;
+use crate::plan::keys::{Came, Decision};
 use crate::plan::options::{Options, Prune};
 use crate::wire::api::objects::Peer;
 
@@ -28,45 +27,22 @@ pub struct Replaced {
 /// A living machine that came by a key of that name before the one that has the name.
 pub(super) struct Older<'a> {
     pub(super) peer: &'a Peer,
-    pub(super) evidence: Evidence,
-    /// When its key was made, or else when it enrolled itself, in seconds since 1970.
-    made: Option<i64>,
+    pub(super) came: &'a Came,
 }
 
-/// Returns the living machines of the used keys of that name, but for the one that has the name: those of recorded keys that
-/// exist, and those that the inventory has.
+/// Returns the living machines of the used keys of an entry, but for the one that has the name.
 pub(super) fn older<'a>(
-    name: &str,
     decision: &'a Decision,
     present: Option<&Id>,
     actual: &'a Actual,
-    options: &'a Options,
 ) -> Vec<Older<'a>> {
-    let mut older: Vec<Older> = Vec::new();
-    let mut add = |id: &Id, evidence: Evidence, made: Option<i64>| {
-        let is_known = older.iter().any(|known| known.peer.id == *id);
-        let peer = actual.peers.get(id).filter(|_| Some(id) != present);
-        if let (Some(peer), false) = (peer, is_known) {
-            let enrolled = || peer.created_at.map(|at| at.as_second());
-            older.push(Older {
-                peer,
-                evidence,
-                made: made.or_else(enrolled),
-            });
-        }
-    };
-    for key in &decision.spent {
-        let is_used = decision.used.as_ref() == Some(key);
-        let binding = actual.bindings.of_key(key).filter(|_| !is_used);
-        if let Some((peer, evidence)) = binding.and_then(Binding::bound) {
-            add(peer, evidence, key.created_at());
-        }
-    }
-    let recorded = options.ours.inventory.enrolled.get(name);
-    for machine in recorded.into_iter().flatten() {
-        add(&machine.id, machine.by, None);
-    }
-    older
+    let older = decision.machines.iter();
+    let older = older.filter(|came| Some(&came.peer) != present);
+    let older = older.filter_map(|came| {
+        let peer = actual.peers.get(&came.peer)?;
+        Some(Older { peer, came })
+    });
+    older.collect()
 }
 
 impl Older<'_> {
@@ -90,10 +66,10 @@ impl Older<'_> {
         if options.prune == Prune::None {
             return Some(Stays::PruneNone);
         }
-        if self.made.is_none_or(|made| made >= asked.as_second()) {
+        if !self.came.is_superseded(Some(asked)) {
             return Some(Stays::Newer);
         }
-        if self.evidence == Evidence::Name {
+        if self.came.by == Evidence::Name {
             return Some(Stays::NameAlone);
         }
         if let Some((group, _)) = desired.groups().find(lists_it) {

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Decision, Namesake, compare, desired, make, must_be_replaced};
+use super::{Came, Decision, Namesake, Used, compare, desired, make, must_be_replaced};
 use crate::base::id::Id;
 use crate::inventory::Origin;
 use crate::model::address::Address;
@@ -16,11 +16,11 @@ use crate::wire::api::objects;
 
 const DAY_SECS: i64 = 86_400;
 
-/// Decides by the live keys of that name, the oldest first.
+/// Decides by the live keys of that name, the oldest first, and by the machines that came by those of the entry.
 pub(super) fn choose(
     address: &Address,
     declared: &DeclaredKey,
-    namesakes: &[Namesake],
+    (namesakes, machines): (&[Namesake], Vec<Came>),
     options: &Options,
 ) -> Decision {
     let mut choice = Choice {
@@ -29,12 +29,13 @@ pub(super) fn choose(
         options,
         after: desired(declared),
         asked: declared.asked_anew(options.now),
-        decision: Decision::default(),
+        decision: Decision {
+            machines,
+            ..Decision::default()
+        },
     };
     let (own, others): (Vec<&Namesake>, Vec<_>) =
         namesakes.iter().partition(|of| of.origin.is_some());
-    let spent = own.iter().filter(|of| of.is_spent());
-    choice.decision.spent = spent.map(|of| of.key.id.clone()).collect();
     if declared.enrolled {
         choice.enrolled(&own, &others);
         return choice.decision;
@@ -142,7 +143,7 @@ impl Choice<'_> {
         let used = own.iter().filter(|of| of.key.used_times > 0);
         let newest = used.clone().rfind(|of| !of.is_superseded(self.asked));
         let newest = newest.or(used.clone().next_back());
-        self.decision.used = newest.map(|of| of.key.id.clone());
+        self.decision.used = newest.map(|of| Used::Key(of.key.id.clone()));
     }
 
     /// Of an entry that `--replace` names.
@@ -187,10 +188,16 @@ impl Choice<'_> {
             of.is_waiting() && !is_it
         };
         let seconds: Vec<&Namesake> = present.iter().copied().filter(second).collect();
+        let came = stands.is_none_or(Namesake::is_spent).then(|| self.came_since(stands));
         match stands {
+            _ if let Some(came) = came.flatten() => {
+                self.decision.used = Some(Used::Machine(came));
+                self.goes(old_valid, Reason::BeforeReissue);
+                self.seconds(&seconds);
+            }
             Some(of) => {
                 match of.is_spent() {
-                    true => self.decision.used = Some(of.key.id.clone()),
+                    true => self.decision.used = Some(Used::Key(of.key.id.clone())),
                     false => self.keep(of),
                 }
                 self.goes(old_valid, Reason::BeforeReissue);
@@ -205,6 +212,22 @@ impl Choice<'_> {
             }
             None => self.make(&old, old_valid),
         }
+    }
+
+    /// The newest machine that came by a key that does not exist any more: such a key did its work. Not before it was asked
+    /// for, and not before the used key that stands for the entry.
+    fn came_since(&self, used: Option<&Namesake>) -> Option<Came> {
+        let is_newer = |of: &Came| match used {
+            None => true,
+            Some(used) => {
+                let used = used.key.last_used.map(Timestamp::as_second);
+                used.is_some_and(|used| of.made.is_some_and(|made| made > used))
+            }
+        };
+        let is_for_one = self.declared.key_type == KeyType::OneOff;
+        let machines = self.decision.machines.iter().filter(|_| is_for_one);
+        let gone = machines.filter(|of| !of.has_key && !of.is_superseded(self.asked));
+        gone.filter(|of| is_newer(of)).max_by_key(|of| of.made).cloned()
     }
 
     /// Keys of the entry that do not stand for it: two runs made them at once, or a run was killed while it replaced one.

@@ -151,6 +151,11 @@ pub(crate) fn remark(of: &Remark) -> String {
             "is replaced for another machine: once that machine enrolled, its peer {name:?} ({id}) is to be deleted, which \
              somebody has to agree to"
         ),
+        Remark::Gone(peer) => format!(
+            "was used by the peer {}, and somebody deleted the key in NetBird. It is not created again. To enroll another \
+             machine, set reissue_after.",
+            who(peer)
+        ),
         Remark::OlderStays { peer, older, why } => format!(
             "was used by the peer {}, and the peer {} of another key of that name stays: {}",
             who(peer),
