@@ -113,6 +113,12 @@ impl Inventory {
         recorded.find_map(|(_, known, origin)| (known == id).then_some(origin))
     }
 
+    /// Returns whether an object was let go.
+    pub fn is_let_go(&self, id: &Id) -> bool {
+        let mut let_go = self.let_go.values();
+        let_go.any(|left| left.ids.contains(id))
+    }
+
     /// Returns the ids of all recorded objects.
     pub fn ids(&self) -> BTreeSet<&Id> {
         self.recorded().map(|(_, id, _)| id).collect()

@@ -4,6 +4,7 @@
 //! replacement: members that a replacement threw out come back here. What two runs made at once is deleted by the next one.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
@@ -50,11 +51,13 @@ pub fn verify(
     if settle_from(api, &snapshot, before, applied, observer)? {
         *snapshot.list_mut(Kind::Group) = api.list(Kind::Group.path()).context("cannot verify")?;
     }
-    // what was asked to be made anew is made
-    let options = Options {
+    // what was to be replaced is replaced, and what was to be adopted is recorded
+    let mut options = Options {
         replace: BTreeSet::new(),
         ..options.clone()
     };
+    let asked = &mut Arc::make_mut(&mut options.ours).asked;
+    asked.retain(|address, _| address.kind == Kind::Peer);
     let (actual, binding) = plan::read(desired, &snapshot, &options)?;
     let mut planned = plan(desired, &actual, &binding, &options);
     // what keeps something from being deleted stands in lists that no other plan needs

@@ -289,10 +289,11 @@ fn skipped(plan: &Plan) -> Option<(String, Option<String>)> {
         .iter()
         .map(|address| format!("  {}", visible(&address.to_string())));
     let text = format!(
-        "skipped, because nobody can tell which object of NetBird is meant:\n{}",
+        "skipped (the notices say why):\n{}",
         names.collect::<Vec<_>>().join("\n")
     );
-    let hint = "the notices have the ids: say which one is meant with --adopt KIND/NAME=ID";
+    let hint = "say which object is meant with --adopt KIND/NAME=ID, or rename or delete the other one in NetBird; what \
+                refers to a skipped entry is applied with it";
     Some((text, Some(hint.into())))
 }
 

@@ -151,19 +151,15 @@ impl Run {
         let dead = dead.filter(|id| !world.objects.contains_key(*id));
         self.dead = dead.cloned().collect();
         let key = |id: &Id| inventory.origin(id).map(|origin| (NAME, origin));
-        let is_let_go = |id: &Id| inventory.let_go.values().any(|left| left.ids.contains(id));
         let objects = world.objects.iter().map(|(id, name)| {
+            let is_made = world.made.contains(id) && !inventory.is_let_go(id);
             // without the entry, what a killed run left counts as created
-            let left_over = !self.has_entry
-                && self.read.is_some()
-                && world.made.contains(id)
-                && name == NAME
-                && !is_let_go(id);
+            let left_over = !self.has_entry && self.read.is_some() && is_made && name == NAME;
             Object {
                 id,
                 name,
                 recorded: key(id).or(left_over.then_some((NAME, Origin::Created))),
-                is_made: world.made.contains(id),
+                is_made,
                 is_strange: false,
             }
         });
@@ -288,11 +284,20 @@ fn check(mut world: World, history: &dyn fmt::Debug) {
     Run::of(false).all(&mut world);
     let left = world.objects.iter();
     let left = left.filter(|(id, name)| world.made.contains(*id) && *name == NAME);
-    let let_go = &world.inventory.clone().unwrap_or_default().let_go;
-    let is_let_go = |id: &Id| let_go.values().any(|left| left.ids.contains(id));
-    let left: Vec<_> = left.filter(|(id, _)| !is_let_go(id)).collect();
+    let inventory = world.inventory.clone().unwrap_or_default();
+    let left: Vec<_> = left.filter(|(id, _)| !inventory.is_let_go(id)).collect();
     assert_eq!(left, [], "ours and beyond deletion: {history:?}");
     assert_eq!(world.wrong, [], "went and was nobody's: {history:?}");
+    // the entry comes back, and then what was let go gets the entry's name
+    let let_go = world.objects.keys().filter(|id| inventory.is_let_go(id));
+    let let_go: Vec<Id> = let_go.cloned().collect();
+    Run::of(true).all(&mut world);
+    for id in &let_go {
+        world.objects.insert(id.clone(), NAME.to_owned());
+    }
+    Run::of(true).all(&mut world);
+    let lives = |id: &Id| world.objects.contains_key(id);
+    assert!(let_go.iter().all(lives), "let go and deleted: {history:?}");
 }
 
 /// Takes the steps in the order of the bits, of each run up to the step at which it is killed, with one disturbance.

@@ -28,6 +28,8 @@ pub enum Impossible {
     AdoptAbsent(Id),
     /// `--adopt` names an object for an entry that has as many recorded ones as it has places.
     AdoptOneMore(Id),
+    /// The key is older than the one that the entry's `reissue_after` asks for.
+    AdoptSuperseded(Id),
     /// Objects exchange what only one of them can have.
     Exchange,
     /// Another route for the same network and routers lives.

@@ -56,6 +56,8 @@ pub enum Reason {
     KeyRemoved {
         /// The key's name.
         key: String,
+        /// Whether the key existed before the file managed it.
+        adopted: bool,
         /// What tells so.
         evidence: Evidence,
     },

@@ -191,18 +191,11 @@ fn recorded<'a>(
         let named = named.map(|(at, live)| (&live.id, (at.clone(), Origin::Created)));
         return named.collect();
     }
-    let was_let_go = |id: &Id| {
-        ours.inventory
-            .let_go
-            .values()
-            .any(|left| left.ids.contains(id))
-    };
     if ours.standing == Standing::Read && !ours.made.is_empty() {
         for (address, live) in actual.each() {
-            let is_left_over = ours.made.contains(&live.id)
+            let is_left_over = ours.is_made(&live.id)
                 && !recorded.contains_key(&live.id)
                 && !desired.has(address)
-                && !was_let_go(&live.id)
                 && ours.was_declared(address);
             if is_left_over {
                 recorded.insert(&live.id, (address.clone(), Origin::Created));
@@ -334,7 +327,7 @@ impl<'a> Binder<'a> {
                 id: &live.id,
                 name: &live.name,
                 recorded,
-                is_made: ours.made.contains(&live.id),
+                is_made: ours.is_made(&live.id),
                 is_strange: ours.strange.contains_key(&live.id),
             }
         };

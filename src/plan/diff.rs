@@ -14,6 +14,7 @@ use crate::model::desired::Desired;
 use crate::model::kind::{FieldChange, Kind, Live, differences};
 use crate::model::problem::{Impossible, Problem};
 use crate::model::reason::Reason;
+use crate::plan::keys::Decisions;
 
 /// What differs.
 #[derive(Debug, Default)]
@@ -93,7 +94,7 @@ pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Diff
         changes: entries.into_iter().chain(keys).chain(pruned).collect(),
         problems: [
             unknown_replacements(&options.replace, desired),
-            unknown_adoptions(given),
+            unknown_adoptions(given, &resolved.decisions),
         ]
         .concat(),
     }
@@ -148,8 +149,9 @@ fn moved(address: &Address, live: &Live, actual: &Actual) -> Option<FieldChange>
     })
 }
 
-/// What `--adopt` names and cannot be adopted: without an entry, not there, or for an entry that has its object.
-fn unknown_adoptions(given: Given) -> Vec<Problem> {
+/// What `--adopt` names and cannot be adopted: without an entry, not there, for an entry that has its object, or a key that
+/// would be replaced at once.
+fn unknown_adoptions(given: Given, decisions: &Decisions) -> Vec<Problem> {
     let Given {
         desired,
         actual,
@@ -169,6 +171,10 @@ fn unknown_adoptions(given: Given) -> Vec<Problem> {
         let places = stands.next().map_or(1, |(_, places)| places.len());
         address.kind != Kind::Peer && inventory.origin(id).is_none() && alive.count() >= places
     };
+    let is_superseded = |address: &Address| {
+        let decision = decisions.get(&address.name);
+        address.kind == Kind::SetupKey && decision.is_some_and(|of| of.adopts_superseded)
+    };
     let problem = |(address, id): (&Address, &Id)| {
         let (is_declared, exists) = match address.kind {
             Kind::Peer => {
@@ -185,6 +191,7 @@ fn unknown_adoptions(given: Given) -> Vec<Problem> {
         };
         let what = match (is_declared, exists) {
             (true, true) if is_one_more(address, id) => Impossible::AdoptOneMore(id.clone()),
+            (true, true) if is_superseded(address) => Impossible::AdoptSuperseded(id.clone()),
             (true, true) => return None,
             (false, _) => Impossible::AdoptUndeclared,
             (true, false) => Impossible::AdoptAbsent(id.clone()),

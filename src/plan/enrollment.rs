@@ -108,8 +108,8 @@ impl<'a> NamedKey<'a> {
             }
             None
         });
-        let older = older(self.decision, peer.map(|(peer, ..)| &peer.id), actual);
-        let Some((peer, evidence, made)) = peer else {
+        let older = older(self.decision, peer.map(|(peer, _)| &peer.id), actual);
+        let Some((peer, came)) = peer else {
             let older = older.iter();
             let going = older.filter_map(|older| self.to_be_replaced(older));
             let going = going.map(|what| (self.name.clone(), what));
@@ -139,12 +139,19 @@ impl<'a> NamedKey<'a> {
         if self.declared.enrolled {
             return;
         }
-        // whom somebody renamed since stays so once the key is gone
-        let is_by_key = matches!(self.decision.used, Some(Used::Key(_)));
-        if !is_by_key {
-            remark(Remark::Gone(actual.who(&peer.id)));
-        }
-        let renamed_from = (is_by_key && peer.name != *self.name).then(|| peer.name.clone());
+        let has_other_name = peer.name != *self.name;
+        let keeps_name = match self.decision.used {
+            Some(Used::Machine(_)) => {
+                remark(Remark::Gone(actual.who(&peer.id)));
+                true
+            }
+            _ if came.is_older_than_entry && has_other_name => {
+                remark(Remark::KeepsName(actual.who(&peer.id)));
+                true
+            }
+            _ => false,
+        };
+        let renamed_from = (has_other_name && !keeps_name).then(|| peer.name.clone());
         let bears_name = |other: &&Peer| !replaces.contains(&other.id);
         let other = actual.peers_named(self.name).find(bears_name);
         if let (Some(_), Some(other)) = (&renamed_from, other) {
@@ -157,20 +164,20 @@ impl<'a> NamedKey<'a> {
             detection.open.push((self.name.clone(), why));
             return;
         }
-        if self.was_flipped_back(made) {
+        if self.was_flipped_back(came.made) {
             remark(Remark::FlippedBack {
                 peer: actual.who(&peer.id),
                 asked: self.declared.reissue_after.is_some(),
             });
         }
         // a rename says it itself
-        if renamed_from.is_none() && evidence != Evidence::Event {
-            remark(Remark::BoundByTime(actual.who(&peer.id), evidence));
+        if renamed_from.is_none() && came.by != Evidence::Event {
+            remark(Remark::BoundByTime(actual.who(&peer.id), came.by));
         }
         detection.enrollments.push(Enrollment {
             key: self.name.clone(),
             peer: peer.id.clone(),
-            evidence,
+            evidence: came.by,
             renamed_from,
             groups: self.groups(),
             replaces,
@@ -190,15 +197,14 @@ impl<'a> NamedKey<'a> {
         listing.chain(own).cloned().collect()
     }
 
-    /// Returns the peer that has the name, what tells so, and when its key was made. Errors with why there is none, where the
-    /// key was used.
-    fn peer(&self) -> Result<Option<(&'a Peer, Evidence, Option<i64>)>, Open> {
+    /// Returns the peer that has the name, and how it came. Errors with why there is none, where the key was used.
+    fn peer(&self) -> Result<Option<(&'a Peer, &'a Came)>, Open> {
         let actual = self.actual;
         let used = match &self.decision.used {
             None => return Ok(None),
             Some(Used::Key(used)) => used,
-            Some(Used::Machine(Came { peer, by, made, .. })) => {
-                return Ok(actual.peers.get(peer).map(|peer| (peer, *by, *made)));
+            Some(Used::Machine(came)) => {
+                return Ok(actual.peers.get(&came.peer).map(|peer| (peer, came)));
             }
         };
         let nobody = || match actual.bindings.may_be_untold(used) {
@@ -209,8 +215,10 @@ impl<'a> NamedKey<'a> {
             return Err(nobody());
         };
         match binding {
-            Binding::Peer(peer, evidence) if let Some(peer) = actual.peers.get(peer) => {
-                Ok(Some((peer, *evidence, used.created_at())))
+            Binding::Peer(peer, _) if let Some(peer) = actual.peers.get(peer) => {
+                let mut machines = self.decision.machines.iter();
+                let came = machines.find(|came| came.peer == peer.id);
+                Ok(came.map(|came| (peer, came)))
             }
             Binding::PeerGone => Err(Open::PeerGone),
             Binding::Several(peers) => {

@@ -90,8 +90,9 @@ pub(super) fn follow_up(
     let renamed: Vec<Enrollment> = renamed.collect();
     all.changes.extend(peer_renames(&renamed, actual));
     settings::settings(&mut all, &resolved.machines, actual);
-    all.add(held::keep_groups(given, &all, &resolved.resources));
-    all.changes.extend(held::let_go(given, &all));
+    all.add(held::keep_groups(given, &all, resolved));
+    all.changes
+        .extend(held::let_go(given, &all, &resolved.decisions));
     all.changes
         .sort_by(|a, b| (&a.address, a.operation.word()).cmp(&(&b.address, b.operation.word())));
     moved::machines(&mut all.changes, actual);

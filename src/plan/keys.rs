@@ -41,6 +41,9 @@ pub struct Decision {
     pub notices: Vec<Notice>,
     /// A key that the entry adopts.
     pub adopts: Option<(Id, Origin)>,
+    /// Whether the key that a person names for it (`--adopt`) is older than the one that the file asks for: this very run
+    /// would delete it.
+    pub adopts_superseded: bool,
     /// Nothing is done, since nobody can tell which key is meant.
     pub is_skipped: bool,
     /// The living machines that came by the entry's own one-off keys, also by such that do not exist any more.
@@ -62,6 +65,8 @@ pub struct Came {
     pub made: Option<i64>,
     /// Whether its key exists.
     has_key: bool,
+    /// Whether it came before the entry adopted its key.
+    pub is_older_than_entry: bool,
 }
 
 impl Came {
@@ -125,7 +130,7 @@ fn namesakes<'a>(name: &str, actual: &'a Actual, options: &Options) -> Vec<Names
             key: actual.keys.get(&live.id)?,
             live,
             origin: ours.origin(&live.id).or(named),
-            is_made: ours.made.contains(&live.id),
+            is_made: ours.is_made(&live.id),
             is_strange: ours.may_be_strange(&live.id),
         })
     };
@@ -140,25 +145,33 @@ fn machines(
     actual: &Actual,
     inventory: &Inventory,
 ) -> Vec<Came> {
+    let known = inventory.enrolled.get(name).into_iter().flatten();
     let own = namesakes
         .iter()
         .filter(|of| of.origin.is_some() && of.is_spent());
     let bound = own.filter_map(|of| {
         let (peer, by) = actual.bindings.of_key(&of.key.id)?.bound()?;
-        Some((peer, by, of.key.id.created_at(), true))
+        Some((peer, by, Some(of)))
     });
-    let known = inventory.enrolled.get(name).into_iter().flatten();
-    let known = known.map(|machine| (&machine.id, machine.by, None, false));
+    let all = bound.chain(known.clone().map(|machine| (&machine.id, machine.by, None)));
     let mut machines: Vec<Came> = Vec::new();
-    for (id, by, made, has_key) in bound.chain(known) {
-        let is_known = machines.iter().any(|of| of.peer == *id);
-        if let (Some(peer), false) = (actual.peers.get(id), is_known) {
+    for (id, by, key) in all {
+        let is_listed = machines.iter().any(|of| of.peer == *id);
+        if let (Some(peer), false) = (actual.peers.get(id), is_listed) {
+            // the run that adopts a key records its machine, too
+            let is_known = known.clone().any(|machine| machine.id == *id);
+            let is_older = |of: &Namesake| {
+                let is_adopted = of.origin == Some(Origin::Adopted);
+                is_adopted && (is_known || inventory.origin(&of.key.id).is_none())
+            };
+            let made = key.and_then(|of| of.key.id.created_at());
             let enrolled = || peer.created_at.map(Timestamp::as_second);
             machines.push(Came {
                 peer: id.clone(),
                 by,
                 made: made.or_else(enrolled),
-                has_key,
+                has_key: key.is_some(),
+                is_older_than_entry: key.is_some_and(is_older),
             });
         }
     }
@@ -197,8 +210,14 @@ fn decide(name: &str, declared: &DeclaredKey, actual: &Actual, options: &Options
         let adopted = namesakes.iter_mut().filter(|of| of.key.id == *id);
         adopted.for_each(|of| of.origin = Some(*origin));
     }
+    let is_superseded = |of: &Namesake| {
+        let is_asked = of.origin == Some(Origin::Adopted) && is_new(&of.key.id);
+        is_asked && !declared.enrolled && of.is_superseded(declared.asked_anew(options.now))
+    };
+    let adopts_superseded = namesakes.iter().any(is_superseded);
     let machines = machines(name, &namesakes, actual, &ours.inventory);
     let mut decision = choose(&address, declared, (&namesakes, machines), options);
+    decision.adopts_superseded = adopts_superseded;
     decision.adopts = adopts.filter(|_| ours.standing != Standing::Unknown);
     decision
 }

@@ -238,7 +238,10 @@ fn by_name(member: &str, live: &BTreeSet<Id>, known: Known) -> Found {
     match bearing.is_empty() {
         _ if !there.is_empty() => Found::Peers(there, None),
         true => Found::Nobody(OfMember::Absent(meant(member, desired, actual))),
-        false => Found::Nobody(OfMember::MeansNobody(bearing)),
+        false => Found::Nobody(OfMember::MeansNobody {
+            gone: known.names.gone.get(member).cloned(),
+            others: bearing,
+        }),
     }
 }
 

@@ -55,6 +55,11 @@ impl Ours {
         is_open || self.strange.contains_key(id)
     }
 
+    /// Returns whether the event log proves that a run of ours made an object. What was let go since is managed by nobody.
+    pub fn is_made(&self, id: &Id) -> bool {
+        self.made.contains(id) && !self.inventory.is_let_go(id)
+    }
+
     /// Returns whether a version since the last apply had the entry of that key. The file of this run may have it or not.
     pub fn was_declared(&self, key: &Address) -> bool {
         self.versions.last_with(|file| file.has(key)).is_some()

@@ -93,8 +93,8 @@ pub fn plan(document: &Document, color: Color) -> String {
         out.push_str(&format!("Digest of this plan: {}.\n", plan.digest()));
     }
     out.push_str(&notes(document, color));
-    push_apart(&mut out, &let_go(document, plan, color));
     out.push_str(&ways_out(document));
+    push_apart(&mut out, &let_go(document, plan, color));
     out
 }
 
@@ -187,8 +187,8 @@ pub fn applied(document: &Document, color: Color) -> String {
     }
     out.extend(held_back(document));
     out.push_str(&notes(document, color));
-    push_apart(&mut out, &let_go(document, plan, color));
     out.push_str(&ways_out(document));
+    push_apart(&mut out, &let_go(document, plan, color));
     out
 }
 

@@ -122,6 +122,8 @@ pub enum Remark {
     ToBeReplaced(String, Id),
     /// This peer came by it, and it does not exist any more.
     Gone(Who),
+    /// This peer of another name came by it before the entry adopted it.
+    KeepsName(Who),
     /// A peer came by it, and the peer of another key of its name stays.
     OlderStays {
         /// The peer.
@@ -189,6 +191,7 @@ impl Remark {
             Remark::ToBeReplaced(..) => Code::ToBeReplaced,
             Remark::Gone(_) => Code::DeadKey,
             Remark::OlderStays { .. } => Code::PeerStays,
+            Remark::KeepsName(_) => Code::KeepsName,
             Remark::GivesName { .. } => Code::EnrollmentOpen,
             Remark::FlippedBack { .. } => Code::FlippedBack,
             Remark::BoundByTime(..) => Code::BoundByTime,

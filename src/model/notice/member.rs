@@ -23,8 +23,13 @@ pub enum OfMember {
     Gone(Vec<Machine>),
     /// No peer bears the name; what may be meant.
     Absent(Option<Hint>),
-    /// It means nobody; these bear the name.
-    MeansNobody(Vec<Machine>),
+    /// It means nobody, or one that does not exist any more; these have the name.
+    MeansNobody {
+        /// The one that it meant.
+        gone: Option<Id>,
+        /// Those that have the name.
+        others: Vec<Machine>,
+    },
     /// Others bear the name of the one that is meant.
     Twin {
         /// The one that is meant.
@@ -68,7 +73,7 @@ impl OfMember {
             OfMember::Untold | OfMember::OneOf(_) => Code::MemberUnclear,
             OfMember::Gone(_) => Code::MemberGone,
             OfMember::Absent(_) => Code::MemberAbsent,
-            OfMember::MeansNobody(_) => Code::MemberUnclear,
+            OfMember::MeansNobody { .. } => Code::MemberUnclear,
             OfMember::Twin { .. } => Code::MemberTwin,
             OfMember::Meant(_) => Code::PeerMeant,
             OfMember::Awaited(_) => Code::PeerAwaited,

@@ -1,7 +1,8 @@
 //! What is kept back since something that is not ours needs it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use super::super::resolve::Resolved;
 use super::FollowUp;
 use crate::account::actual::Actual;
 use crate::base::id::Id;
@@ -11,6 +12,8 @@ use crate::model::held::{Held, Why};
 use crate::model::kind::{Kind, Live, Resource};
 use crate::model::reason::Reason;
 use crate::plan::Given;
+use crate::plan::keys::Decisions;
+use crate::plan::ours::Ours;
 use crate::plan::referrers::{deleted, naming, referrers};
 
 /// Names an object for people, with its id and, of a key, its state.
@@ -33,44 +36,52 @@ pub(super) fn holder(address: &Address, live: &Live, actual: &Actual) -> String 
     }
 }
 
+/// Whether a key is an entry's own: recorded, or adopted by this plan.
+fn is_own_key(live: &Live, decisions: &Decisions, ours: &Ours) -> bool {
+    let decision = decisions.get(&live.name);
+    let adopted = decision.and_then(|decision| decision.adopts.as_ref());
+    ours.origin(&live.id).is_some() || adopted.is_some_and(|(id, _)| *id == live.id)
+}
+
 /// Holds every group that only things need which are not ours: what the file does not declare, and fields that it does
 /// not say of what it declares. Where the file itself names the group, the deletion stays in the plan, and is impossible.
-pub(super) fn keep_groups(
-    given: Given,
-    so_far: &FollowUp,
-    resources: &BTreeMap<Address, Vec<Resource>>,
-) -> FollowUp {
+pub(super) fn keep_groups(given: Given, so_far: &FollowUp, resolved: &Resolved) -> FollowUp {
     let (desired, actual) = (given.desired, given.actual);
     let mut part = FollowUp::default();
     let mut going = deleted(&so_far.changes, Kind::Group).peekable();
     if going.peek().is_none() {
         return part;
     }
-    let is_ours = |address: &Address| desired.declares(address);
-    // a declared key that is done is no resource: what NetBird has of it was the file's
-    let names = |address: &Address, group: &str| match resources.get(address) {
-        Some(all) => all.iter().any(|one| one.references().contains(group)),
-        None => is_ours(address),
+    let ours = &given.options.ours;
+    let is_ours = |address: &Address, live: &Live| match address.kind {
+        Kind::SetupKey => desired.declares(address) && is_own_key(live, &resolved.decisions, ours),
+        _ => desired.declares(address),
     };
-    let is_recorded = |live: &Live| given.options.ours.origin(&live.id).is_some();
+    // a declared key that is done is no resource: what NetBird has of it was the file's
+    let names = |address: &Address, live: &Live, group: &str| match resolved.resources.get(address)
+    {
+        Some(all) => all.iter().any(|one| one.references().contains(group)),
+        None => is_ours(address, live),
+    };
     // a dead key of ours lets go of a group that goes
-    let lets_go = |address: &Address, live: &Live| {
+    let lets_go = |live: &Live| {
         let is_dead = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
-        is_dead && (is_ours(address) || is_recorded(live))
+        is_dead && is_own_key(live, &resolved.decisions, ours)
     };
     let referrers = referrers(&so_far.changes, actual);
     for (address, live) in going {
         let name = actual.label(live);
         let users = referrers.get(name).into_iter().flatten();
-        let users: Vec<_> = users
-            .filter(|(address, user)| !lets_go(address, user))
-            .collect();
-        if users.iter().any(|(address, _)| names(address, name)) {
+        let users: Vec<_> = users.filter(|(_, user)| !lets_go(user)).collect();
+        if users
+            .iter()
+            .any(|(address, user)| names(address, user, name))
+        {
             continue;
         }
         let users = users.iter().map(|(address, user)| {
             let holder = holder(address, user, actual);
-            match is_ours(address) {
+            match is_ours(address, user) {
                 true => format!("{holder}, in a field that the file does not say"),
                 false => holder,
             }
@@ -150,8 +161,8 @@ pub(super) fn keep_parents(given: Given, so_far: &FollowUp) -> FollowUp {
 }
 
 /// Returns what takes the groups that go out of our own dead keys: used, expired or revoked, a key still blocks their deletion.
-pub(super) fn let_go(given: Given, so_far: &FollowUp) -> Vec<Change> {
-    let (desired, actual) = (given.desired, given.actual);
+pub(super) fn let_go(given: Given, so_far: &FollowUp, decisions: &Decisions) -> Vec<Change> {
+    let actual = given.actual;
     let going: BTreeSet<String> = deleted(&so_far.changes, Kind::Group)
         .map(|(_, live)| actual.label(live).to_owned())
         .collect();
@@ -162,8 +173,7 @@ pub(super) fn let_go(given: Given, so_far: &FollowUp) -> Vec<Change> {
         .collect();
     let dead = |live: &&Live| actual.keys.get(&live.id).is_some_and(|key| !key.valid);
     let is_ours = |(address, live): &(&Address, &Live)| {
-        let is_recorded = given.options.ours.origin(&live.id).is_some();
-        address.kind == Kind::SetupKey && (desired.declares(address) || is_recorded)
+        address.kind == Kind::SetupKey && is_own_key(live, decisions, &given.options.ours)
     };
     let keys = actual.each().filter(is_ours).map(|(_, live)| live);
     let mut changes = Vec::new();

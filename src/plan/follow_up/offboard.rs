@@ -68,7 +68,16 @@ pub(super) fn offboard(given: Given, so_far: &FollowUp, names: &Names) -> Follow
             });
             continue;
         }
-        part.delete(peer, Reason::KeyRemoved { key, evidence }, cause, actual);
+        let inventory = &options.ours.inventory;
+        let entry = Address::new(Kind::SetupKey, &key).key();
+        let reason = Reason::KeyRemoved {
+            // a created key is never let go
+            adopted: inventory.adopted.contains_key(&entry)
+                || inventory.let_go.contains_key(&entry),
+            key,
+            evidence,
+        };
+        part.delete(peer, reason, cause, actual);
     }
     part
 }

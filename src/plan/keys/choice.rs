@@ -188,7 +188,9 @@ impl Choice<'_> {
             of.is_waiting() && !is_it
         };
         let seconds: Vec<&Namesake> = present.iter().copied().filter(second).collect();
-        let came = stands.is_none_or(Namesake::is_spent).then(|| self.came_since(stands));
+        let came = stands
+            .is_none_or(Namesake::is_spent)
+            .then(|| self.came_since(stands));
         match stands {
             _ if let Some(came) = came.flatten() => {
                 self.decision.used = Some(Used::Machine(came));
@@ -227,7 +229,9 @@ impl Choice<'_> {
         let is_for_one = self.declared.key_type == KeyType::OneOff;
         let machines = self.decision.machines.iter().filter(|_| is_for_one);
         let gone = machines.filter(|of| !of.has_key && !of.is_superseded(self.asked));
-        gone.filter(|of| is_newer(of)).max_by_key(|of| of.made).cloned()
+        gone.filter(|of| is_newer(of))
+            .max_by_key(|of| of.made)
+            .cloned()
     }
 
     /// Keys of the entry that do not stand for it: two runs made them at once, or a run was killed while it replaced one.
@@ -272,9 +276,9 @@ impl Choice<'_> {
         let is_known = self.options.ours.standing == Standing::Read;
         let wants_groups = self.declared.auto_groups.iter().flatten().next().is_some();
         // A run that was killed before it recorded its key left one that nobody holds. A key gets its groups once it is
-        // recorded.
+        // recorded; of one that wants none nothing tells whether it was sealed.
         let is_unsealed = |of: &&&Namesake| {
-            let lacks = of.key.auto_groups.is_empty() || !wants_groups;
+            let lacks = wants_groups && of.key.auto_groups.is_empty();
             let is_unused = of.is_waiting() && of.key.used_times == 0;
             is_known && of.is_made && !of.is_strange && is_unused && lacks
         };

@@ -6,8 +6,11 @@ mod whose;
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
+use crate::base::evidence::Evidence;
 use crate::base::id::Id;
+use crate::inventory::Machine;
 use crate::model::kind::Kind;
+use crate::plan::ours::Ours;
 use crate::testing::{
     Case, MADE, NOW, enrolled, group, id, key, key_at, over, peer, table, time, used_at,
 };
@@ -313,6 +316,18 @@ fn a_key_that_was_used() {
         case.snapshot.rest.events = Some(vec![enrolled("k", name).into()]);
         case
     };
+    // the peer `k` came by a key that does not exist any more
+    let came = |ours: &mut Ours| {
+        let id = Id::from(id(Kind::Peer, "k").as_str());
+        let by = Evidence::Event;
+        let machines = vec![Machine { id, by }];
+        ours.inventory.enrolled.insert("k".into(), machines);
+    };
+    let deleted = |declared: Value, keys: Vec<Value>| {
+        let mut case = case(declared, keys).ours(came);
+        case.snapshot.peers.push(peer("k").into());
+        case
+    };
     let rows = [
         (
             "its peer enrolled under its name",
@@ -323,6 +338,32 @@ fn a_key_that_was_used() {
             with_peer(case(pending(), vec![used(MADE)]), "ip-10-0-0-9").outcome(),
         ),
         ("its peer is gone", outcome(pending(), vec![used(MADE)])),
+        (
+            "somebody deleted the key",
+            deleted(pending(), vec![]).outcome(),
+        ),
+        ("the same, and its peer has another name", {
+            let mut case = deleted(pending(), vec![]);
+            let peers = case.snapshot.list_mut(Kind::Peer);
+            peers[0] = over(peer("k"), json!({ "name": "jump" })).into();
+            case.outcome()
+        }),
+        (
+            "the same, and another machine is asked for",
+            deleted(json!({ "reissue_after": time(MADE + 200) }), vec![]).outcome(),
+        ),
+        (
+            "the same, and an older key was used",
+            deleted(pending(), vec![used(MADE - 500)]).outcome(),
+        ),
+        (
+            "the same, and a newer one waits",
+            deleted(pending(), vec![sealed_at(MADE + 500)]).outcome(),
+        ),
+        (
+            "the same, and the peer is gone",
+            case(pending(), vec![]).ours(came).outcome(),
+        ),
         (
             "an older life was used, a valid one made since",
             outcome(pending(), vec![used(MADE), sealed_at(MADE + 500)]),

@@ -21,6 +21,8 @@ use crate::wire::api::objects::Peer;
 pub struct Names {
     /// Whom each name means.
     pub meant: BTreeMap<String, Option<Id>>,
+    /// The machines that names meant and that do not exist any more.
+    pub gone: BTreeMap<String, Id>,
     /// Those of them that are bound just now.
     pub fresh: BTreeMap<String, Option<Id>>,
     /// Those that a person bound (`--adopt`).
@@ -74,7 +76,11 @@ impl Names {
             let known = ours.inventory.names.get(&name);
             let meant = match (machines.next_back(), known) {
                 (Some(id), _) => Some(id.clone()),
-                (None, Some(known)) => known.as_ref().filter(is_alive).cloned(),
+                (None, Some(known)) => {
+                    let gone = known.iter().filter(|id| !is_alive(id));
+                    names.gone.extend(gone.map(|id| (name.clone(), id.clone())));
+                    known.as_ref().filter(is_alive).cloned()
+                }
                 (None, None) => {
                     let (meant, only) = first_use(&name, &addresses, actual, ours.standing);
                     names.fresh.insert(name.clone(), meant.clone());

@@ -50,6 +50,12 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
             let text = format!("cannot adopt {id}: the inventory has another object for it");
             (text, "delete that one in NetBird first; the inventory names its id")
         }
+        Impossible::AdoptSuperseded(id) => {
+            let text = format!(
+                "cannot adopt {id}: that key is older than reissue_after, so the same run would replace it"
+            );
+            (text, "take reissue_after out of the entry, or do not adopt that key")
+        }
         Impossible::ReplaceUndeclared => {
             let text = "is named by --replace, but the file does not have it";
             return (text.into(), None);

@@ -48,9 +48,17 @@ pub(crate) fn reason(reason: Option<&Reason>, name: &str) -> String {
             };
             return format!("enrolled with this key{}{label}", told_by(*evidence, "; "));
         }
-        Reason::KeyRemoved { key, evidence } => {
+        Reason::KeyRemoved {
+            key,
+            adopted,
+            evidence,
+        } => {
+            let adopted = match adopted {
+                true => ", which existed before this file managed it and",
+                false => ",",
+            };
             return format!(
-                "enrolled with setup key {key:?}, whose entry was removed{}",
+                "enrolled with setup key {key:?}{adopted} whose entry was removed{}",
                 told_by(*evidence, "; ")
             );
         }

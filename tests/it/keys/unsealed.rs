@@ -20,21 +20,39 @@ fn ids(bench: &Bench) -> Vec<String> {
 
 #[test]
 fn never_sealed_is_made_again_and_deleted_after_that() {
-    for wanted in [json!(["g"]), json!([])] {
-        let bench = Bench::fake();
-        bench.agreed(json!({ "groups": { "g": {}, "h": {} } }));
-        let orphan = unsealed(&bench);
-        bench.file(file(json!({ "auto_groups": wanted })));
-        bench
-            .plan(&[])
-            .expect(0)
-            .shows("never sealed: nobody holds its secret");
-        bench.apply(&[]).expect(0);
-        let writes = bench.writes();
-        assert_eq!(writes.first().unwrap(), "POST /setup-keys");
-        assert_eq!(writes.last().unwrap(), "DELETE /setup-keys");
-        assert_ne!(bench.id("/setup-keys", "k"), id(&orphan));
-        no_changes(&bench);
+    let bench = Bench::fake();
+    bench.agreed(json!({ "groups": { "g": {}, "h": {} } }));
+    let orphan = unsealed(&bench);
+    bench.file(file(json!({ "auto_groups": ["g"] })));
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("never sealed: nobody holds its secret");
+    bench.apply(&[]).expect(0);
+    let writes = bench.writes();
+    assert_eq!(writes.first().unwrap(), "POST /setup-keys");
+    assert_eq!(writes.last().unwrap(), "DELETE /setup-keys");
+    assert_ne!(bench.id("/setup-keys", "k"), id(&orphan));
+    no_changes(&bench);
+}
+
+/// A sealed key that wants no groups looks like one that was never sealed, once the inventory is lost.
+#[test]
+fn one_that_wants_no_groups_stays_and_is_named() {
+    let wants_none = file(json!({ "auto_groups": [] }));
+    let (killed, lost) = (Bench::fake(), Bench::fake());
+    killed.agreed(json!({ "groups": { "g": {}, "h": {} } }));
+    let orphan = id(&unsealed(&killed));
+    lost.agreed(wants_none.clone());
+    let sealed = lost.id("/setup-keys", "k");
+    std::fs::remove_file(lost.path(crate::run::INVENTORY[1])).unwrap();
+    std::fs::remove_dir_all(lost.path("sealed-keys")).unwrap();
+    for (bench, stays) in [(killed, orphan), (lost, sealed)] {
+        bench.file(wants_none.clone()).apply(&[]).expect(0);
+        let said = format!("another valid setup key with the name \"k\" (id {stays})");
+        no_changes(&bench).shows(&said);
+        assert!(ids(&bench).contains(&stays));
+        assert_eq!(ids(&bench).len(), 2);
     }
 }
 

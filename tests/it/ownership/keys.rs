@@ -227,3 +227,134 @@ fn a_key_is_not_adopted_by_its_name_but_by_its_id() {
         .shows("it existed before this file managed it");
     assert_eq!(bench.id("/setup-keys", "k"), key);
 }
+
+/// The key `k`, which `g` lists and a route goes through, with these fields besides.
+fn gateway(fields: Value) -> Value {
+    let mut file = file(&[("k", false)]);
+    file["groups"]["g"]["peers"] = json!(["k"]);
+    file["routes"] = json!({ "r": { "network": "10.1.0.0/16", "peer": "k", "groups": ["g"] } });
+    let key = file["setup_keys"]["k"].as_object_mut().unwrap();
+    key.extend(fields.as_object().unwrap().clone());
+    file
+}
+
+#[test]
+fn a_used_key_that_somebody_deletes_did_its_work() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, gateway(json!({})));
+    bench.hour(1.0);
+    let machine = enroll(&bench, "k");
+    bench.applied(2.0, gateway(json!({})));
+    bench.delete("/setup-keys", "k");
+    let is_there = |bench: &Bench| {
+        let group = bench.one("/groups", "g");
+        assert_eq!(group["peers"][0]["id"], json!(machine));
+        assert_eq!(bench.one("/routes", "r")["peer"], json!(machine));
+    };
+    // the first of these runs forgets the key
+    for _ in 0..2 {
+        let run = bench.leaves_all(&[]).shows("No changes");
+        run.says_anywhere("It is not created again. To enroll another machine, set reissue_after.");
+        is_there(&bench);
+    }
+    let at = jiff::Timestamp::from_second(second(3.0)).unwrap();
+    let asked = gateway(json!({ "reissue_after": at.to_string() }));
+    bench.declared(3.0, asked.clone());
+    assert_eq!(bench.planned(&[]), ["create_setup_key k"]);
+    std::fs::remove_dir_all(bench.path("sealed-keys")).unwrap();
+    bench.apply(&[]).expect(0);
+    is_there(&bench);
+    bench.hour(4.0);
+    enroll(&bench, "k");
+    bench.refuses(&[]).says("this plan deletes 1 peer");
+}
+
+/// Point 11 of issue 23.
+#[test]
+fn an_adopted_key_renames_no_machine_that_came_before() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[]));
+    let (key, secret) = by_hand(&bench, "one-off", &["g"]);
+    bench.server().enroll(&secret, "jump").unwrap();
+    bench.declared(1.0, file(&[("k", false)]));
+    for args in [&["--adopt", &format!("setup_keys/k={key}")][..], &[]] {
+        let run = bench.leaves_all(args);
+        run.says_anywhere("before this file managed it, so the peer keeps its name");
+        assert_eq!(bench.names("/peers"), ["jump"]);
+    }
+    bench.run(&["sync-events", "--no-commit"]).expect(0);
+    assert_eq!(bench.names("/peers"), ["jump"]);
+    // whoever comes by it later gets its name
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[]));
+    let (key, secret) = by_hand(&bench, "one-off", &["g"]);
+    bench.declared(1.0, file(&[("k", false)]));
+    bench.leaves_all(&["--adopt", &format!("setup_keys/k={key}")]);
+    bench.server().enroll(&secret, "host").unwrap();
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.names("/peers"), ["k"]);
+}
+
+#[test]
+fn an_adopted_key_is_named_so_where_its_machine_goes_and_the_gates_line_comes_first() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[]));
+    let (_, secret) = by_hand(&bench, "one-off", &["g"]);
+    bench.server().enroll(&secret, "laptop").unwrap();
+    bench.applied(1.0, file(&[("k", true)]));
+    bench.declared(2.0, file(&[]));
+    let run = bench.plan(&[]).expect(0);
+    let place = |text: &str| {
+        let place = run.stdout.find(text);
+        place.unwrap_or_else(|| panic!("{text:?} is not in {}", run.stdout))
+    };
+    place(
+        "enrolled with setup key \"k\", which existed before this file managed it and whose entry",
+    );
+    let (gate, more) = (bench.line("line", &[]), bench.line("line_with_let_go", &[]));
+    assert!(place(&gate) < place(&more), "{}", run.stdout);
+}
+
+#[test]
+fn a_key_that_the_file_asks_for_anew_is_not_adopted() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[]));
+    let (key, _) = by_hand(&bench, "one-off", &["g"]);
+    let mut asked = file(&[("k", false)]);
+    let at = jiff::Timestamp::from_second(second(1.0)).unwrap();
+    asked["setup_keys"]["k"]["reissue_after"] = json!(at.to_string());
+    bench.declared(2.0, asked);
+    let run = bench.apply(&["--adopt", &format!("setup_keys/k={key}")]);
+    run.expect(1).says("that key is older than reissue_after");
+    assert_eq!(bench.id("/setup-keys", "k"), key);
+}
+
+#[test]
+fn what_is_adopted_and_replaced_at_once_is_verified() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[]));
+    let (key, _) = by_hand(&bench, "one-off", &["g"]);
+    bench.declared(1.0, file(&[("k", false)]));
+    let adopt = format!("setup_keys/k={key}");
+    let args = ["--adopt", &adopt, "--replace", "setup_keys/k"];
+    bench.apply(&args).expect(0);
+    assert_ne!(bench.id("/setup-keys", "k"), key);
+    bench.leaves_all(&[]).shows("No changes");
+}
+
+#[test]
+fn a_colleagues_dead_key_of_our_keys_name_is_not_changed_and_holds_the_group() {
+    let bench = Bench::in_git();
+    let mut with_h = file(&[("k", false)]);
+    with_h["groups"]["h"] = json!({});
+    bench.applied(0.0, with_h);
+    let (theirs, _) = by_hand(&bench, "reusable", &["g", "h"]);
+    let all = bench.all("/setup-keys", "k");
+    let key = all.iter().find(|key| id(key) == theirs).unwrap();
+    let revoked = json!({ "revoked": true });
+    bench.server().edit("/setup-keys", key, revoked);
+    bench.declared(1.0, file(&[("k", false)]));
+    let said =
+        format!("it is still used by setup key \"k\" ({theirs}, revoked); take it out there");
+    bench.leaves_all(&[]).shows(&said);
+}

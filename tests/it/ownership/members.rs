@@ -154,6 +154,22 @@ fn a_first_inventory_takes_nobody_by_a_name_alone_but_who_is_in_the_group() {
 }
 
 #[test]
+fn a_name_that_meant_a_machine_that_is_gone_says_so() {
+    let bench = settled();
+    let first = bench.peer("a");
+    bench.applied(1.0, file(&["a"]));
+    bench.delete("/peers", "a");
+    let [second, third] = [2.0, 3.0].map(|hour| bench.hour(hour).peer("a"));
+    let run = bench.leaves_all(&[]);
+    run.says_anywhere(&format!(
+        "the machine that it meant ({first}) does not exist any more"
+    ))
+    .says_anywhere(&second)
+    .says_anywhere(&third)
+    .says_anywhere("If one of them is the right machine, run apply --adopt peers/a=ID");
+}
+
+#[test]
 fn a_machine_that_takes_a_name_later_is_not_added() {
     let bench = settled();
     bench.applied(1.0, file(&["a"]));

@@ -297,3 +297,17 @@ fn the_servers_own_policies_are_never_touched() {
         assert_eq!(bench.planned(&["--prune", prune]), Vec::<String>::new());
     }
 }
+
+/// The event log has what was let go as ours, and nobody manages it.
+#[test]
+fn what_was_let_go_is_no_second_one_of_an_entry_that_came_back() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, with_x("policies"));
+    let first = bench.id("/policies", "x");
+    bench.edit("/policies", "x", json!({ "name": "kept" }));
+    bench.applied(1.0, base());
+    bench.applied(2.0, with_x("policies"));
+    bench.edit("/policies", "kept", json!({ "name": "x" }));
+    bench.leaves_all(&[]).shows(&format!("(id {first})"));
+    assert_eq!(bench.all("/policies", "x").len(), 2);
+}

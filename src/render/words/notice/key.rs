@@ -156,6 +156,10 @@ pub(crate) fn remark(of: &Remark) -> String {
              machine, set reissue_after.",
             who(peer)
         ),
+        Remark::KeepsName(peer) => format!(
+            "was used by the peer {} before this file managed it, so the peer keeps its name",
+            who(peer)
+        ),
         Remark::OlderStays { peer, older, why } => format!(
             "was used by the peer {}, and the peer {} of another key of that name stays: {}",
             who(peer),

@@ -83,15 +83,23 @@ fn said(name: &str, of: &OfMember, verbs: Verbs) -> String {
                 meant.unwrap_or_default()
             )
         }
-        OfMember::MeansNobody(others) => {
-            let has = if others.len() == 1 { "has" } else { "have" };
+        OfMember::MeansNobody { gone, others } => {
+            let (has, that) = match others.len() {
+                1 => ("has", "that"),
+                _ => ("have", "one of them"),
+            };
+            let meant = match gone {
+                Some(id) => {
+                    format!("and the machine that it meant ({id}) does not exist any more.")
+                }
+                None => "which means no machine yet: any machine can choose its own name.".into(),
+            };
             let or_there = match verbs == OF_GROUP {
                 true => ", or add it to the group in NetBird",
                 false => "",
             };
             format!(
-                "{lists} {name:?}, which means no machine yet: any machine can choose its own name. {} {has} it now. If that \
-                 is the right machine, run {}{or_there}",
+                "{lists} {name:?}, {meant} {} {has} the name now. If {that} is the right machine, run {}{or_there}",
                 machines(others),
                 adopt_peer(name, others)
             )
