@@ -2,7 +2,7 @@
 //!
 //! A run can be killed at any instant. A key is made without groups and gets them once its id is in the inventory, in the
 //! same commit as a copy of the sealed text; where no copies are kept, the sealed text is out before that commit. So a
-//! recorded key was sealed, and the next run deletes an unrecorded one without groups that a run of ours made. Whatever goes
+//! recorded key was sealed, and the next run deletes an unrecorded one that a run of ours made and that lacks its groups. Whatever goes
 //! wrong before takes the key back.
 
 use std::ops::Range;

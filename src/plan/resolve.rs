@@ -122,7 +122,7 @@ pub(super) fn resolve(given: Given) -> Resolved {
         notices: detection
             .notices()
             .chain(names.notices.iter().cloned())
-            .chain(taken_labels(desired, actual))
+            .chain(taken_labels(desired, actual, &decisions))
             .chain(of_members.cloned())
             .chain(of_peers)
             .collect(),
@@ -266,7 +266,7 @@ impl Peers<'_> {
 }
 
 /// Pending keys whose peer will not get the DNS label of its name, since another peer has it.
-fn taken_labels(desired: &Desired, actual: &Actual) -> Vec<Notice> {
+fn taken_labels(desired: &Desired, actual: &Actual, decisions: &Decisions) -> Vec<Notice> {
     // of most accounts no key waits
     let holders = LazyCell::new(|| {
         let mut holders: BTreeMap<&str, Vec<&objects::Peer>> = BTreeMap::new();
@@ -281,8 +281,8 @@ fn taken_labels(desired: &Desired, actual: &Actual) -> Vec<Notice> {
         peers.find(|peer| peer.name != name)
     };
     let is_waiting = |name: &&String| {
-        let used = actual.keys_named(name).any(|key| key.used_times > 0);
-        desired.awaits_enrollment(name) && !used
+        let is_used = decisions.get(*name).is_some_and(|of| of.used.is_some());
+        desired.awaits_enrollment(name) && !is_used
     };
     let notice = |name: &String| {
         let label = plain_label(name)?;

@@ -228,7 +228,7 @@ emptied by hand, later
         auto_groups [] → ["pilots"]
 never sealed, but the file wants no groups
     create setup key k
-    delete setup key k: never sealed: nobody holds its secret
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it.
 never sealed, but used
     create setup key k
     note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow).
@@ -427,7 +427,27 @@ its peer enrolled under another
         name "ip-10-0-0-9" → "k"
         dns_label "ip-10-0-0-9" → "k"
 its peer is gone
-    note: setup key "k" was used, and no peer is known to have enrolled with it: the peer or the event is gone: left alone
+    note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
+somebody deleted the key
+    update group pilots
+        peers [] → ["k"]
+    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730), and somebody deleted the key in NetBird. It is not created again. To enroll another machine, set reissue_after.
+the same, and its peer has another name
+    update group pilots
+        peers [] → ["jump"]
+    note: setup key "k" makes the DNS label "k", which the peer "jump" has: its own peer will have the end of its address behind it
+    note: setup key "k" was used by the peer "jump" (daojn06d1ku89ei3g730), and somebody deleted the key in NetBird. It is not created again. To enroll another machine, set reissue_after.
+the same, and another machine is asked for
+    create setup key k
+    note: setup key "k" is made anew for another machine: once that one enrolled, its peer "k" (daojn06d1ku89ei3g730) is to be deleted, which somebody has to agree to
+the same, and an older key was used
+    update group pilots
+        peers [] → ["k"]
+    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730), and somebody deleted the key in NetBird. It is not created again. To enroll another machine, set reissue_after.
+the same, and a newer one waits
+    nothing
+the same, and the peer is gone
+    create setup key k
 an older life was used, a valid one made since
     nothing
 used, beside an older valid one

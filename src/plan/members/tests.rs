@@ -238,7 +238,7 @@ marked, its key gone, a person's peer of the name
     pending in g: {"pending"}
 marked, its key gone, two of the name
     pending in g: {"pending"}
-    note: group "g" lists "done", which means no machine yet: any machine can choose its own name. daojn05s1nsc4uaq7gqg and daojn2ds1nsc4uaq7gqg have it now. If that is the right machine, run apply --adopt peers/done=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+    note: group "g" lists "done", which means no machine yet: any machine can choose its own name. daojn05s1nsc4uaq7gqg and daojn2ds1nsc4uaq7gqg have the name now. If one of them is the right machine, run apply --adopt peers/done=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
 marked, its key gone, two of the name, one is a member
     pending in g: {"pending"}
     note: group "g" lists "done", which is the peer daojn05s1nsc4uaq7gqg; daojn2ds1nsc4uaq7gqg has the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/done=daojn2ds1nsc4uaq7gqg (in a job: the input adopt of the apply workflow); else rename the other
@@ -309,7 +309,7 @@ namesakes: the member
     note: group "g" lists "edge", which is the peer daojn00qcrormgvs1g00; daojn28qcrormgvs1g00 has the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/edge=daojn28qcrormgvs1g00 (in a job: the input adopt of the apply workflow); else rename the other
 namesakes: none is one
     pending in g: {"pending"}
-    note: group "g" lists "edge", which means no machine yet: any machine can choose its own name. daojn00qcrormgvs1g00 and daojn28qcrormgvs1g00 have it now. If that is the right machine, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+    note: group "g" lists "edge", which means no machine yet: any machine can choose its own name. daojn00qcrormgvs1g00 and daojn28qcrormgvs1g00 have the name now. If one of them is the right machine, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
 a member that the file does not name
     pending in g: {"pending"}
     unmanaged in g: ["edge"]

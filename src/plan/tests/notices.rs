@@ -151,7 +151,7 @@ a member of which two more bear the name
 a member of a name that two bear
     adopts group g as Adopted
     adopts setup key gw as Adopted
-    note: group "g" lists "x", which means no machine yet: any machine can choose its own name. daojn06d1l189ei3hfs0 and daojn06d1l5o9ei3jd1g have it now. If that is the right machine, run apply --adopt peers/x=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+    note: group "g" lists "x", which means no machine yet: any machine can choose its own name. daojn06d1l189ei3hfs0 and daojn06d1l5o9ei3jd1g have the name now. If one of them is the right machine, run apply --adopt peers/x=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
 
 "#]].raw());
 }

@@ -79,7 +79,7 @@ ours
 a group still lists the peer
     delete peer x: enrolled with setup key "k", whose entry was removed
     delete setup key k: no longer declared
-    note: group "g" lists "x", which means no machine yet: any machine can choose its own name. daojn06d1l5o9ei3jd1g has it now. If that is the right machine, run apply --adopt peers/x=daojn06d1l5o9ei3jd1g (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+    note: group "g" lists "x", which means no machine yet: any machine can choose its own name. daojn06d1l5o9ei3jd1g has the name now. If that is the right machine, run apply --adopt peers/x=daojn06d1l5o9ei3jd1g (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
 never declared
     nothing
 unused: the key alone

@@ -108,12 +108,12 @@ its name
 nobody bears it
     note: route "r" names "gw", and no peer is called that; the entry waits until a peer is meant
 a peer took it since
-    note: route "r" names "gw", which means no machine yet: any machine can choose its own name. dav6l05h52b8h06og03g has it now. If that is the right machine, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow); the entry waits until a peer is meant
+    note: route "r" names "gw", which means no machine yet: any machine can choose its own name. dav6l05h52b8h06og03g has the name now. If that is the right machine, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow); the entry waits until a peer is meant
 two bear it, one of them since
     create route r
     note: route "r" names "gw", which is the peer daojn05h52b8h06og03g; dav6l05h52b8h06og03g has the name too, and it is not taken. If it is the machine that is meant, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow); else rename the other
 two bear it
-    note: route "r" names "gw", which means no machine yet: any machine can choose its own name. daojn05h52b8h06og03g and daojn1dh52b8h06og03g have it now. If that is the right machine, run apply --adopt peers/gw=ID (in a job: the input adopt of the apply workflow); the entry waits until a peer is meant
+    note: route "r" names "gw", which means no machine yet: any machine can choose its own name. daojn05h52b8h06og03g and daojn1dh52b8h06og03g have the name now. If one of them is the right machine, run apply --adopt peers/gw=ID (in a job: the input adopt of the apply workflow); the entry waits until a peer is meant
 of two it is the one that routes
     adopts route r as Adopted
 the one that routes is gone, and nobody bears the name
