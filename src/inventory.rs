@@ -65,6 +65,8 @@ pub struct Inventory {
     pub adopted: Ids,
     /// What is not managed any more: it existed before the file managed it, or somebody renamed it.
     pub let_go: BTreeMap<String, Left>,
+    /// What was let go by changes that cannot be applied again any more.
+    pub released: BTreeSet<Id>,
     /// What was deleted by changes that may still be applied again, by row of an agreement.
     pub gone: BTreeMap<String, Left>,
     /// By group and listed name: the member that the name means.
@@ -116,7 +118,7 @@ impl Inventory {
     /// Returns whether an object was let go.
     pub fn is_let_go(&self, id: &Id) -> bool {
         let mut let_go = self.let_go.values();
-        let_go.any(|left| left.ids.contains(id))
+        let_go.any(|left| left.ids.contains(id)) || self.released.contains(id)
     }
 
     /// Returns the ids of all recorded objects.

@@ -73,7 +73,9 @@ impl Delta {
             next.applied_commit.clone_from(&self.applied_commit);
         }
         if let Some(causes) = &self.keeps_causes {
-            next.let_go.retain(|_, left| causes.contains(&left.cause));
+            let is_through = |_: &String, left: &mut Left| !causes.contains(&left.cause);
+            let through = next.let_go.extract_if(.., is_through);
+            next.released.extend(through.flat_map(|(_, left)| left.ids));
             next.gone.retain(|_, left| causes.contains(&left.cause));
         }
         for (id, key) in &self.moved {
@@ -160,6 +162,7 @@ impl Inventory {
             }
             ids.retain(|_, of_key| !of_key.is_empty());
         }
+        self.released.remove(id);
         for left in self.let_go.values_mut() {
             left.ids.retain(|known| known != id);
         }
@@ -265,6 +268,7 @@ mod tests {
         };
         let after = later.onto(&next);
         assert!(after.let_go.is_empty() && after.gone.is_empty());
+        assert!(after.is_let_go(&id("1")));
         let same = Delta {
             keeps_causes: Some(BTreeSet::from([Some("#4".into())])),
             ..Delta::default()

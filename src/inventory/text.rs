@@ -1,6 +1,6 @@
 //! The text of an inventory: JSON, sorted, one entry a line, so that a diff of two versions says what happened.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::{Map, Value, json};
@@ -58,6 +58,13 @@ impl Inventory {
             created: each(&mut fields, "created", ids_of)?,
             adopted: each(&mut fields, "adopted", ids_of)?,
             let_go: each(&mut fields, "let_go", left_of)?,
+            released: match fields.remove("released") {
+                None => BTreeSet::new(),
+                Some(ids) => {
+                    let ids = ids_of(&ids).ok_or_else(|| wrong("released"))?;
+                    ids.into_iter().collect()
+                }
+            },
             gone: each(&mut fields, "gone", left_of)?,
             members: each(&mut fields, "members", |value| {
                 let members = value.as_object()?.iter();
@@ -105,9 +112,11 @@ impl Inventory {
             }),
             section("names", &self.names, |id| json!(id)),
         ];
+        let released = (!self.released.is_empty()).then(|| line("released", &json!(self.released)));
         let unknown = self.unknown.iter().map(|(field, value)| line(field, value));
         let fields: Vec<String> = head
             .chain(sections.into_iter().flatten())
+            .chain(released)
             .chain(unknown)
             .collect();
         format!("{{\n{}\n}}\n", fields.join(",\n"))
@@ -236,6 +245,7 @@ mod tests {
     "cam-9": null,
     "raspberry-1": "dc6f"
   },
+  "released": ["dc3e"],
   "later": {"a":1}
 }
 "##;
