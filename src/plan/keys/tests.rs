@@ -435,7 +435,6 @@ somebody deleted the key
 the same, and its peer has another name
     update group pilots
         peers [] → ["jump"]
-    note: setup key "k" makes the DNS label "k", which the peer "jump" has: its own peer will have the end of its address behind it
     note: setup key "k" was used by the peer "jump" (daojn06d1ku89ei3g730), and somebody deleted the key in NetBird. It is not created again. To enroll another machine, set reissue_after.
 the same, and another machine is asked for
     create setup key k

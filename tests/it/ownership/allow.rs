@@ -634,7 +634,7 @@ fn a_killed_replacement_of_many_keys_run_again_needs_no_agreement() {
     let names: Vec<String> = (0..11).map(|n| format!("k{n:02}")).collect();
     let file = |asked: Option<f64>| {
         names.iter().fold(base(), |file, name| {
-            let mut key = json!({ "type": "reusable", "expires_in": 0 });
+            let mut key = json!({ "type": "reusable", "expires_in": 0, "auto_groups": ["g"] });
             let at = asked.map(|hour| jiff::Timestamp::from_second(second(hour)).unwrap());
             if let Some(at) = at {
                 key["reissue_after"] = json!(at.to_string());
