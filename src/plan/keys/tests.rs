@@ -427,7 +427,7 @@ its peer enrolled under another
         name "ip-10-0-0-9" → "k"
         dns_label "ip-10-0-0-9" → "k"
 its peer is gone
-    note: setup key "k" was used, and no peer can be told to have enrolled with it: it is gone, or the event is: left alone
+    note: setup key "k" was used, and no peer is known to have enrolled with it: the peer or the event is gone: left alone
 somebody deleted the key
     update group pilots
         peers [] → ["k"]
@@ -438,7 +438,7 @@ the same, and its peer has another name
     note: setup key "k" was used by the peer "jump" (daojn06d1ku89ei3g730), and somebody deleted the key in NetBird. It is not created again. To enroll another machine, set reissue_after.
 the same, and another machine is asked for
     create setup key k
-    note: setup key "k" is made anew for another machine: once that one enrolled, its peer "k" (daojn06d1ku89ei3g730) is to be deleted, which somebody has to agree to
+    note: setup key "k" is replaced for another machine: once that machine enrolled, its peer "k" (daojn06d1ku89ei3g730) is to be deleted, which somebody has to agree to
 the same, and an older key was used
     update group pilots
         peers [] → ["k"]
