@@ -41,10 +41,10 @@ pub(super) fn run(cli: &Cli, args: &DoctorArgs, say: Say) -> Exit {
     if let Err(failure) = readable() {
         return finish(cli, say, Said::failed(failure, json!({})));
     }
-    let checks = checks(cli, args);
+    let (checks, purpose) = checks(cli, args);
     let text = match cli.global.format {
-        Format::Markdown => render::comment(&checks),
-        Format::Text | Format::Json => render::terminal(&checks, color(cli)),
+        Format::Markdown => render::comment(&checks, purpose),
+        Format::Text | Format::Json => render::terminal(&checks, purpose, color(cli)),
     };
     let exit = match checks.iter().any(Check::failed) {
         true => Exit::Error,
@@ -69,7 +69,8 @@ struct Scene<'a> {
     told: Option<Purpose>,
 }
 
-fn checks(cli: &Cli, args: &DoctorArgs) -> Vec<Check> {
+/// Returns the checks, and what the set-up was checked for.
+fn checks(cli: &Cli, args: &DoctorArgs) -> (Vec<Check>, Option<Purpose>) {
     let context = Context::of_process();
     let told = match args.purpose {
         None if context.is_pull_request_event() => Some(Purpose::Plan),
@@ -99,7 +100,7 @@ fn checks(cli: &Cli, args: &DoctorArgs) -> Vec<Check> {
     checks.extend(forge.into_iter().chain(inventory));
     checks.extend([workflows, checkout::history(&scene)]);
     checks.extend([job::terminal(&scene), job::job(&scene, purpose)]);
-    checks
+    (checks, purpose)
 }
 
 /// Without a job and a flag: what the token can do.

@@ -6,23 +6,25 @@ mod setup;
 mod tree;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::json;
 
 use super::failure::Failure;
 use super::session::check;
-use super::settings::{self, connect_as, environment, find_token, readable, setting};
+use super::settings::{
+    self, connect_as, environment, environment_name, find_token, readable, setting,
+};
 use super::{Said, export, finish};
 use crate::commands::cli::{Cli, ForgeName, InitArgs};
 use crate::commands::exit::Exit;
 use crate::commands::logging::Say;
 use crate::commands::setup::init::remote;
 use crate::commands::setup::init::render::{
-    self as render, Became, Checkout, Document, File, Network, Note, Repository,
+    self as render, Became, Checkout, Document, File, Network as Origin, Note, Repository,
 };
 use crate::commands::setup::init::{
-    BRANCH, Choice, NETWORK, OF_FORGEJO, OF_GITEA, OF_GITHUB, Standing, Wanted, files,
+    BRANCH, Choice, NETWORK, Network, OF_FORGEJO, OF_GITEA, OF_GITHUB, Standing, Wanted, files,
 };
 use crate::file::Source;
 use crate::git::{Git, Opened};
@@ -65,42 +67,38 @@ struct Prepared {
 
 fn prepare(cli: &Cli, args: &InitArgs, say: Say) -> Result<Prepared, Failure> {
     readable()?;
-    if settings::file(&cli.global) != Path::new(NETWORK) {
-        return Err(Failure::error(
-            "init writes netbird.json at the root of the repository, where the workflows read it",
-        )
-        .hint("leave --file out (NETBIRD_GITOPS_FILE unset); for another path change `paths:` in the workflows afterwards, and set NETBIRD_GITOPS_FILE there"));
-    }
+    let network = network(cli)?;
     let (root, there) = root(args)?;
     let git = checkout(&root, &there, args)?;
     let origin = git.as_ref().and_then(Git::origin);
     let tree = Tree::new(root);
-    let choice = choice(args, &tree);
-    let mut wanted = look(&tree, files(choice, None))?;
+    let (choice, read) = choice(args, &network, &tree);
+    let mut wanted = look(&tree, files(choice, &network, None, &read))?;
     let remote = origin.as_deref().and_then(remote::read);
     let setup = match args.setup {
-        true => Some(Setup::prepare(args, remote.as_ref())?),
+        true => Some(Setup::prepare(args, &network, remote.as_ref())?),
         false => None,
     };
-    let mut notes = notes(choice, &tree, git.as_ref(), setup.as_ref());
+    let mut notes = notes(choice, &wanted, &tree, git.as_ref(), setup.as_ref());
     let is_new = matches!(wanted[0].1, Standing::New(_));
-    let network = match is_new {
+    let origin_of_network = match is_new {
         true => match exported(args, say)? {
-            None => Network::Minimal,
+            None => Origin::Minimal,
             Some(Account { objects: 0, .. }) => {
                 notes.push(Note::EmptyAccount);
-                Network::Minimal
+                Origin::Minimal
             }
             Some(account) => {
-                wanted[0] = look(&tree, files(choice, Some(&account.text)))?.swap_remove(0);
-                Network::Exported {
+                let files = files(choice, &network, Some(&account.text), &read);
+                wanted[0] = look(&tree, files)?.swap_remove(0);
+                Origin::Exported {
                     server: account.server,
                     objects: account.objects,
                     token: account.token,
                 }
             }
         },
-        false => Network::Theirs,
+        false => Origin::Theirs,
     };
     if let Standing::New(text) = &wanted[0].1 {
         valid(text)?;
@@ -113,7 +111,7 @@ fn prepare(cli: &Cli, args: &InitArgs, say: Say) -> Result<Prepared, Failure> {
         dry_run: args.dry_run,
         failed: false,
         files: Vec::new(),
-        network,
+        network: origin_of_network,
         notes,
         repository: setup.as_ref().map(|setup| Repository {
             name: setup.name(),
@@ -127,7 +125,10 @@ fn prepare(cli: &Cli, args: &InitArgs, say: Say) -> Result<Prepared, Failure> {
             (Some(_), Some(_)) => Checkout::Pushed,
         },
         remote,
+        options: network.options(),
+        file: network.file,
     };
+    drop(read);
     Ok(Prepared {
         tree,
         wanted,
@@ -228,8 +229,33 @@ fn checkout(root: &Path, there: &Path, args: &InitArgs) -> Result<Option<Git>, F
     )))
 }
 
-/// Returns which workflows are wanted: as asked, else as they are.
-fn choice(args: &InitArgs, tree: &Tree) -> Choice {
+/// Returns the network that is set up. Where a repository has several, each has an environment and a file of its own.
+fn network(cli: &Cli) -> Result<Network, Failure> {
+    let (environment, path) = (environment_name(&cli.global), settings::file(&cli.global));
+    if environment == "default" && path != Path::new(NETWORK) {
+        return Err(Failure::error(
+            "init writes netbird.json at the root of the repository, where the workflows read it",
+        )
+        .hint("leave --file out (NETBIRD_GITOPS_FILE unset); for a second network of the repository name it, as in --environment lab -f lab/netbird.json"));
+    }
+    let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    let file = path.to_str().filter(|_| path.components().all(is_inside));
+    let file = file.map(|file| file.trim_start_matches("./"));
+    match file.filter(|file| environment == "default" || *file != NETWORK) {
+        Some(file) => Ok(Network::new(&environment, file)),
+        None => Err(Failure::error(format!(
+            "the network {environment} needs a file of its own, below the root of the repository"
+        ))
+        .hint(format!("name it, as in -f {environment}/netbird.json"))),
+    }
+}
+
+/// Returns which workflows are wanted: as asked, else as they are; and what reads those that are there.
+fn choice<'t>(
+    args: &InitArgs,
+    network: &Network,
+    tree: &'t Tree,
+) -> (Choice, impl Fn(&str) -> Option<String> + 't) {
     let directory = match args.forge {
         Some(ForgeName::Forgejo) => OF_FORGEJO,
         Some(ForgeName::Gitea) => OF_GITEA,
@@ -241,10 +267,11 @@ fn choice(args: &InitArgs, tree: &Tree) -> Choice {
         actions: !args.no_actions,
         forks: args.forks,
     };
-    Choice::of(asked, |name| {
+    let read = move |name: &str| {
         let text = tree.read(&format!("{directory}/{name}")).ok()??;
         String::from_utf8(text).ok()
-    })
+    };
+    (Choice::of(asked, network, &read), read)
 }
 
 /// Looks at each path; all that are in the way are one error.
@@ -272,7 +299,13 @@ fn look(tree: &Tree, files: Vec<Wanted>) -> Result<Vec<(Wanted, Standing)>, Fail
 }
 
 /// Returns what is worth a word before anything is done.
-fn notes(choice: Choice, tree: &Tree, git: Option<&Git>, setup: Option<&Setup>) -> Vec<Note> {
+fn notes(
+    choice: Choice,
+    wanted: &[(Wanted, Standing)],
+    tree: &Tree,
+    git: Option<&Git>,
+    setup: Option<&Setup>,
+) -> Vec<Note> {
     let read = choice.directory;
     let others: &[&'static str] = match read {
         OF_FORGEJO => &[OF_GITEA, OF_GITHUB],
@@ -287,6 +320,12 @@ fn notes(choice: Choice, tree: &Tree, git: Option<&Git>, setup: Option<&Setup>) 
             read: OF_FORGEJO,
         });
     }
+    notes.extend(wanted.iter().filter_map(|(wanted, _)| {
+        let ours = wanted.path.clone();
+        let name = ours.rsplit('/').next()?.strip_prefix("netbird-")?;
+        let theirs = format!("{read}/{name}");
+        Some(Note::Beside { theirs, ours })
+    }));
     let branch = match setup {
         Some(setup) => setup.other_branch(),
         // on a branch of a change nothing is wrong: only a first commit tells which branch it will be

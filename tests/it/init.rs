@@ -127,13 +127,23 @@ fn what_differs_is_shown_and_left_alone_until_it_is_forced() {
     bench.text("{\"groups\": {\"mine\": {}}}\n");
     fs::create_dir_all(bench.path(".gitea/workflows")).unwrap();
     let path = ".gitea/workflows/plan.yml";
-    // a label of theirs stays, a limit does not
-    let label = ours(path).replace("ubuntu-latest", "docker");
-    let mine = label.replace("timeout-minutes: 30", "timeout-minutes: 5");
+    // a label and a limit of theirs stay, and so do an image, a variable and a step
+    let kept = ours(path)
+        .replace("ubuntu-latest", "docker\n    container: registry/image:1")
+        .replace("timeout-minutes: 30", "timeout-minutes: 60")
+        .replace(
+            "        env:\n          NETBIRD",
+            "        env:\n          GITEA_BRANCH: trunk\n          NETBIRD",
+        )
+        .replace(
+            "      - run: netbird-gitops plan",
+            "      - run: netbird-gitops doctor\n      - run: netbird-gitops plan",
+        );
+    let mine = kept.replace("fetch-depth: 0", "fetch-depth: 1");
     fs::write(bench.path(path), &mine).unwrap();
     let run = init(&bench, &[]).expect(2);
     run.shows("differs      .gitea/workflows/plan.yml")
-        .shows("\n-    timeout-minutes: 5\n+    timeout-minutes: 30\n")
+        .shows("\n-          fetch-depth: 1\n+          fetch-depth: 0 # the commits")
         .shows("written      .gitea/workflows/apply.yml")
         .shows("netbird-gitops init --force");
     assert_eq!(read(&bench, path), mine);
@@ -142,13 +152,67 @@ fn what_differs_is_shown_and_left_alone_until_it_is_forced() {
     // forced, and the network is still the people's
     let run = init(&bench, &["--force"]).expect(0);
     run.shows("overwritten  .gitea/workflows/plan.yml")
-        .shows("\n-    timeout-minutes: 5\n")
         .shows("git switch -c netbird-gitops-update\n     git add .gitea/workflows\n");
-    assert_eq!(read(&bench, path), label);
+    let text = read(&bench, path);
+    let comment = " # the commits since the last apply say which change deletes what";
+    assert_eq!(text.replacen(comment, "", 1), kept.replacen(comment, "", 1));
+    init(&bench, &[]).expect(0).shows("Nothing to do.");
     assert_eq!(
         read(&bench, "netbird.json"),
         "{\"groups\": {\"mine\": {}}}\n"
     );
+}
+
+#[test]
+fn a_plan_yml_of_somebody_else_stays_and_ours_has_another_name() {
+    let bench = Bench::fake();
+    fs::create_dir_all(bench.path(".gitea/workflows")).unwrap();
+    let path = ".gitea/workflows/plan.yml";
+    let theirs = "name: plan\non: push\njobs:\n  plan:\n    steps:\n      - run: terraform plan\n";
+    fs::write(bench.path(path), theirs).unwrap();
+    for args in [&[][..], &["--force"]] {
+        init(&bench, args)
+            .expect(0)
+            .hides("overw")
+            .shows(".gitea/workflows/netbird-plan.yml")
+            .shows("plan.yml is no workflow of netbird-gitops and stays as it is");
+        assert_eq!(read(&bench, path), theirs);
+    }
+    assert_eq!(
+        read(&bench, ".gitea/workflows/netbird-plan.yml"),
+        ours(path)
+    );
+}
+
+#[test]
+fn a_second_network_has_files_of_its_own_and_leaves_the_first_alone() {
+    let bench = Bench::fake();
+    init(&bench, &[]).expect(0);
+    let first = tree(&bench);
+    let texts: Vec<String> = first.iter().map(|path| read(&bench, path)).collect();
+    let lab = ["--environment", "lab", "-f", "lab/netbird.json"];
+    init(&bench, &lab)
+        .expect(0)
+        .shows("written      lab/netbird.json  (an example")
+        .shows("written      .gitea/workflows/apply-lab.yml")
+        .shows("unchanged    netbird.schema.json")
+        .shows("netbird-gitops plan --environment lab -f lab/netbird.json")
+        .shows("netbird-gitops init --setup --environment lab -f lab/netbird.json");
+    let both = tree(&bench);
+    assert_eq!(both.len(), 12, "{both:?}");
+    let apply = read(&bench, ".gitea/workflows/apply-lab.yml");
+    assert!(apply.contains("group: netbird-apply-lab "), "{apply}");
+    assert!(apply.contains("paths: [lab/netbird.json]"), "{apply}");
+    bench.run(&[&["validate"], &lab[2..]].concat()).expect(0);
+    // once more, of either: nothing is left to say, and the first is as it was
+    init(&bench, &lab).expect(0).shows("Nothing to do.");
+    init(&bench, &[]).expect(0).shows("Nothing to do.");
+    let now: Vec<String> = first.iter().map(|path| read(&bench, path)).collect();
+    assert_eq!((now, tree(&bench)), (texts, both));
+    init(&bench, &["--environment", "lab"])
+        .expect(1)
+        .says("the network lab needs a file of its own");
+    init(&bench, &["--environment", "lab", "-f", "../netbird.json"]).expect(1);
 }
 
 /// A network that was there before the workflows is no update.

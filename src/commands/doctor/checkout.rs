@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::{Scene, failed};
 use crate::base::files;
-use crate::commands::setup::doctor::{Check, Purpose, Standing, standing};
+use crate::base::text::count;
+use crate::commands::setup::doctor::{Check, Purpose};
+use crate::commands::setup::workflows::{Compared, judged};
 use crate::git::{Git, Opened};
 
 /// Where workflows stand; what one forge alone reads goes before what others read as well.
@@ -37,8 +39,8 @@ pub(super) fn workflows(scene: &Scene) -> (Check, bool, bool) {
     (check, via_pr, !texts.is_empty())
 }
 
-/// A workflow of ours: its file name, how it stands to this version, its text.
-type Workflow = (String, Standing, String);
+/// A workflow of ours: its file name, how it compares with this version, its text.
+type Workflow = (String, Compared, String);
 
 /// Returns the workflows of a folder that are ours, by name.
 fn ours(folder: &Path) -> Vec<Workflow> {
@@ -46,7 +48,7 @@ fn ours(folder: &Path) -> Vec<Workflow> {
     let read = |path: PathBuf| {
         let name = path.file_name()?.to_str()?.to_owned();
         let text = files::read_text(&path, files::SMALL).ok()?;
-        Some((name.clone(), standing(&name, &text)?, text))
+        Some((name.clone(), judged(&name, &text)?, text))
     };
     let found = entries.filter_map(|entry| read(entry.path()));
     let mut found: Vec<Workflow> = found.collect();
@@ -55,24 +57,27 @@ fn ours(folder: &Path) -> Vec<Workflow> {
 }
 
 fn compared(name: &'static str, texts: &[Workflow]) -> Check {
-    let named = |wanted: &[Standing]| {
-        let found = texts.iter().filter(|(_, found, _)| wanted.contains(found));
-        let names: Vec<&str> = found.map(|(name, ..)| name.as_str()).collect();
-        names.join(", ")
-    };
     let version = env!("CARGO_PKG_VERSION");
-    let other = named(&[Standing::Other]);
-    if !other.is_empty() {
-        let hint = "netbird-gitops init shows what differs, and with --force takes the texts of this version; make your own \
-                    changes again: the runner, the clock, the branch, the file and --via-pr are yours to choose";
-        return Check::wrong(name, format!("not as in version {version}: {other}"), hint);
+    let faults = texts.iter().flat_map(|(name, compared, _)| {
+        let lines = compared.faults.iter();
+        lines.map(move |line| format!("{name} lacks {line}"))
+    });
+    let faults: Vec<String> = faults.collect();
+    if !faults.is_empty() {
+        let hint = "netbird-gitops init shows the lines, and init --force restores them and keeps what you added";
+        return Check::wrong(name, faults.join("\n"), hint);
     }
-    let adapted = match named(&[Standing::Adapted]).as_str() {
-        "" => String::new(),
-        adapted => format!("; with settings of yours: {adapted}"),
-    };
-    let all = named(&[Standing::Same, Standing::Adapted]);
-    Check::right(name, format!("as in version {version}: {all}{adapted}"))
+    let described = texts
+        .iter()
+        .map(|(name, compared, _)| match compared.missing {
+            0 => name.clone(),
+            number => {
+                let lines = count(number, "line differs", "lines differ");
+                format!("{name} ({lines}: netbird-gitops init shows them)")
+            }
+        });
+    let described: Vec<String> = described.collect();
+    Check::right(name, format!("version {version}: {}", described.join(", ")))
 }
 
 /// Whether the history tells which change takes something away.

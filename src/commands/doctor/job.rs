@@ -50,7 +50,7 @@ pub(super) fn job(scene: &Scene, purpose: Option<Purpose>) -> Check {
     }
     let checked = match purpose {
         Some(purpose) => format!("checked for {}", purpose.word()),
-        None => "checked for neither plan nor apply, which --for chooses".to_owned(),
+        None => "checked for what plan and apply have in common".to_owned(),
     };
     if !context.is_ci {
         let why = match (scene.told, purpose) {

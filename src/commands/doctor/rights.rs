@@ -124,7 +124,7 @@ impl Work<'_> {
         };
         let file = forge::path_in_repository(&self.scene.file);
         let file = file.unwrap_or_else(|_| self.scene.file.display().to_string());
-        match rule.gap(&file) {
+        match rule.gap(&file, None, false) {
             Some((gap, hint)) => Check::wrong(
                 RULE,
                 format!("the rule {:?} of {name}: {gap}", rule.rule_name),
@@ -229,7 +229,7 @@ impl Work<'_> {
             return Check::wrong(INVENTORY_BRANCH, text, hint);
         }
         match self.repo.rule(name, branch) {
-            Ok(Some(rule)) => match rule.gap("inventory.json") {
+            Ok(Some(rule)) => match rule.gap("inventory.json", None, true) {
                 Some((gap, _)) => Check::wrong(
                     INVENTORY_BRANCH,
                     format!("the rule {:?} of {name}: {gap}", rule.rule_name),

@@ -10,11 +10,10 @@ use crate::commands::failure::Failure;
 use crate::commands::logging::Say;
 use crate::commands::settings::{environment, find_token, setting};
 use crate::commands::setup::init::remote::Remote;
-use crate::commands::setup::init::render;
 use crate::commands::setup::init::setup::{
-    Deed, SECRETS, Setting, There, VARIABLES, Wanted, decide,
+    Deed, SECRETS, Setting, Standing, There, VARIABLES, Wanted, decide,
 };
-use crate::commands::setup::init::{BRANCH, NETWORK};
+use crate::commands::setup::init::{BRANCH, Network};
 use crate::commands::signals;
 use crate::commands::versions::of_gitea;
 use crate::forge::gitea::inventory::BRANCH as INVENTORY;
@@ -33,7 +32,11 @@ pub(super) struct Setup {
 
 impl Setup {
     /// Reads what is wanted and what is there. `remote` is the repository that the checkout is pushed to.
-    pub(super) fn prepare(args: &InitArgs, remote: Option<&Remote>) -> Result<Setup, Failure> {
+    pub(super) fn prepare(
+        args: &InitArgs,
+        network: &Network,
+        remote: Option<&Remote>,
+    ) -> Result<Setup, Failure> {
         let owner = find_token("GITEA_TOKEN", args.gitea.gitea_token_file.as_ref())?;
         let owner = owner.ok_or_else(|| {
             Failure::error(
@@ -76,6 +79,7 @@ impl Setup {
             bot,
             branch,
             inventory_branch,
+            network: network.clone(),
         };
         let wait = Duration::from_secs_f64(args.server.retry_wait);
         let there = there(&repo, &wanted, wait)?;
@@ -101,24 +105,27 @@ impl Setup {
     /// Makes what is to be made, each said before; returns how many of the deeds were looked at, and why it stopped.
     pub(super) fn carry_out(&self, say: Say) -> (usize, Result<(), Failure>) {
         for (at, deed) in self.deeds.iter().enumerate() {
-            let Deed::Make(setting) = deed else { continue };
-            let text = format!("setting {} of {}", render::name(setting), self.name());
+            if deed.standing != Standing::Make {
+                continue;
+            }
+            let text = format!("setting {} of {}", deed.name, self.name());
             say.progress(&visible(&text));
-            if let Err(failure) = self.make(setting) {
+            if let Err(failure) = self.make(deed) {
                 return (at, Err(failure));
             }
         }
         (self.deeds.len(), Ok(()))
     }
 
-    fn make(&self, setting: &Setting) -> Result<(), Failure> {
-        let made = match setting {
+    fn make(&self, deed: &Deed) -> Result<(), Failure> {
+        let stored = |name| self.wanted.network.own_name(name);
+        let made = match &deed.setting {
             Setting::Collaborator(bot) => self.repo.let_write(bot),
-            Setting::Secret(name) => self.repo.set_secret(name, &self.secrets[name]),
+            Setting::Secret(name) => self.repo.set_secret(&stored(name), &self.secrets[name]),
             Setting::Variable(name) => self
                 .repo
-                .add_variable(name, self.wanted.variables[name].trim()),
-            Setting::Rule { branch, bot } => match self.repo.protect(branch, bot) {
+                .add_variable(&stored(name), self.wanted.variables[name].trim()),
+            Setting::Rule(branch, bot) => match self.repo.protect(branch, bot) {
                 Ok(rule) if rule.lists(bot) => Ok(()),
                 Ok(_) => {
                     let text = format!(
@@ -134,7 +141,7 @@ impl Setup {
         };
         made.map_err(|error| {
             let failure = of_owner(&self.repo, error);
-            let text = format!("{}: {}", render::name(setting), failure.error);
+            let text = format!("{}: {}", deed.name, failure.error);
             Failure {
                 error: visible(&text).into_owned(),
                 ..failure
@@ -169,7 +176,7 @@ fn of_owner(repo: &Repo, error: gitea::Error) -> Failure {
 /// Reads the values of the secrets. What would undo the point of having several is refused.
 fn secrets(owner: &Token) -> Result<BTreeMap<&'static str, Token>, Failure> {
     let mut secrets = BTreeMap::new();
-    for name in SECRETS {
+    for (name, _) in SECRETS {
         if let Some(token) = find_token(name, None)? {
             secrets.insert(name, token);
         }
@@ -319,7 +326,7 @@ fn there(repo: &Repo, wanted: &Wanted, wait: Duration) -> Result<There, Failure>
             }
         })?,
     };
-    let has_network = match patiently(wait, || repo.file(&wanted.branch, NETWORK)) {
+    let has_network = match patiently(wait, || repo.file(&wanted.branch, &wanted.network.file)) {
         Ok(_) => true,
         // an empty repository, too
         Err(error) if error.is_not_found() => false,

@@ -1,14 +1,11 @@
-//! What a set-up is checked for: rows of what was found, and what workflows of this version look like.
+//! What a set-up is checked for: rows of what was found.
 //!
 //! A check never changes anything. Its text says what is so, its hint what to do where that is wrong. What a token may not
 //! see, what is not configured and what depends on a check that failed is neither right nor wrong.
 
-mod adapted;
 pub(crate) mod render;
 
 use clap::ValueEnum;
-
-pub use adapted::{Standing, standing};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,8 @@ pub mod setup;
 use similar::TextDiff;
 
 use crate::check::schema;
-use crate::commands::setup::workflows;
+use crate::commands::setup::workflows::{self, OWN_NAMES, compare, is_ours};
+use crate::render::words::shell;
 
 /// The file that declares the network.
 pub const NETWORK: &str = "netbird.json";
@@ -32,6 +33,134 @@ pub const OF_GITHUB: &str = ".github/workflows";
 /// What a network begins with where no account is exported.
 const MINIMAL: &str = include_str!("../../../examples/minimal.json");
 
+/// One network of a repository: its environment, and its file's path in the repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Network {
+    environment: Option<String>,
+    /// The file.
+    pub file: String,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Network::new("default", NETWORK)
+    }
+}
+
+impl Network {
+    /// The network of that environment.
+    pub fn new(environment: &str, file: &str) -> Self {
+        Network {
+            environment: Some(environment.to_owned()).filter(|name| name != "default"),
+            file: file.to_owned(),
+        }
+    }
+
+    /// Returns the options that name it, with a blank before; none of the only network.
+    pub fn options(&self) -> String {
+        let environment = self.environment.as_ref();
+        let named =
+            |name: &String| format!(" --environment {} -f {}", shell(name), shell(&self.file));
+        environment.map(named).unwrap_or_default()
+    }
+
+    /// Returns the name that a secret or variable has in the repository: some are each network's own.
+    pub fn own_name(&self, name: &str) -> String {
+        match &self.environment {
+            Some(environment) if OWN_NAMES.contains(&name) => {
+                let allowed = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+                let suffix: String = environment
+                    .to_ascii_uppercase()
+                    .chars()
+                    .map(allowed)
+                    .collect();
+                format!("{name}_{suffix}")
+            }
+            _ => name.to_owned(),
+        }
+    }
+
+    /// Returns the file name of a workflow. Beside somebody else's of that name ours has another.
+    fn workflow(&self, name: &str, read: &dyn Fn(&str) -> Option<String>) -> String {
+        let stem = name.trim_end_matches(".yml");
+        let own = match &self.environment {
+            Some(environment) => format!("{stem}-{}.yml", slug(environment)),
+            None => name.to_owned(),
+        };
+        match read(&own) {
+            Some(text) if !is_ours(stem, &text) => format!("netbird-{own}"),
+            _ => own,
+        }
+    }
+
+    /// Puts this network into a workflow of ours: its name, its concurrency group, its file, its tokens.
+    fn put_into(&self, text: &str) -> String {
+        let Some(environment) = &self.environment else {
+            return text.to_owned();
+        };
+        let slug = slug(environment);
+        let line = |line: &str| match line.split_once(": ") {
+            Some(("name", name)) => format!("name: {name}-{slug}\n"),
+            Some(("  group", group)) => match group.split_once("-${{") {
+                Some((group, rest)) => format!("  group: {group}-{slug}-${{{{{rest}\n"),
+                None => {
+                    let (group, comment) = group.split_once(" #").unwrap_or((group, ""));
+                    let comment = if comment.is_empty() {
+                        ""
+                    } else {
+                        &format!(" #{comment}")
+                    };
+                    format!("  group: {group}-{slug}{comment}\n")
+                }
+            },
+            Some(("    paths", _)) => format!("    paths: [{}]\n", quoted(&self.file)),
+            Some(("    timeout-minutes", _)) => format!(
+                "{line}\n    env:\n      NETBIRD_GITOPS_FILE: {}\n      NETBIRD_GITOPS_ENVIRONMENT: {}\n",
+                quoted(&self.file),
+                quoted(environment)
+            ),
+            _ => {
+                let own = |line: String, name: &&str| {
+                    let own = format!(".{} }}}}", self.own_name(name));
+                    line.replace(&format!(".{name} }}}}"), &own)
+                };
+                OWN_NAMES.iter().fold(format!("{line}\n"), own)
+            }
+        };
+        text.lines().map(line).collect()
+    }
+
+    /// Returns the network's text with the place of its schema before its first entry, for editors.
+    fn with_schema(&self, text: &str) -> String {
+        let up = match self.file.matches('/').count() {
+            0 => "./".to_owned(),
+            depth => "../".repeat(depth),
+        };
+        text.replacen("{\n", &format!("{{\n  \"$schema\": \"{up}{SCHEMA}\",\n"), 1)
+    }
+}
+
+/// A name as part of a file's name.
+fn slug(name: &str) -> String {
+    let allowed = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
+    name.chars().map(allowed).collect()
+}
+
+/// A text as a value of YAML.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    match text.chars().all(is_plain) && text.contains(|c: char| c.is_ascii_alphabetic()) {
+        true => text.to_owned(),
+        false => serde_json::Value::from(text).to_string(),
+    }
+}
+
 /// Which workflows a repository gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice {
@@ -46,10 +175,10 @@ pub struct Choice {
 impl Choice {
     /// Keeps to what the repository has where the command line does not say otherwise: an update must not turn a workflow
     /// into another one. `read` returns the text of a workflow of that directory.
-    pub fn of(asked: Choice, read: impl Fn(&str) -> Option<String>) -> Choice {
-        let plan = read("plan.yml").unwrap_or_default();
-        let apply = read("apply.yml");
-        let is_plain = apply.is_some_and(|text| {
+    pub fn of(asked: Choice, network: &Network, read: &dyn Fn(&str) -> Option<String>) -> Choice {
+        let text = |name| read(&network.workflow(name, read));
+        let plan = text("plan.yml").unwrap_or_default();
+        let is_plain = text("apply.yml").is_some_and(|text| {
             text.contains("netbird-gitops apply") && !text.contains("uses: actions/checkout")
         });
         let actions = asked.actions && (asked.forks || !is_plain);
@@ -66,9 +195,7 @@ impl Choice {
 enum Owner {
     /// The program's: another text is an older one, or one that was changed by hand.
     Program,
-    /// The program's, but for lines that people set.
-    Workflow,
-    /// The people's, who have lines of ours in it.
+    /// Both have lines in it.
     Shared,
     /// The people's: never written once it is there.
     People,
@@ -107,11 +234,11 @@ impl Wanted {
         let Some(there) = there else {
             return Standing::New(self.text.clone().into_bytes());
         };
-        let wanted = match self.owner {
-            Owner::People => return Standing::Theirs,
-            Owner::Program => self.text.clone().into_bytes(),
-            Owner::Workflow => with_settings_of(there, &self.text).into_bytes(),
-            Owner::Shared => ignore::merge(there, &self.text),
+        let wanted = match (self.owner, std::str::from_utf8(there)) {
+            (Owner::People, _) => return Standing::Theirs,
+            (Owner::Shared, _) if self.path == IGNORE => ignore::merge(there, &self.text),
+            (Owner::Shared, Ok(there)) => compare(there, &self.text).text.into_bytes(),
+            (Owner::Shared | Owner::Program, _) => self.text.clone().into_bytes(),
         };
         if wanted == there {
             return Standing::Equal;
@@ -121,16 +248,22 @@ impl Wanted {
     }
 }
 
-/// Returns the files that a repository needs, the network first. `network` is its text; the minimal one without.
-pub fn files(choice: Choice, network: Option<&str>) -> Vec<Wanted> {
+/// Returns the files that a repository needs, the network first. `text` is the network's; the minimal one without. `read` returns
+/// the text of a workflow that is there.
+pub fn files(
+    choice: Choice,
+    network: &Network,
+    text: Option<&str>,
+    read: &dyn Fn(&str) -> Option<String>,
+) -> Vec<Wanted> {
     let file = |path: &str, text: &str, owner| Wanted {
         path: path.to_owned(),
         text: text.to_owned(),
         owner,
     };
-    let network = with_schema(network.unwrap_or(MINIMAL));
+    let text = network.with_schema(text.unwrap_or(MINIMAL));
     let mut files = vec![
-        file(NETWORK, &network, Owner::People),
+        file(&network.file, &text, Owner::People),
         file(SCHEMA, &schema::text(), Owner::Program),
         file(IGNORE, ignore::TEXT, Owner::Shared),
     ];
@@ -144,68 +277,10 @@ pub fn files(choice: Choice, network: Option<&str>) -> Vec<Wanted> {
             "plan.yml" if choice.forks => of_forks,
             _ => text,
         };
-        let path = format!("{}/{name}", choice.directory);
-        file(&path, text, Owner::Workflow)
+        let path = format!("{}/{}", choice.directory, network.workflow(name, read));
+        file(&path, &network.put_into(text), Owner::Shared)
     }));
     files
-}
-
-/// What people set in a workflow: where it runs, when, and for which branch and file.
-const SETTINGS: [&str; 4] = ["runs-on:", "- cron:", "branches:", "paths:"];
-/// The command that commits or, with the flag that people give it, proposes.
-const SYNC: &str = "netbird-gitops sync-events";
-/// That flag.
-const VIA_PR: &str = " --via-pr";
-
-/// Returns our text of a workflow with the lines that people set in theirs: an update must not put a job onto a runner that
-/// is not there. Where theirs has another number of such lines, or their values stand on further lines, they have no place in ours.
-fn with_settings_of(there: &[u8], ours: &str) -> String {
-    let Ok(there) = std::str::from_utf8(there) else {
-        return ours.to_owned();
-    };
-    let key = |line: &str| {
-        SETTINGS
-            .into_iter()
-            .find(|key| line.trim_start().starts_with(key))
-    };
-    let set = |text: &str, wanted: &str| -> Vec<String> {
-        let lines = text.lines().filter(|line| key(line) == Some(wanted));
-        lines.map(|line| line.trim().to_owned()).collect()
-    };
-    let mut values: Vec<(&str, std::vec::IntoIter<String>)> = Vec::new();
-    for key in SETTINGS {
-        let theirs = set(there, key);
-        let has_value = |line: &String| {
-            let value = line[key.len()..].trim_start();
-            !value.is_empty() && !value.starts_with(['#', '|', '>', '&'])
-        };
-        if theirs.len() == set(ours, key).len() && theirs.iter().all(has_value) {
-            values.push((key, theirs.into_iter()));
-        }
-    }
-    let is_sync =
-        |line: &str| !line.trim_start().starts_with('#') && line.trim_end().ends_with(SYNC);
-    let proposes = there
-        .lines()
-        .filter_map(|line| line.trim_end().strip_suffix(VIA_PR))
-        .any(is_sync);
-    let line = |line: &str| {
-        let key = key(line);
-        let theirs = values.iter_mut().find(|(other, _)| key == Some(other));
-        let theirs = theirs.and_then(|(_, values)| values.next());
-        let indent = &line[..line.len() - line.trim_start().len()];
-        match theirs {
-            Some(value) => format!("{indent}{value}\n"),
-            None if proposes && is_sync(line) => format!("{}{VIA_PR}\n", line.trim_end()),
-            None => format!("{line}\n"),
-        }
-    };
-    ours.lines().map(line).collect()
-}
-
-/// Puts the schema's place before a file's first entry, for editors.
-fn with_schema(text: &str) -> String {
-    text.replacen("{\n", &format!("{{\n  \"$schema\": \"./{SCHEMA}\",\n"), 1)
 }
 
 /// Returns the change of a file in the unified form.
@@ -237,14 +312,18 @@ mod tests {
         forks: false,
     };
 
+    fn all(choice: Choice) -> Vec<Wanted> {
+        files(choice, &Network::default(), None, &|_| None)
+    }
+
     fn texts(choice: Choice) -> Vec<(String, String)> {
-        let files = files(choice, None).into_iter();
+        let files = all(choice).into_iter();
         files.map(|file| (file.path, file.text)).collect()
     }
 
     #[test]
     fn what_it_begins_with_is_valid_and_knows_its_schema() {
-        let network = &files(ALL, None)[0].text;
+        let network = &all(ALL)[0].text;
         assert!(network.starts_with("{\n  \"$schema\": \"./netbird.schema.json\",\n  \"groups\""));
         let source = Source::from_text(NETWORK, network.clone()).unwrap();
         assert!(validate(&source).is_ok());
@@ -296,63 +375,66 @@ mod tests {
             ..ALL
         };
         let forks = Choice { forks: true, ..ALL };
+        let of = |asked, read: &dyn Fn(&str) -> Option<String>| {
+            Choice::of(asked, &Network::default(), read)
+        };
         for choice in [ALL, plain, forks] {
-            assert_eq!(Choice::of(ALL, there(choice)), choice);
+            assert_eq!(of(ALL, &there(choice)), choice);
         }
-        assert_eq!(Choice::of(ALL, |_| None), ALL);
+        assert_eq!(of(ALL, &|_| None), ALL);
         // what is asked for goes before
-        assert_eq!(Choice::of(forks, there(plain)), forks);
-        assert_eq!(Choice::of(plain, there(forks)), plain);
+        assert_eq!(of(forks, &there(plain)), forks);
+        assert_eq!(of(plain, &there(forks)), plain);
     }
 
     #[test]
-    fn what_people_set_in_a_workflow_stays() {
-        let file = &files(ALL, None)[3];
-        let label = file
-            .text
-            .replace("ubuntu-latest", "[self-hosted, vpn] # ours");
-        assert_eq!(file.standing(Some(label.as_bytes())), Standing::Equal);
-        let branch = label.replace("branches: [main]", "branches: [trunk]");
-        assert_eq!(file.standing(Some(branch.as_bytes())), Standing::Equal);
-        let older = branch.replace("timeout-minutes: 30", "timeout-minutes: 5");
-        let Standing::Differs { wanted, diff } = file.standing(Some(older.as_bytes())) else {
-            panic!("another limit differs")
-        };
-        assert_eq!(wanted, branch.as_bytes());
-        assert!(!diff.contains("-    runs-on"), "{diff}");
-        // a second job of their own has no place in ours
-        let two = format!("{older}  more:\n    runs-on: x\n");
-        let Standing::Differs { wanted, .. } = file.standing(Some(two.as_bytes())) else {
-            panic!("another job differs")
-        };
-        let text = String::from_utf8(wanted).unwrap();
-        assert!(text.contains("runs-on: ubuntu-latest") && text.contains("[trunk]"));
-        // nor has a list below its key
-        let list = file.text.replace(
-            "branches: [main]",
-            "branches: # two\n      - main\n      - trunk",
-        );
-        let Standing::Differs { wanted, .. } = file.standing(Some(list.as_bytes())) else {
-            panic!("another form differs")
-        };
-        assert_eq!(wanted, file.text.as_bytes());
-        // proposing in the place of committing, and the file
-        for plain in [false, true] {
-            let actions = !plain;
-            let files = files(Choice { actions, ..ALL }, None);
-            let mut text = files[4].text.replace(SYNC, &format!("{SYNC}{VIA_PR}"));
-            assert_ne!(text, files[4].text);
-            text = text.replace("paths: [netbird.json]", "paths: [net.json]");
-            assert_eq!(files[4].standing(Some(text.as_bytes())), Standing::Equal);
+    fn another_network_has_workflows_that_share_nothing_with_the_first() {
+        let network = Network::new("The Lab", "lab/netbird.json");
+        let files = files(ALL, &network, None, &|_| None);
+        let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths[0], "lab/netbird.json");
+        assert_eq!(paths[3], ".gitea/workflows/plan-the-lab.yml");
+        assert!(files[0].text.contains("\"../netbird.schema.json\""));
+        for (file, (_, text)) in files[3..].iter().zip(workflows::FILES) {
+            for line in text.lines() {
+                let own = ["name: ", "  group: ", "    paths: "];
+                let is_own = own.iter().any(|start| line.starts_with(start))
+                    || OWN_NAMES
+                        .iter()
+                        .any(|name| line.contains(&format!(".{name} ")));
+                let is_there = file.text.lines().any(|it| it == line);
+                assert_eq!(is_there, !is_own, "{}: {line}", file.path);
+            }
+            assert_eq!(compare(&file.text, text).missing, 0, "{}", file.path);
         }
-        let drift = &files(ALL, None)[6];
-        let noon = drift.text.replace("17 5 * * *", "0 12 * * *");
-        assert_eq!(drift.standing(Some(noon.as_bytes())), Standing::Equal);
+        let apply = &files[4].text;
+        for line in [
+            "name: apply-the-lab",
+            "  group: netbird-apply-the-lab # its own: ",
+            "    paths: [lab/netbird.json]",
+            "      NETBIRD_GITOPS_ENVIRONMENT: \"The Lab\"",
+            "${{ secrets.NETBIRD_APPLY_TOKEN_THE_LAB }}",
+        ] {
+            assert!(apply.contains(line), "{apply}");
+        }
+        assert!(
+            files[3]
+                .text
+                .contains("group: netbird-plan-the-lab-${{ github")
+        );
+    }
+
+    #[test]
+    fn beside_somebody_elses_workflow_ours_has_another_name() {
+        let theirs = |name: &str| (name == "plan.yml").then(|| "name: plan".to_owned());
+        let files = files(ALL, &Network::default(), None, &theirs);
+        assert_eq!(files[3].path, ".gitea/workflows/netbird-plan.yml");
+        assert_eq!(files[4].path, ".gitea/workflows/apply.yml");
     }
 
     #[test]
     fn a_network_that_is_there_is_never_ours_to_write() {
-        let files = files(ALL, None);
+        let files = all(ALL);
         assert_eq!(files[0].standing(Some(b"{}")), Standing::Theirs);
         let schema = &files[1];
         assert_eq!(

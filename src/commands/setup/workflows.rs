@@ -1,4 +1,12 @@
-//! The workflows that belong to this version, as texts: what a repository copies into its `.gitea/workflows`.
+//! The workflows that belong to this version, as texts, and how a workflow of a repository compares with them. `init` and
+//! `doctor` judge by this alone.
+//!
+//! A workflow is people's own: lines that they add stay, and so do values that are theirs to choose. A line of ours that is
+//! missing is a difference; one that keeps a secret or a review from being lost is protected.
+
+use std::path::Path;
+
+use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 macro_rules! texts {
     ($folder:literal: $($name:literal)*) => {
@@ -15,3 +23,364 @@ pub const WITHOUT_ACTIONS: [(&str, &str); 4] = texts!("examples/workflows-withou
 
 /// What stands in the place of `plan.yml` where pull requests from forks get a plan.
 pub const FORKS: [(&str, &str); 1] = texts!("examples/workflows": "plan-forks.yml");
+
+/// The command that tells whose a workflow is, by the stem of its file name.
+const COMMANDS: [(&str, &str); 4] = [
+    ("plan", "plan"),
+    ("apply", "apply"),
+    ("enrollment", "sync-events"),
+    ("drift", "drift"),
+];
+
+/// What follows these is for people to choose.
+const VALUES: [&str; 7] = [
+    "runs-on:",
+    "timeout-minutes:",
+    "- cron:",
+    "branches:",
+    "paths:",
+    "group:",
+    "name:",
+];
+
+/// A missing line that begins so is a fault: without it a secret is seen, two runs write at once, or a run knows too little.
+const PROTECTED: [&str; 11] = [
+    "pull_request:",
+    "pull_request_target:",
+    "branches:",
+    "group:",
+    "cancel-in-progress:",
+    "contents:",
+    "fetch-depth:",
+    "git fetch",
+    "NETBIRD_API_TOKEN:",
+    "GITEA_TOKEN:",
+    PROGRAM,
+];
+
+/// What stands before a command.
+const PROGRAM: &str = "netbird-gitops ";
+/// By this option an apply takes whatever file it has: a workflow must not.
+const UNGUARDED: &str = "--any-commit";
+
+/// Secrets and variables that each network of a repository has of its own.
+pub const OWN_NAMES: [&str; 4] = [
+    "NETBIRD_PLAN_TOKEN",
+    "NETBIRD_APPLY_TOKEN",
+    "NETBIRD_API_URL",
+    "AGE_PUBLIC_KEY",
+];
+
+/// How a workflow compares with one of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compared {
+    /// Its text with the lines of ours that it lacks.
+    pub text: String,
+    /// How many lines it lacks.
+    pub missing: usize,
+    /// Those of them that are protected.
+    pub faults: Vec<String>,
+}
+
+/// Compares a workflow with the one of ours that it is nearest to; `None` for one that is not ours.
+pub fn judged(file_name: &str, text: &str) -> Option<Compared> {
+    let stem = stem_of(file_name).filter(|stem| is_ours(stem, text))?;
+    let forks = FORKS.iter().filter(|_| stem == "plan");
+    let all = FILES.iter().chain(&WITHOUT_ACTIONS);
+    let named = all.filter(|(name, _)| stem_of(name) == Some(stem));
+    let compared = named.chain(forks).map(|(_, ours)| compare(text, ours));
+    compared.min_by_key(|it| (it.faults.len(), it.missing))
+}
+
+/// Which of our workflows a file name is for: `plan.yml`, `plan-lab.yml` and `netbird-plan.yml` are plans.
+fn stem_of(file_name: &str) -> Option<&'static str> {
+    let path = Path::new(file_name);
+    let is_yaml = path
+        .extension()
+        .is_some_and(|it| it == "yml" || it == "yaml");
+    let stem = path.file_stem()?.to_str().filter(|_| is_yaml)?;
+    let stem = stem.strip_prefix("netbird-").unwrap_or(stem);
+    let mut known = COMMANDS.iter().map(|(name, _)| *name);
+    known.find(|name| {
+        let rest = stem.strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    })
+}
+
+/// Whether a workflow of that stem runs our command: somebody else's `plan.yml` does not.
+pub fn is_ours(stem: &str, text: &str) -> bool {
+    let wanted = COMMANDS.iter().find(|(name, _)| *name == stem);
+    let runs =
+        |line: &str| wanted.is_some_and(|(_, it)| command(line).is_some_and(|at| at.1 == *it));
+    text.lines().any(runs)
+}
+
+/// Compares a workflow with ours.
+pub fn compare(there: &str, ours: &str) -> Compared {
+    let text = there.replace("\r\n", "\n");
+    let (theirs, template) = (chunks(&text), chunks(ours));
+    let keys = |all: &[Chunk]| -> Vec<String> { all.iter().map(|it| key(it.line)).collect() };
+    let (mut out, mut missing) = (String::new(), Vec::new());
+    for op in capture_diff_slices(Algorithm::Myers, &keys(&theirs), &keys(&template)) {
+        let (tag, old, new) = op.as_tag_tuple();
+        let (old, new) = (&theirs[old], &template[new]);
+        if tag == DiffTag::Equal {
+            for (theirs, ours) in old.iter().zip(new) {
+                let restored = restored(theirs.line, ours.line);
+                missing.extend(restored.iter().map(|_| ours.line));
+                out.push_str(theirs.lead);
+                out.push_str(restored.as_deref().unwrap_or(theirs.line));
+            }
+            continue;
+        }
+        for ours in new {
+            missing.push(ours.line);
+            // a comment that stayed is not told twice
+            out.push_str(if text.contains(ours.lead) {
+                ""
+            } else {
+                ours.lead
+            });
+            out.push_str(ours.line);
+        }
+        for theirs in old.iter().filter(|it| is_kept(it.line, new)) {
+            out.push_str(theirs.lead);
+            out.push_str(theirs.line);
+        }
+    }
+    let is_unguarded = text.lines().any(|line| {
+        command(line).is_some_and(|(at, _)| words(&line[at..]).any(|word| word == UNGUARDED))
+    });
+    let is_fault = |line: &&str| match command(line) {
+        // the command is there, or its whole line is missing
+        Some((at, _)) => is_unguarded || !text.lines().any(|it| key(it) == key(&line[at..])),
+        None => PROTECTED
+            .iter()
+            .any(|start| line.trim_start().starts_with(start)),
+    };
+    let faults = missing.iter().filter(|line| is_fault(line));
+    Compared {
+        faults: faults.map(|line| essence(line).trim().to_owned()).collect(),
+        missing: missing.len(),
+        text: match there.contains("\r\n") {
+            true => out.replace('\n', "\r\n"),
+            false => out,
+        },
+    }
+}
+
+/// A line, and the comments before it.
+struct Chunk<'a> {
+    lead: &'a str,
+    line: &'a str,
+}
+
+fn chunks(text: &str) -> Vec<Chunk<'_>> {
+    let (mut chunks, mut start, mut at) = (Vec::new(), 0, 0);
+    for line in text.split_inclusive('\n') {
+        let is_comment = essence(line).is_empty();
+        if !is_comment {
+            let lead = &text[start..at];
+            chunks.push(Chunk { lead, line });
+            start = at + line.len();
+        }
+        at += line.len();
+    }
+    if start < at {
+        let (lead, line) = (&text[start..], "");
+        chunks.push(Chunk { lead, line });
+    }
+    chunks
+}
+
+/// A line without its comment and its end.
+fn essence(line: &str) -> &str {
+    match line.trim_start().starts_with('#') {
+        true => "",
+        false => line.split(" #").next().unwrap_or_default().trim_end(),
+    }
+}
+
+/// Where in a line our program is called, and its command.
+fn command(line: &str) -> Option<(usize, &str)> {
+    let line = essence(line);
+    let at = line.find(PROGRAM)?;
+    let word = line[at..].split_whitespace().nth(1)?;
+    COMMANDS
+        .iter()
+        .any(|(_, it)| *it == word)
+        .then_some((at, word))
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    essence(line).split_whitespace()
+}
+
+/// What two lines have in common that are the same line with other values.
+fn key(line: &str) -> String {
+    let line = essence(line);
+    if let Some((_, command)) = command(line) {
+        return format!("{PROGRAM}{command}");
+    }
+    let start = line.trim_start();
+    let indent = line.len() - start.len();
+    if let Some(value) = VALUES.iter().find(|value| start.starts_with(**value)) {
+        return line[..indent + value.len()].to_owned();
+    }
+    // another network's are `NETBIRD_API_URL_LAB`
+    let own = OWN_NAMES.iter().find_map(|name| {
+        let at = line.find(&format!(".{name}_"))? + 1 + name.len();
+        Some(format!("{}{}", &line[..at], &line[line.rfind(" }}")?..]))
+    });
+    own.unwrap_or_else(|| line.to_owned())
+}
+
+/// Returns what a call of our program should be, where it lacks options of ours or has the one that it must not have.
+fn restored(theirs: &str, ours: &str) -> Option<String> {
+    let ((at, _), (ours_at, _)) = (command(theirs)?, command(ours)?);
+    let ours = ours[ours_at..].trim_end();
+    let lacks = words(ours).any(|word| !words(&theirs[at..]).any(|it| it == word));
+    let is_unguarded = words(&theirs[at..]).any(|word| word == UNGUARDED);
+    let more =
+        words(&theirs[at..]).filter(|it| *it != UNGUARDED && !words(ours).any(|word| word == *it));
+    let more: String = more.map(|word| format!(" {word}")).collect();
+    (lacks || is_unguarded).then(|| format!("{}{}{more}\n", &theirs[..at], essence(ours)))
+}
+
+/// Whether a line of theirs stays where lines of ours take a place: not what ours replace, and nothing that has another form.
+fn is_kept(line: &str, ours: &[Chunk]) -> bool {
+    let field = |line: &str| {
+        let (before, _) = essence(line).split_once(':')?;
+        let is_field = |c: char| c.is_ascii_alphanumeric() || " -_".contains(c);
+        before.chars().all(is_field).then(|| before.to_owned())
+    };
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let Some(last) = ours.last() else { return true };
+    let is_field = field(line).is_some() && field(last.line).is_some();
+    let is_replaced = ours.iter().any(|ours| field(ours.line) == field(line));
+    is_field && !is_replaced && indent(line) == indent(last.line)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use yaml_rust2::YamlLoader;
+
+    use super::*;
+
+    const APPLY: &str = FILES[1].1;
+
+    fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+        FILES.into_iter().chain(WITHOUT_ACTIONS).chain(FORKS)
+    }
+
+    #[test]
+    fn every_text_of_this_version_lacks_nothing() {
+        for (name, text) in all() {
+            let judged = judged(name, text).unwrap();
+            assert_eq!((judged.text.as_str(), judged.missing), (text, 0), "{name}");
+        }
+        assert_eq!(judged("ci.yml", "name: ci\n"), None);
+        // a plan of somebody else
+        assert_eq!(
+            judged("plan.yml", "name: plan\n    - run: terraform plan\n"),
+            None
+        );
+        let (_, plan) = FILES[0];
+        assert_eq!(
+            judged("netbird-plan.yml", plan).map(|it| it.missing),
+            Some(0)
+        );
+    }
+
+    #[test]
+    fn what_people_choose_and_add_stays() {
+        let adapted = APPLY
+            .replace("[main]", "\n      - main\n      - trunk")
+            .replace("ubuntu-latest", "debian # ours\n    container: registry/image:1\n    env:\n      A: b")
+            .replace("timeout-minutes: 60", "timeout-minutes: 90")
+            .replace("sync-events", "sync-events --via-pr")
+            .replace("      - run: netbird-gitops a", "      - run: netbird-gitops doctor\n      - name: Apply\n        run: netbird-gitops a")
+            .replace("apply --yes", "apply --yes --environment lab")
+            .replace("secrets.NETBIRD_APPLY_TOKEN", "secrets.NETBIRD_APPLY_TOKEN_LAB")
+            .replace("        env:\n", "        env:\n          GITEA_BRANCH: trunk\n");
+        for adapted in [adapted.replace('\n', "\r\n"), adapted] {
+            let compared = compare(&adapted, APPLY);
+            assert_eq!((compared.text, compared.missing), (adapted, 0));
+        }
+    }
+
+    /// Of two lines in a row one is replaced, and the one that people added stays.
+    #[test]
+    fn what_is_missing_is_restored_around_what_people_added() {
+        let theirs = APPLY
+            .replace(
+                "fetch-depth: 0",
+                "fetch-depth: 1\n          submodules: true",
+            )
+            .replace(
+                "checkout@11d5960a326750d5838078e36cf38b85af677262 # v4.4.0",
+                "checkout@v3",
+            )
+            .replace("apply --yes --comment", "apply --yes --report r.json")
+            .replace("ubuntu-latest", "debian\n    container: mine");
+        let compared = compare(&theirs, APPLY);
+        assert_eq!(compared.faults, ["fetch-depth: 0"]);
+        assert_eq!(compared.missing, 3);
+        assert!(compared.text.contains("fetch-depth: 0 # the commits since the last apply say which change deletes what\n          submodules: true\n"));
+        assert!(compared.text.contains(
+            "apply --yes --comment --allow-deletes \"$ALLOW_DELETES\" --report r.json\n"
+        ));
+        assert!(compared.text.contains("debian\n    container: mine\n"));
+        assert_eq!(compare(&compared.text, APPLY).missing, 0);
+    }
+
+    /// Whatever lines are lost, what is restored is a workflow that lacks nothing.
+    #[test]
+    fn each_lost_line_is_restored() {
+        for (name, ours) in all() {
+            let lines: Vec<&str> = ours.split_inclusive('\n').collect();
+            for at in 0..lines.len() {
+                let mut theirs = lines.clone();
+                let lost = theirs.remove(at);
+                let compared = compare(&theirs.concat(), ours);
+                assert_eq!(
+                    compared.missing,
+                    usize::from(!essence(lost).is_empty()),
+                    "{name}: {lost}"
+                );
+                assert_eq!(compare(&compared.text, ours).missing, 0, "{name}: {lost}");
+                YamlLoader::load_from_str(&compared.text).unwrap();
+            }
+        }
+    }
+
+    /// With the other token a plan fails, or a pull request sees what it must not.
+    #[test]
+    fn a_protected_line_that_is_lost_is_a_fault() {
+        for (from, to) in [
+            ("NETBIRD_APPLY_TOKEN", "NETBIRD_PLAN_TOKEN"),
+            ("fetch-depth: 0", "fetch-depth: 1"),
+            ("    branches: [main]\n", ""),
+            ("apply --yes", "apply --any-commit --yes"),
+            ("cancel-in-progress: false", "cancel-in-progress: true"),
+            ("- run: netbird-gitops apply", "- run: echo"),
+        ] {
+            assert!(APPLY.contains(from), "{from}");
+            assert!(
+                !compare(&APPLY.replace(from, to), APPLY).faults.is_empty(),
+                "{from}"
+            );
+        }
+        for (from, to) in [
+            ("        continue-on-error: true", "        if: true"),
+            ("--comment ", ""),
+            ("paths: [netbird.json]", ""),
+            ("          AGE_PUBLIC_KEY: ${{ vars.AGE_PUBLIC_KEY }}\n", ""),
+        ] {
+            assert!(APPLY.contains(from), "{from}");
+            let compared = compare(&APPLY.replace(from, to), APPLY);
+            assert_eq!((compared.faults.len(), compared.missing), (0, 1), "{from}");
+        }
+    }
+}

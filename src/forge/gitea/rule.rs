@@ -44,40 +44,53 @@ impl Rule {
         users.any(|user| user.eq_ignore_ascii_case(login))
     }
 
-    /// Returns why the file gets past review, or cannot get in at all, and what to do; `None` where the rule is right.
-    pub fn gap(&self, file: &str) -> Option<(String, &'static str)> {
+    /// Returns what is wrong with the rule of a branch that has this file, and what to do; `None` where the rule is right. `bot` is
+    /// who is to push there, where that is known; with `needs_push` there is no other way onto the branch.
+    pub fn gap(&self, file: &str, bot: Option<&str>, needs_push: bool) -> Option<(String, String)> {
+        let allow = "put the bot on the push allowlist (Settings → Branches)";
+        let gap = |text: String, hint: &str| Some((text, hint.to_owned()));
         if let Some(pattern) = pattern_of(&self.unprotected_file_patterns, file) {
-            return Some((
-                format!(
-                    "its unprotected file pattern {pattern:?} covers {file}, which every writer pushes past review"
-                ),
-                "take the pattern out; put the bot on the push allowlist, or use sync-events --via-pr",
-            ));
+            let text = format!(
+                "its unprotected file pattern {pattern:?} covers {file}, which every writer pushes past review"
+            );
+            let hint = "take the pattern out; put the bot on the push allowlist, or use sync-events --via-pr";
+            return gap(text, hint);
         }
         if let Some(pattern) = pattern_of(&self.protected_file_patterns, file) {
-            return Some((
-                format!(
-                    "its protected file pattern {pattern:?} covers {file}, which nobody can change"
-                ),
-                "take the pattern out",
-            ));
+            let text = format!(
+                "its protected file pattern {pattern:?} covers {file}, which nobody can change"
+            );
+            return gap(text, "take the pattern out");
         }
-        if !self.enable_push {
-            return None;
-        }
-        if !self.enable_push_whitelist {
-            return Some((
+        let is_listed = |bot| self.lists(bot) || !self.push_whitelist_teams.is_empty();
+        let list = self.push_list();
+        match (self.enable_push, self.enable_push_whitelist) {
+            (false, _) if needs_push => {
+                let bot = bot.unwrap_or("the bot");
+                let text = format!("by it {bot} may not push, so every apply is refused");
+                gap(text, allow)
+            }
+            (false, _) => None,
+            (true, false) => gap(
                 "everybody who may write pushes past review".to_owned(),
                 "let the bot alone push (Allowlist Restricted Push), or nobody (Disable Push, and sync-events --via-pr)",
-            ));
+            ),
+            _ => match bot.filter(|bot| !is_listed(bot)) {
+                Some(bot) if needs_push => {
+                    let text = format!("by it {bot} may not push, so every apply is refused");
+                    gap(text, allow)
+                }
+                Some(bot) => {
+                    let hint = format!("{allow}, or use sync-events --via-pr");
+                    Some((format!("{bot} may not push by it"), hint))
+                }
+                None if list.len() > 1 => {
+                    let text = format!("{} push past review", list.join(", "));
+                    gap(text, "leave the bot alone on the push allowlist")
+                }
+                None => None,
+            },
         }
-        let list = self.push_list();
-        (list.len() > 1).then(|| {
-            (
-                format!("{} push past review", list.join(", ")),
-                "leave the bot alone on the push allowlist",
-            )
-        })
     }
 
     /// Returns who pushes, in words.
@@ -143,7 +156,7 @@ mod tests {
 
     fn gap(rule: Value) -> Option<String> {
         let rule: Rule = serde_json::from_value(rule).unwrap();
-        rule.gap("netbird.json").map(|(text, _)| text)
+        rule.gap("netbird.json", None, false).map(|(text, _)| text)
     }
 
     #[test]
@@ -170,6 +183,22 @@ mod tests {
         assert!(gap(free).unwrap().contains("every writer"));
         let shut = json!({ "protected_file_patterns": "*.json" });
         assert!(gap(shut).unwrap().contains("nobody can change"));
+    }
+
+    #[test]
+    fn a_bot_that_may_not_push_is_told() {
+        let gap = |rule: Value, needs_push| {
+            let rule: Rule = serde_json::from_value(rule).unwrap();
+            rule.gap("f", Some("bot"), needs_push).map(|(text, _)| text)
+        };
+        let list = |users: Value| json!({ "enable_push": true, "enable_push_whitelist": true, "push_whitelist_usernames": users });
+        let refused = Some("by it bot may not push, so every apply is refused".to_owned());
+        assert_eq!(gap(list(json!(["Bot"])), true), None);
+        assert_eq!(gap(list(json!(["alice"])), true), refused);
+        assert_eq!(gap(json!({}), true), refused);
+        assert_eq!(gap(json!({}), false), None);
+        let alone = Some("bot may not push by it".to_owned());
+        assert_eq!(gap(list(json!(["alice"])), false), alone);
     }
 
     #[test]

@@ -5,20 +5,47 @@ use std::fs;
 use super::Setup;
 use crate::run::{Job, Pull, git};
 
+/// `init` judges by the same list: what is no fault here is no difference there.
 #[test]
-fn workflows_of_another_version_are_told() {
+fn what_people_add_to_a_workflow_is_no_fault_and_a_protected_line_that_is_lost_is() {
     let setup = Setup::new();
-    setup.replace(".gitea/workflows/plan.yml", "ubuntu-latest", "debian");
-    let adapted = setup.found(&[], &[]);
-    adapted
+    let plan = ".gitea/workflows/plan.yml";
+    setup.replace(plan, "ubuntu-latest", "debian");
+    setup.replace(plan, "timeout-minutes: 30", "timeout-minutes: 60");
+    let step = "      - run: netbird-gitops plan";
+    let more = format!("      - run: netbird-gitops doctor\n{step}");
+    setup.replace(plan, step, &more);
+    let env = "        env:\n          NETBIRD";
+    let more = "        env:\n          GITEA_BRANCH: trunk\n          NETBIRD";
+    setup.replace(plan, env, more);
+    let text = "enrollment.yml, plan.yml";
+    setup
+        .found(&[], &[])
         .failed(&[])
-        .is("workflows", Some(true), "with settings of yours: plan.yml");
-    setup.replace(
-        ".gitea/workflows/apply.yml",
-        "fetch-depth: 0",
-        "fetch-depth: 1",
-    );
-    setup.found(&[], &[]).only("workflows", ": apply.yml", &[]);
+        .is("workflows", Some(true), text);
+    setup
+        .site
+        .run_with(&["init", "--dry-run"], &[])
+        .shows("unchanged    .gitea/workflows/plan.yml");
+    let apply = ".gitea/workflows/apply.yml";
+    setup.replace(apply, "        continue-on-error: true", "        if: true");
+    let note = "apply.yml (1 line differs: netbird-gitops init shows them)";
+    setup
+        .found(&[], &[])
+        .failed(&[])
+        .is("workflows", Some(true), note);
+    setup
+        .site
+        .run_with(&["init", "--dry-run"], &[])
+        .shows("differs      .gitea/workflows/apply.yml")
+        .shows("-        if: true\n+        continue-on-error: true");
+    setup.replace(apply, "fetch-depth: 0", "fetch-depth: 1");
+    let lacks = "apply.yml lacks fetch-depth: 0";
+    setup.found(&[], &[]).only("workflows", lacks, &[]);
+    // somebody else's workflow of that name is none of ours
+    let theirs = "name: plan\non: push\n";
+    fs::write(setup.site.bench.path(plan), theirs).unwrap();
+    setup.found(&[], &[]).only("workflows", lacks, &[]);
     fs::remove_dir_all(setup.site.bench.path(".gitea")).unwrap();
     setup
         .found(&[], &[])

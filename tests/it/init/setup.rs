@@ -168,9 +168,27 @@ fn what_is_there_is_left_alone_and_said() {
         "main",
         json!({ "enable_push": true, "unprotected_file_patterns": "*.json" }),
     );
-    setup(&site, &[], &[])
+    setup(&site, &[], &[]).expect(0).shows(
+        "its unprotected file pattern \"*.json\" covers netbird.json, which every writer pushes",
+    );
+}
+
+#[test]
+fn a_second_network_shares_the_bot_and_has_tokens_of_its_own() {
+    let site = site(false);
+    setup(&site, &[], &[]).expect(0);
+    site.gitea().clear_requests();
+    let lab = ["--environment", "lab", "-f", "lab/netbird.json"];
+    let plan = [("NETBIRD_PLAN_TOKEN", "nbp_lab")];
+    setup(&site, &lab, &plan)
         .expect(0)
-        .shows("unprotected file patterns (*.json)");
+        .shows("there        secret BOT_TOKEN")
+        .shows("set          secret NETBIRD_PLAN_TOKEN_LAB\n")
+        .shows("there        branch rule main");
+    let secrets = site.gitea().workflow_secrets();
+    assert_eq!(secrets["NETBIRD_PLAN_TOKEN"], "nbp_plan");
+    assert_eq!(secrets["NETBIRD_PLAN_TOKEN_LAB"], "nbp_lab");
+    assert_eq!(writes(&site).len(), 4);
 }
 
 #[test]

@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::base::text::{count, visible};
-use crate::commands::setup::doctor::Check;
+use crate::base::text::visible;
+use crate::commands::setup::doctor::{Check, Purpose};
 use crate::render::markdown;
 use crate::render::terminal::Color;
 
 /// Returns the table: what is wrong with what to do about it under it.
-pub fn terminal(checks: &[Check], color: Color) -> String {
+pub fn terminal(checks: &[Check], purpose: Option<Purpose>, color: Color) -> String {
     let width = checks.iter().map(|check| check.name.len()).max();
     let width = width.unwrap_or_default();
-    let mut out = format!("{}\n\n", heading(checks));
+    let mut out = format!("{}\n\n", heading(checks, purpose));
     for (label, check) in rows(checks) {
         let (sign, code) = sign(check);
         let first = format!(
@@ -30,8 +30,11 @@ pub fn terminal(checks: &[Check], color: Color) -> String {
 }
 
 /// Returns the same for a comment.
-pub fn comment(checks: &[Check]) -> String {
-    let mut out = format!("### {}\n\n| | check | |\n|---|---|---|\n", heading(checks));
+pub fn comment(checks: &[Check], purpose: Option<Purpose>) -> String {
+    let mut out = format!(
+        "### {}\n\n| | check | |\n|---|---|---|\n",
+        heading(checks, purpose)
+    );
     for (label, check) in rows(checks) {
         let (sign, _) = sign(check);
         let lines = |text: &str| {
@@ -64,20 +67,20 @@ pub fn json(checks: &[Check]) -> Value {
 }
 
 /// The first line: does anybody need to worry?
-fn heading(checks: &[Check]) -> String {
+fn heading(checks: &[Check], purpose: Option<Purpose>) -> String {
     let number = |ok| checks.iter().filter(|check| check.ok == ok).count();
-    let failed = match number(Some(false)) {
-        0 => "nothing is wrong".to_owned(),
-        failed => format!("{} failed", count(failed, "check", "checks")),
+    let mut parts = vec![format!("{} passed", number(Some(true)))];
+    if number(Some(false)) > 0 {
+        parts.insert(0, format!("{} failed", number(Some(false))));
+    }
+    if number(None) > 0 {
+        parts.push(format!("{} skipped", number(None)));
+    }
+    let more = match purpose {
+        None if number(None) > 0 => "; use --for plan or --for apply to check more",
+        _ => "",
     };
-    let open = match number(None) {
-        0 => String::new(),
-        open => format!(", {open} not told"),
-    };
-    format!(
-        "NetBird set-up: {failed}, {} right{open}",
-        number(Some(true))
-    )
+    format!("NetBird set-up: {}{more}", parts.join(", "))
 }
 
 fn sign(check: &Check) -> (&'static str, &'static str) {

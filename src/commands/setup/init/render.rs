@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::base::text::{count, visible};
 use crate::commands::setup::init::remote::Remote;
-use crate::commands::setup::init::setup::{Deed, Remark, Setting};
+use crate::commands::setup::init::setup::{Deed, Standing};
 
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +66,13 @@ pub enum Note {
     },
     /// The workflows start on main, and this is another branch.
     OtherBranch(String),
+    /// A workflow of somebody else has the name of ours.
+    Beside {
+        /// Theirs.
+        theirs: String,
+        /// Ours.
+        ours: String,
+    },
     /// Actions are switched off in the repository.
     NoActions,
 }
@@ -87,7 +94,7 @@ impl Repository {
     /// Returns whether anything was set.
     pub fn changed(&self) -> bool {
         let mut deeds = self.deeds.iter().take(self.done);
-        deeds.any(|deed| matches!(deed, Deed::Make(_)))
+        deeds.any(|deed| deed.standing == Standing::Make)
     }
 }
 
@@ -112,6 +119,10 @@ pub struct Document {
     pub checkout: Checkout,
     /// The repository that the remote names.
     pub remote: Option<Remote>,
+    /// The network's file.
+    pub file: String,
+    /// The options that name the network, where it is not the only one.
+    pub options: String,
 }
 
 /// What git knows of the directory.
@@ -140,22 +151,12 @@ impl Document {
 
     /// Returns whether a setting is missing that the workflows do not run without.
     pub fn lacks_settings(&self) -> bool {
-        self.has(|deed| matches!(deed, Deed::NoValue(_) | Deed::NoBot))
+        self.has(Standing::Missing)
     }
 
-    fn has(&self, deed: fn(&Deed) -> bool) -> bool {
+    fn has(&self, standing: Standing) -> bool {
         let mut deeds = self.repository.iter().flat_map(|found| &found.deeds);
-        deeds.any(deed)
-    }
-}
-
-/// Returns the name of a setting.
-pub fn name(setting: &Setting) -> String {
-    match setting {
-        Setting::Collaborator(bot) => format!("collaborator {bot}"),
-        Setting::Secret(name) => format!("secret {name}"),
-        Setting::Variable(name) => format!("variable {name}"),
-        Setting::Rule { branch, .. } => format!("branch rule {branch}"),
+        deeds.any(|deed| deed.standing == standing)
     }
 }
 
@@ -182,8 +183,8 @@ pub fn text(document: &Document) -> String {
             visible(&repository.server)
         ));
         for (at, deed) in repository.deeds.iter().enumerate() {
-            let (word, name, about) = of_deed(deed, at < repository.done, document.dry_run);
-            out.push_str(&line(word, &name, &about));
+            let (word, about) = of_deed(deed, at < repository.done, document.dry_run);
+            out.push_str(&line(word, &deed.name, about));
         }
     }
     for note in &document.notes {
@@ -225,10 +226,8 @@ fn about(file: &File, document: &Document) -> String {
     if file.became == Became::Theirs {
         return "never overwritten".into();
     }
-    if file.path != crate::commands::setup::init::NETWORK {
-        return String::new();
-    }
     match &document.network {
+        _ if file.path != document.file => String::new(),
         Network::Exported {
             server, objects, ..
         } => {
@@ -240,90 +239,17 @@ fn about(file: &File, document: &Document) -> String {
     }
 }
 
-/// Returns the word for a setting, its name, and what is to be said of it.
-fn of_deed(deed: &Deed, is_done: bool, dry_run: bool) -> (&'static str, String, String) {
-    let own = |setting: &Setting| match setting {
-        Setting::Collaborator(_) => "may write".to_owned(),
-        Setting::Rule { bot, .. } => format!("{bot} alone may push"),
-        Setting::Secret(_) | Setting::Variable(_) => String::new(),
+/// Returns the word for a setting, and what is to be said of it.
+fn of_deed(deed: &Deed, is_done: bool, dry_run: bool) -> (&'static str, &str) {
+    let word = match deed.standing {
+        Standing::Make if dry_run => "to set",
+        Standing::Make if is_done => "set",
+        Standing::Make => return ("not set", ""),
+        Standing::There => "there",
+        Standing::Missing => "missing",
+        Standing::Later => "later",
     };
-    match deed {
-        Deed::Make(setting) if dry_run => ("to set", name(setting), own(setting)),
-        Deed::Make(setting) if is_done => ("set", name(setting), own(setting)),
-        Deed::Make(setting) => ("not set", name(setting), String::new()),
-        Deed::There(setting, remark) => ("there", name(setting), of_remark(remark, setting)),
-        Deed::NoValue(setting) => ("missing", name(setting), value(setting)),
-        Deed::NoBot => (
-            "missing",
-            "the bot".into(),
-            "set BOT_TOKEN to its token with the scope read:user, or name it with --bot".into(),
-        ),
-        Deed::RuleWaits(branch) => (
-            "later",
-            format!("branch rule {branch}"),
-            "before the files are on the branch it would keep you from pushing them".into(),
-        ),
-    }
-}
-
-/// Where the value of a setting comes from.
-fn value(setting: &Setting) -> String {
-    let (name, what) = match setting {
-        Setting::Secret(name) => (
-            format!("{name} or {name}_FILE"),
-            match *name {
-                "NETBIRD_PLAN_TOKEN" => "the token of a NetBird service user with the role auditor",
-                "NETBIRD_APPLY_TOKEN" => "the token of a NetBird service user with the role admin",
-                _ => "a token of the bot's user in this forge",
-            },
-        ),
-        Setting::Variable(name) => (
-            (*name).to_owned(),
-            match *name {
-                "NETBIRD_API_URL" => "the NetBird server",
-                "AGE_PUBLIC_KEY" => "who may open new setup keys: age-keygen -y FILE prints it",
-                "NETBIRD_GITOPS_SHA256" => "the program's SHA-256",
-                _ => "where jobs fetch the program: docs/gitea.md, step 4",
-            },
-        ),
-        Setting::Collaborator(_) | Setting::Rule { .. } => return String::new(),
-    };
-    format!("set {name}: {what}")
-}
-
-fn of_remark(remark: &Remark, setting: &Setting) -> String {
-    let bot = match setting {
-        Setting::Rule { bot, .. } => bot.as_str(),
-        _ => "",
-    };
-    match remark {
-        Remark::None => String::new(),
-        Remark::BotOwns => {
-            "it owns the repository, and so does whoever gets BOT_TOKEN: a user of its own is safer".into()
-        }
-        Remark::NotComparable => {
-            "left alone: nobody can read it back; to replace it, delete it first".into()
-        }
-        Remark::OtherValue => {
-            "left alone, with another value than yours; to replace it, delete it first".into()
-        }
-        Remark::NobodyPushes => {
-            "left alone: nobody may push, so give sync-events --via-pr in apply.yml and enrollment.yml".into()
-        }
-        Remark::WithoutBot => format!(
-            "left alone: {bot} may not push by it; add it under Settings → Branches, or give sync-events --via-pr"
-        ),
-        Remark::KeepsInventoryOut => format!(
-            "left alone: by it {} may not push, so every apply is refused; add it under Settings → Branches",
-            if bot.is_empty() { "the bot" } else { bot }
-        ),
-        Remark::EverybodyPushes => {
-            "left alone: by it everybody with write access pushes without review".into()
-        }
-        Remark::Unprotected(patterns) => format!(
-            "left alone: by its unprotected file patterns ({patterns}) every writer pushes such files without review"
-        ),
-    }
+    (word, &deed.text)
 }
 
 fn said(note: &Note) -> String {
@@ -334,6 +260,9 @@ fn said(note: &Note) -> String {
         ),
         Note::OtherBranch(branch) => format!(
             "The branch is {branch}, and the workflows start on main: rename it, or change `branches:` in plan.yml and apply.yml."
+        ),
+        Note::Beside { theirs, ours } => format!(
+            "{theirs} is no workflow of netbird-gitops and stays as it is: ours is {ours}."
         ),
         Note::NoActions => {
             "Actions are switched off in this repository: Settings → Advanced Settings → Enable Repository Actions.".into()
@@ -349,9 +278,9 @@ pub fn json(document: &Document) -> Value {
     let settings = document.repository.iter().flat_map(|repository| {
         let deeds = repository.deeds.iter().enumerate();
         deeds.map(|(at, deed)| {
-            let (word, name, about) = of_deed(deed, at < repository.done, document.dry_run);
+            let (word, about) = of_deed(deed, at < repository.done, document.dry_run);
             let about = Some(about).filter(|about| !about.is_empty());
-            json!({ "name": name, "status": word.replace(' ', "_"), "text": about })
+            json!({ "name": deed.name, "status": word.replace(' ', "_"), "text": about })
         })
     });
     json!({

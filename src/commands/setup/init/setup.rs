@@ -4,17 +4,34 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Network;
 use crate::forge::gitea::Rule;
 
-/// The secrets of the workflows.
-pub const SECRETS: [&str; 3] = ["NETBIRD_PLAN_TOKEN", "NETBIRD_APPLY_TOKEN", "BOT_TOKEN"];
-/// The variables of the workflows, and whether the workflows go without it.
-pub const VARIABLES: [(&str, bool); 5] = [
-    ("NETBIRD_API_URL", false),
-    ("AGE_PUBLIC_KEY", false),
-    ("NETBIRD_GITOPS_BINARY", false),
-    ("NETBIRD_GITOPS_SHA256", false),
-    ("NETBIRD_GITOPS_SERVER", true),
+/// The secrets of the workflows, and what each is.
+pub const SECRETS: [(&str, &str); 3] = [
+    (
+        "NETBIRD_PLAN_TOKEN",
+        "the token of a NetBird service user with the role auditor",
+    ),
+    (
+        "NETBIRD_APPLY_TOKEN",
+        "the token of a NetBird service user with the role admin",
+    ),
+    ("BOT_TOKEN", "a token of the bot's user in this forge"),
+];
+/// The variables of the workflows, and what each is; nothing of the one that the workflows do without.
+pub const VARIABLES: [(&str, &str); 5] = [
+    ("NETBIRD_API_URL", "the NetBird server"),
+    (
+        "AGE_PUBLIC_KEY",
+        "who may open new setup keys: age-keygen -y FILE prints it",
+    ),
+    (
+        "NETBIRD_GITOPS_BINARY",
+        "where jobs fetch the program: docs/gitea.md, step 4",
+    ),
+    ("NETBIRD_GITOPS_SHA256", "the program's SHA-256"),
+    ("NETBIRD_GITOPS_SERVER", ""),
 ];
 
 /// What is wanted of a repository.
@@ -30,6 +47,8 @@ pub struct Wanted {
     pub branch: String,
     /// The branch of the inventory.
     pub inventory_branch: String,
+    /// The network that is set up.
+    pub network: Network,
 }
 
 /// What a repository has.
@@ -47,164 +66,151 @@ pub struct There {
     pub rule: Option<Rule>,
     /// The rule of the branch of the inventory.
     pub inventory_rule: Option<Rule>,
-    /// Does the branch hold netbird.json?
+    /// Does the branch hold the network's file?
     pub has_network: bool,
 }
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Setting {
-    /// The bot may write.
+    /// The bot may write; without a login it is not known who the bot is.
     Collaborator(String),
-    /// A secret.
+    /// A secret, by the variable that has its value.
     Secret(&'static str),
-    /// A variable, which is no secret.
+    /// A variable, which is no secret, likewise.
     Variable(&'static str),
-    /// A branch's rule, with the bot alone on its push list.
-    Rule {
-        /// The branch.
-        branch: String,
-        /// The bot.
-        bot: String,
-    },
+    /// A branch's rule, with this bot alone on its push list.
+    Rule(String, String),
+}
+
+/// How a setting stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It is to be made.
+    Make,
+    /// It is there, and is left alone.
+    There,
+    /// It is missing, and nobody says what it is.
+    Missing,
+    /// It waits until the files are on the branch.
+    Later,
 }
 
 /// What is to be done about a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
-    /// It is to be made.
-    Make(Setting),
-    /// It is there.
-    There(Setting, Remark),
-    /// It is missing, and nobody says what it is.
-    NoValue(Setting),
-    /// Who the bot is is not known.
-    NoBot,
-    /// The branch's rule waits until the files are on it: then they could not be pushed any more.
-    RuleWaits(String),
-}
-
-/// What is worth a word about a setting that is there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Remark {
-    /// Nothing.
-    None,
-    /// A bot that owns the repository.
-    BotOwns,
-    /// A secret: another value was given, and which one it has nobody can tell.
-    NotComparable,
-    /// A variable with another value than was given.
-    OtherValue,
-    /// A rule that lets nobody push.
-    NobodyPushes,
-    /// A rule whose push list is without the bot.
-    WithoutBot,
-    /// A rule of the branch of the inventory by which the bot may not push: there is no other way onto that branch.
-    KeepsInventoryOut,
-    /// A rule by which everybody with write access may push.
-    EverybodyPushes,
-    /// A rule by which everybody may push files of these patterns.
-    Unprotected(String),
+pub struct Deed {
+    /// The setting.
+    pub setting: Setting,
+    /// Its name for people.
+    pub name: String,
+    /// How it stands.
+    pub standing: Standing,
+    /// What is worth a word.
+    pub text: String,
 }
 
 /// Decides each setting, in the order in which they are made: a push list takes nobody who may not write.
 pub fn decide(wanted: &Wanted, there: &There) -> Vec<Deed> {
     let mut deeds = Vec::new();
-    let has_rules = there.rule.is_some() && there.inventory_rule.is_some();
-    let needs_no_name = has_rules && there.secrets.contains("BOT_TOKEN");
-    deeds.extend(match &wanted.bot {
-        None if needs_no_name => None,
-        None => Some(Deed::NoBot),
-        Some(bot) if there.bot_writes => {
-            let remark = match there.bot_owns {
-                true => Remark::BotOwns,
-                false => Remark::None,
-            };
-            Some(Deed::There(Setting::Collaborator(bot.clone()), remark))
-        }
-        Some(bot) => Some(Deed::Make(Setting::Collaborator(bot.clone()))),
-    });
-    for name in SECRETS {
-        let is_given = wanted.secrets.contains(name);
-        let setting = Setting::Secret(name);
-        deeds.push(match there.secrets.contains(name) {
-            true if is_given => Deed::There(setting, Remark::NotComparable),
-            true => Deed::There(setting, Remark::None),
-            false if is_given => Deed::Make(setting),
-            false => Deed::NoValue(setting),
+    let mut add = |setting: Setting, standing, text: &str| {
+        let stored = |name: &str| wanted.network.own_name(name);
+        let name = match &setting {
+            Setting::Collaborator(bot) if bot.is_empty() => "the bot".into(),
+            Setting::Collaborator(bot) => format!("collaborator {bot}"),
+            Setting::Secret(name) => format!("secret {}", stored(name)),
+            Setting::Variable(name) => format!("variable {}", stored(name)),
+            Setting::Rule(branch, _) => format!("branch rule {branch}"),
+        };
+        let text = text.to_owned();
+        deeds.push(Deed {
+            setting,
+            name,
+            standing,
+            text,
         });
+    };
+    let has_rules = there.rule.is_some() && there.inventory_rule.is_some();
+    let bot = wanted.bot.clone().unwrap_or_default();
+    let collaborator = Setting::Collaborator(bot.clone());
+    match (&wanted.bot, there.bot_writes) {
+        (None, _) if has_rules && there.secrets.contains("BOT_TOKEN") => {}
+        (None, _) => add(collaborator, Standing::Missing, NO_BOT),
+        (Some(_), true) if there.bot_owns => add(collaborator, Standing::There, BOT_OWNS),
+        (Some(_), true) => add(collaborator, Standing::There, ""),
+        (Some(_), false) => add(collaborator, Standing::Make, "may write"),
     }
-    for (name, can_be_left_out) in VARIABLES {
-        let given = wanted.variables.get(name);
-        let setting = Setting::Variable(name);
-        match (there.variables.get(name), given) {
-            (Some(is), Some(given)) if !same(is, given) => {
-                deeds.push(Deed::There(setting, Remark::OtherValue));
+    for (name, what) in SECRETS {
+        let setting = Setting::Secret(name);
+        let is_there = there.secrets.contains(&wanted.network.own_name(name));
+        match (is_there, wanted.secrets.contains(name)) {
+            (true, true) => add(setting, Standing::There, NOT_COMPARABLE),
+            (true, false) => add(setting, Standing::There, ""),
+            (false, true) => add(setting, Standing::Make, ""),
+            (false, false) => {
+                let text = format!("set {name} or {name}_FILE: {what}");
+                add(setting, Standing::Missing, &text);
             }
-            (Some(_), _) => deeds.push(Deed::There(setting, Remark::None)),
-            (None, Some(_)) => deeds.push(Deed::Make(setting)),
-            (None, None) if can_be_left_out => {}
-            (None, None) => deeds.push(Deed::NoValue(setting)),
         }
     }
-    deeds.extend(rule_of_inventory(wanted, there));
-    deeds.extend(rule(wanted, there));
+    for (name, what) in VARIABLES {
+        let setting = Setting::Variable(name);
+        let is_there = there.variables.get(&wanted.network.own_name(name));
+        match (is_there, wanted.variables.get(name)) {
+            (Some(is), Some(given)) if !same(is, given) => {
+                add(setting, Standing::There, OTHER_VALUE);
+            }
+            (Some(_), _) => add(setting, Standing::There, ""),
+            (None, Some(_)) => add(setting, Standing::Make, ""),
+            // the one that the workflows do without
+            (None, None) if what.is_empty() => {}
+            (None, None) => add(setting, Standing::Missing, &format!("set {name}: {what}")),
+        }
+    }
+    let file = wanted.network.file.as_str();
+    for (rule, branch, file, needs_push) in [
+        (
+            &there.inventory_rule,
+            &wanted.inventory_branch,
+            "inventory.json",
+            true,
+        ),
+        (&there.rule, &wanted.branch, file, false),
+    ] {
+        let named = rule.as_ref().map_or(branch, |rule| &rule.rule_name);
+        let setting = Setting::Rule(named.clone(), bot.clone());
+        match rule {
+            Some(rule) => match rule.gap(file, wanted.bot.as_deref(), needs_push) {
+                Some((gap, way_out)) => {
+                    let text = format!("left alone: {gap}; {way_out}");
+                    add(setting, Standing::There, &text);
+                }
+                None if !rule.enable_push => add(setting, Standing::There, NOBODY_PUSHES),
+                None => add(setting, Standing::There, ""),
+            },
+            None if wanted.bot.is_none() => {}
+            // people push nothing to the branch of the inventory
+            None if needs_push || there.has_network => {
+                add(setting, Standing::Make, &format!("{bot} alone may push"));
+            }
+            None => add(setting, Standing::Later, LATER),
+        }
+    }
     deeds
 }
+
+const NO_BOT: &str = "set BOT_TOKEN to its token with the scope read:user, or name it with --bot";
+const BOT_OWNS: &str =
+    "it owns the repository, and so does whoever gets BOT_TOKEN: a user of its own is safer";
+const NOT_COMPARABLE: &str = "left alone: nobody can read it back; to replace it, delete it first";
+const OTHER_VALUE: &str =
+    "left alone, with another value than yours; to replace it, delete it first";
+const NOBODY_PUSHES: &str =
+    "left alone: nobody may push, so give sync-events --via-pr in apply.yml and enrollment.yml";
+const LATER: &str = "before the files are on the branch it would keep you from pushing them";
 
 /// The server writes line ends of its own.
 fn same(one: &str, other: &str) -> bool {
     one.trim().lines().eq(other.trim().lines())
-}
-
-/// Decides the rule of the branch that is applied.
-fn rule(wanted: &Wanted, there: &There) -> Option<Deed> {
-    if let Some(rule) = &there.rule {
-        let setting = setting(&rule.rule_name, wanted);
-        return Some(Deed::There(setting, remark(rule, wanted)));
-    }
-    wanted.bot.as_ref()?;
-    Some(match there.has_network {
-        true => Deed::Make(setting(&wanted.branch, wanted)),
-        false => Deed::RuleWaits(wanted.branch.clone()),
-    })
-}
-
-/// Decides the rule of the branch of the inventory, which waits for nothing: people push nothing there.
-fn rule_of_inventory(wanted: &Wanted, there: &There) -> Option<Deed> {
-    let Some(rule) = &there.inventory_rule else {
-        wanted.bot.as_ref()?;
-        return Some(Deed::Make(setting(&wanted.inventory_branch, wanted)));
-    };
-    let remark = match remark(rule, wanted) {
-        Remark::NobodyPushes | Remark::WithoutBot => Remark::KeepsInventoryOut,
-        other => other,
-    };
-    Some(Deed::There(setting(&rule.rule_name, wanted), remark))
-}
-
-fn setting(branch: &str, wanted: &Wanted) -> Setting {
-    Setting::Rule {
-        branch: branch.to_owned(),
-        bot: wanted.bot.clone().unwrap_or_default(),
-    }
-}
-
-/// Judges a rule that is there; without knowing the bot, too, but for whether it may push.
-fn remark(rule: &Rule, wanted: &Wanted) -> Remark {
-    let lists_bot = wanted.bot.as_ref().is_none_or(|bot| rule.lists(bot));
-    let unprotected = &rule.unprotected_file_patterns;
-    if !unprotected.trim().is_empty() {
-        Remark::Unprotected(unprotected.clone())
-    } else if !rule.enable_push {
-        Remark::NobodyPushes
-    } else if !rule.enable_push_whitelist {
-        Remark::EverybodyPushes
-    } else if !lists_bot && rule.push_whitelist_teams.is_empty() {
-        Remark::WithoutBot
-    } else {
-        Remark::None
-    }
 }
 
 #[cfg(test)]
@@ -213,7 +219,7 @@ mod tests {
 
     fn wanted() -> Wanted {
         Wanted {
-            secrets: SECRETS.into_iter().collect(),
+            secrets: SECRETS.into_iter().map(|(name, _)| name).collect(),
             variables: BTreeMap::from([
                 ("NETBIRD_API_URL", "https://netbird.example.com".into()),
                 ("AGE_PUBLIC_KEY", "age1a\nage1b\n".into()),
@@ -221,49 +227,52 @@ mod tests {
             bot: Some("bot".into()),
             branch: "main".into(),
             inventory_branch: "list".into(),
+            network: Network::default(),
         }
     }
 
-    /// A rule by which those may push, or everybody who may write.
-    fn rule_of(name: &str, push: bool, allowed: Option<&[&str]>) -> Rule {
-        let logins = allowed.unwrap_or_default().iter();
+    /// A rule by which those may push.
+    fn rule_of(name: &str, allowed: &[&str]) -> Rule {
+        let logins = allowed.iter();
         Rule {
             rule_name: name.into(),
-            enable_push: push,
-            enable_push_whitelist: allowed.is_some(),
+            enable_push: true,
+            enable_push_whitelist: true,
             push_whitelist_usernames: logins.map(|&login| login.to_owned()).collect(),
             ..Rule::default()
         }
     }
 
+    fn told(wanted: &Wanted, there: &There) -> String {
+        let deeds = decide(wanted, there).into_iter();
+        let line = |deed: Deed| format!("{:?} {} {}\n", deed.standing, deed.name, deed.text);
+        deeds.map(line).collect()
+    }
+
     #[test]
     fn a_new_repository_gets_all_but_its_rule_and_the_bot_first() {
-        let deeds = decide(&wanted(), &There::default());
+        let told = told(&wanted(), &There::default());
         assert_eq!(
-            deeds[0],
-            Deed::Make(Setting::Collaborator("bot".to_owned()))
+            told,
+            "\
+Make collaborator bot may write
+Make secret NETBIRD_PLAN_TOKEN \n\
+Make secret NETBIRD_APPLY_TOKEN \n\
+Make secret BOT_TOKEN \n\
+Make variable NETBIRD_API_URL \n\
+Make variable AGE_PUBLIC_KEY \n\
+Missing variable NETBIRD_GITOPS_BINARY set NETBIRD_GITOPS_BINARY: where jobs fetch the program: docs/gitea.md, step 4
+Missing variable NETBIRD_GITOPS_SHA256 set NETBIRD_GITOPS_SHA256: the program's SHA-256
+Make branch rule list bot alone may push
+Later branch rule main before the files are on the branch it would keep you from pushing them
+"
         );
-        assert_eq!(deeds[3], Deed::Make(Setting::Secret("BOT_TOKEN")));
-        assert_eq!(deeds[4], Deed::Make(Setting::Variable("NETBIRD_API_URL")));
-        assert_eq!(
-            deeds[6],
-            Deed::NoValue(Setting::Variable("NETBIRD_GITOPS_BINARY"))
-        );
-        // people push nothing to the branch of the inventory
-        let rule = Setting::Rule {
-            branch: "list".into(),
-            bot: "bot".into(),
-        };
-        assert_eq!(deeds[8], Deed::Make(rule));
-        // a rule now, and the first push would be refused
-        assert_eq!(deeds[9], Deed::RuleWaits("main".to_owned()));
-        assert_eq!(deeds.len(), 10);
     }
 
     #[test]
     fn what_is_there_is_left_alone() {
         let there = There {
-            secrets: SECRETS.into_iter().map(str::to_owned).collect(),
+            secrets: SECRETS.map(|(name, _)| name.to_owned()).into(),
             variables: BTreeMap::from([
                 ("NETBIRD_API_URL".into(), "https://other.example.com".into()),
                 ("AGE_PUBLIC_KEY".into(), "age1a\r\nage1b".into()),
@@ -271,69 +280,37 @@ mod tests {
             bot_writes: true,
             bot_owns: true,
             has_network: true,
-            rule: Some(rule_of("main", true, Some(&["Bot"]))),
-            inventory_rule: Some(rule_of("list", true, Some(&["bot"]))),
+            rule: Some(rule_of("ma*", &["Bot"])),
+            inventory_rule: Some(rule_of("list", &["alice"])),
         };
         let deeds = decide(&wanted(), &there);
-        assert!(!deeds.iter().any(|deed| matches!(deed, Deed::Make(_))));
-        let remark = |at: usize| match &deeds[at] {
-            Deed::There(_, remark) => remark.clone(),
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(remark(0), Remark::BotOwns);
-        assert_eq!(remark(1), Remark::NotComparable);
-        assert_eq!(remark(4), Remark::OtherValue);
-        assert_eq!(remark(5), Remark::None);
-        assert_eq!(remark(8), Remark::None);
-        assert_eq!(remark(9), Remark::None);
-    }
-
-    #[test]
-    fn a_rule_that_is_there_is_judged() {
-        let judged = |push, allowed: Option<&[&str]>, unprotected: &str| {
-            let rule = Rule {
-                unprotected_file_patterns: unprotected.into(),
-                ..rule_of("ma*", push, allowed)
-            };
-            let there = There {
-                rule: Some(rule),
-                ..There::default()
-            };
-            match decide(&wanted(), &there).pop() {
-                Some(Deed::There(Setting::Rule { branch, .. }, remark)) if branch == "ma*" => {
-                    remark
-                }
-                other => panic!("{other:?}"),
-            }
-        };
-        assert_eq!(judged(false, None, ""), Remark::NobodyPushes);
-        assert_eq!(judged(true, None, ""), Remark::EverybodyPushes);
-        assert_eq!(judged(true, Some(&["alice"]), ""), Remark::WithoutBot);
-        assert_eq!(judged(true, Some(&["bot"]), ""), Remark::None);
+        assert!(!deeds.iter().any(|deed| deed.standing == Standing::Make));
+        let texts: Vec<&str> = deeds.iter().map(|deed| deed.text.as_str()).collect();
         assert_eq!(
-            judged(true, Some(&["bot"]), "netbird.json"),
-            Remark::Unprotected("netbird.json".into())
+            (texts[0], texts[1], texts[4], texts[5]),
+            (BOT_OWNS, NOT_COMPARABLE, OTHER_VALUE, "")
         );
+        assert!(
+            texts[8].starts_with("left alone: by it bot may not push, so every apply is refused")
+        );
+        assert_eq!((deeds[9].name.as_str(), texts[9]), ("branch rule ma*", ""));
     }
 
     #[test]
-    fn a_rule_that_keeps_the_bot_off_the_inventory_is_told() {
-        let judged = |push, allowed: Option<&[&str]>| {
-            let there = There {
-                inventory_rule: Some(rule_of("l*", push, allowed)),
-                ..There::default()
-            };
-            match &decide(&wanted(), &there)[8] {
-                Deed::There(Setting::Rule { branch, .. }, remark) if branch == "l*" => {
-                    remark.clone()
-                }
-                other => panic!("{other:?}"),
-            }
+    fn another_network_has_tokens_of_its_own_and_the_same_bot() {
+        let wanted = Wanted {
+            network: Network::new("lab", "lab/netbird.json"),
+            ..wanted()
         };
-        assert_eq!(judged(false, None), Remark::KeepsInventoryOut);
-        assert_eq!(judged(true, Some(&["alice"])), Remark::KeepsInventoryOut);
-        assert_eq!(judged(true, None), Remark::EverybodyPushes);
-        assert_eq!(judged(true, Some(&["bot"])), Remark::None);
+        let told = told(&wanted, &There::default());
+        for name in [
+            "secret NETBIRD_PLAN_TOKEN_LAB",
+            "secret BOT_TOKEN ",
+            "variable NETBIRD_API_URL_LAB",
+            "variable NETBIRD_GITOPS_SHA256 ",
+        ] {
+            assert!(told.contains(name), "{told}");
+        }
     }
 
     #[test]
@@ -346,27 +323,24 @@ mod tests {
             has_network: true,
             ..There::default()
         };
-        let deeds = decide(&wanted, &there);
-        assert_eq!(deeds[0], Deed::NoBot);
-        assert_eq!(deeds.len(), 8);
+        let all = told(&wanted, &there);
+        assert!(
+            all.starts_with("Missing the bot") && !all.contains("rule"),
+            "{all}"
+        );
         // nor need it be known where all that names it is done
         let there = There {
-            secrets: SECRETS.into_iter().map(str::to_owned).collect(),
-            rule: Some(rule_of("", true, Some(&["bot"]))),
-            inventory_rule: Some(rule_of("", true, Some(&["bot"]))),
+            secrets: SECRETS.map(|(name, _)| name.to_owned()).into(),
+            rule: Some(rule_of("", &["bot"])),
+            inventory_rule: Some(rule_of("", &["bot"])),
             ..there
         };
-        let deeds = decide(&wanted, &there);
-        assert!(!deeds.contains(&Deed::NoBot));
-        assert!(matches!(
-            deeds.last(),
-            Some(Deed::There(Setting::Rule { .. }, Remark::None))
-        ));
+        assert!(!told(&wanted, &there).contains("the bot"));
         // the other rule names it, too
         let there = There {
             inventory_rule: None,
             ..there
         };
-        assert!(decide(&wanted, &there).contains(&Deed::NoBot));
+        assert!(told(&wanted, &there).contains("the bot"));
     }
 }

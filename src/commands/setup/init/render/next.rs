@@ -2,7 +2,7 @@
 
 use super::{Became, Checkout, Document, Network};
 use crate::base::text::wrapped;
-use crate::commands::setup::init::setup::Deed;
+use crate::commands::setup::init::setup::Standing;
 use crate::render::words::shell;
 
 /// One thing to do: a sentence, and commands.
@@ -42,7 +42,7 @@ pub(super) fn text(document: &Document) -> String {
 fn steps(document: &Document) -> Vec<Step> {
     let mut steps = Vec::new();
     if document.dry_run {
-        if document.writes() || document.has(|deed| matches!(deed, Deed::Make(_))) {
+        if document.writes() || document.has(Standing::Make) {
             steps.push(step("Do it: the same command without --dry-run.", &[]));
         }
         steps.extend(differing(document));
@@ -52,7 +52,7 @@ fn steps(document: &Document) -> Vec<Step> {
     let changed = document.writes();
     let begins = document.network != Network::Theirs || has_new_workflows(document);
     let is_new = changed && begins;
-    let waits = document.has(|deed| matches!(deed, Deed::RuleWaits(_)));
+    let waits = document.has(Standing::Later);
     if is_new {
         steps.extend(beginning(document));
     }
@@ -65,7 +65,7 @@ fn steps(document: &Document) -> Vec<Step> {
     if waits || is_new && document.repository.is_none() {
         steps.push(step(
             "Once that is pushed, protect the branch: the bot alone may push to it.",
-            &["netbird-gitops init --setup"],
+            &[&init(document, " --setup")],
         ));
     }
     if let Some(first) = steps.first_mut()
@@ -84,7 +84,7 @@ const WIDTH: usize = 96;
 /// Are all the workflows new? Then nothing was set up yet, though the network may be there.
 fn has_new_workflows(document: &Document) -> bool {
     let mut files = document.files.iter();
-    files.all(|file| file.became == Became::Written || !file.path.contains('/'))
+    files.all(|file| file.became == Became::Written || !file.path.ends_with(".yml"))
 }
 
 fn differing(document: &Document) -> Option<Step> {
@@ -94,12 +94,16 @@ fn differing(document: &Document) -> Option<Step> {
         [path] if path == crate::commands::setup::init::IGNORE => {
             ".gitignore lacks lines of ours. To add them, and leave yours as they are:"
         }
-        [_] => "What differs was left alone. To take it over, without what you changed by hand:",
         _ => {
-            "What differs was left alone. To take all of it over, without what you changed by hand:"
+            "What differs was left alone. To add each line with a + and drop each with a -, and keep all others:"
         }
     };
-    Some(step(what, &["netbird-gitops init --force"]))
+    Some(step(what, &[&init(document, " --force")]))
+}
+
+/// This command again, for the same network.
+fn init(document: &Document, more: &str) -> String {
+    format!("netbird-gitops init{more}{}", document.options)
 }
 
 /// From a directory to a file that may be pushed.
@@ -119,27 +123,31 @@ fn beginning(document: &Document) -> Vec<Step> {
     }
     if document.network == Network::Minimal {
         steps.push(step(
-            "netbird.json is an example. Write your own, or begin with the account as it is (the token of a service user, role auditor):",
+            format!(
+                "{} is an example. Write your own, or begin with the account as it is (the token of a service user, role auditor):",
+                document.file
+            ),
             &[
-                "rm netbird.json",
+                &format!("rm {}", shell(&document.file)),
                 "export NETBIRD_API_URL=https://netbird.example.com NETBIRD_API_TOKEN=nbp_…",
-                "netbird-gitops init",
+                &init(document, ""),
             ],
         ));
     }
-    let plan = match &document.network {
+    let token = match &document.network {
         Network::Exported {
             token: Some(variable),
             ..
-        } => {
-            let own = variable.replace("PLAN", "API");
-            format!("{own}=\"${variable}\" netbird-gitops plan")
-        }
-        _ => "netbird-gitops plan".into(),
+        } => format!("{}=\"${variable}\" ", variable.replace("PLAN", "API")),
+        _ => String::new(),
     };
+    let options = &document.options;
     steps.push(step(
         "See that it is valid, and that a plan is what you expect:",
-        &["netbird-gitops validate", &plan],
+        &[
+            &format!("netbird-gitops validate{options}"),
+            &format!("{token}netbird-gitops plan{options}"),
+        ],
     ));
     steps
 }
@@ -149,7 +157,7 @@ fn settings(document: &Document, is_new: bool) -> Option<Step> {
     if document.lacks_settings() {
         return Some(step(
             "Give what is missing above, and set the rest up:",
-            &["netbird-gitops init --setup"],
+            &[&init(document, " --setup")],
         ));
     }
     if document.repository.is_some() || !is_new {
@@ -169,14 +177,14 @@ fn settings(document: &Document, is_new: bool) -> Option<Step> {
             "export NETBIRD_PLAN_TOKEN=nbp_… NETBIRD_APPLY_TOKEN=nbp_… BOT_TOKEN=…",
             "export NETBIRD_GITOPS_BINARY=https://… NETBIRD_GITOPS_SHA256=…",
             place,
-            "netbird-gitops init --setup",
+            &init(document, " --setup"),
         ],
     ))
 }
 
 fn first_push(document: &Document) -> Step {
     step(
-        "Push. The first apply starts at once; where netbird.json is the account as it is, it adopts all of it and changes \
+        "Push. The first apply starts at once; where the file is the account as it is, it adopts all of it and changes \
          nothing in NetBird:",
         &[
             &add(document.files.iter().map(|file| file.path.as_str())),
