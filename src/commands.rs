@@ -40,6 +40,7 @@ use crate::base::mask::masked;
 use crate::base::text::{file_error, obedient_to_us, visible};
 use crate::commands::cli::{Cli, Command, Format};
 use crate::commands::exit::Exit;
+use crate::commands::failure::Failure;
 use crate::commands::logging::{Say, use_color};
 use crate::forge::ci::{self, Context, Runner};
 use crate::plan::gates::Refusal;
@@ -66,9 +67,13 @@ pub fn run(cli: &Cli, say: Say) -> Exit {
             let name = command.get_name().to_owned();
             let mut script = Vec::new();
             clap_complete::generate(args.shell, &mut command, name, &mut script);
-            printed(&String::from_utf8_lossy(&script), say)
+            let script = String::from_utf8_lossy(&script).into_owned();
+            end(cli, say, Ending::done(Body::Text(script)))
         }
-        Command::Schema => printed(&crate::check::schema::text(), say),
+        Command::Schema => {
+            let schema = crate::check::schema::text();
+            end(cli, say, Ending::done(Body::Text(schema)))
+        }
     }
 }
 
@@ -81,16 +86,31 @@ fn blank(cli: &Cli) -> Document {
     }
 }
 
-/// How a run ends: the document that stdout gets, and the exit code.
+/// What a run says on stdout and in `--report`.
+enum Body {
+    /// A plan, or with `true` what an apply came to.
+    Document(Box<Document>, bool),
+    /// An answer for programs, and the same for people.
+    Answer(Value, String),
+    /// A text that is all that the command is for; no report is made of it.
+    Text(String),
+}
+
+/// How a run ends.
 struct Ending {
-    document: Document,
+    body: Body,
     exit: Exit,
-    applied: bool,
+    /// Whether anything was written.
+    changed: bool,
+    /// Why it stopped.
+    failure: Option<Failure>,
+    /// What was to be posted and could not be: the error that comes last.
+    unposted: Option<Failure>,
 }
 
 impl Ending {
-    /// A run that came to its end, or stopped before it did anything.
-    fn of(mut document: Document, came_to: Result<Exit, failure::Failure>, applied: bool) -> Self {
+    /// A run of a plan or an apply that came to its end, or stopped before it did anything.
+    fn of(mut document: Document, came_to: Result<Exit, Failure>, applied: bool) -> Self {
         let exit = came_to.unwrap_or_else(|failure| {
             document.error = Some(failure.error);
             document.hint = failure.hint;
@@ -98,45 +118,134 @@ impl Ending {
             document.problems = failure.problems;
             failure.exit
         });
-        Ending {
-            document,
+        let failure = document.error.as_ref().map(|error| Failure {
             exit,
-            applied,
+            hint: document.hint.clone(),
+            problems: document.problems.clone(),
+            ..Failure::error(error)
+        });
+        Ending {
+            exit,
+            changed: document.did_something(),
+            failure,
+            ..Ending::done(Body::Document(Box::new(document), applied))
+        }
+    }
+
+    /// A command that did all it was to do, and wrote nothing.
+    fn done(body: Body) -> Self {
+        Ending {
+            body,
+            exit: Exit::Done,
+            changed: false,
+            failure: None,
+            unposted: None,
+        }
+    }
+
+    /// The same with an answer.
+    fn answer(json: Value, text: String) -> Self {
+        Ending::done(Body::Answer(json, text))
+    }
+
+    /// One that stopped before it did anything; `fields` are what its JSON has all the same.
+    fn stopped(failure: Failure, mut fields: Value) -> Self {
+        fields["format_version"] = json!(1);
+        Ending::answer(fields, String::new()).failed(failure)
+    }
+
+    fn failed(self, failure: Failure) -> Self {
+        Ending {
+            exit: failure.exit,
+            failure: Some(failure),
+            ..self
+        }
+    }
+
+    /// A run that was to post something: one that leaves an older text as if it were new is no green run.
+    fn posted(self, what: &str, posted: Result<(), Failure>) -> Self {
+        let Err(failure) = posted else { return self };
+        let error = format!(
+            "{what}: {}; what it would say is in this log",
+            failure.error
+        );
+        Ending {
+            exit: unreported(self.exit, self.changed),
+            unposted: Some(Failure { error, ..failure }),
+            ..self
+        }
+    }
+
+    fn json(&self) -> String {
+        match &self.body {
+            Body::Document(document, applied) => render::json::document(document, *applied),
+            Body::Answer(json, _) => {
+                let mut json = json.clone();
+                if let Some(failure) = &self.failure {
+                    json["error"] = failure.json();
+                }
+                json::text(&json)
+            }
+            Body::Text(text) => text.clone(),
+        }
+    }
+
+    /// Returns what stdout gets.
+    fn text(&self, cli: &Cli) -> String {
+        match (&self.body, cli.global.format) {
+            (_, Format::Json) => self.json(),
+            (Body::Document(document, applied), Format::Markdown) => {
+                markdown::document(document, *applied, markdown::BUDGET)
+            }
+            (Body::Document(document, true), Format::Text) => {
+                terminal::applied(document, color(cli))
+            }
+            (Body::Document(document, false), Format::Text) => terminal::plan(document, color(cli)),
+            (Body::Answer(_, text) | Body::Text(text), _) => text.clone(),
         }
     }
 }
 
-/// Writes the document to stdout and to `--report`, and says the error on stderr.
+/// Ends a run: writes to stdout and to `--report` what it came to, and says on stderr why it stopped.
 fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
-    let Ending {
-        document,
-        mut exit,
-        applied,
-    } = ending;
-    if !report(cli, || render::json::document(&document, applied), say) {
-        exit = unreported(exit, document.did_something());
+    let mut exit = ending.exit;
+    let mut unwritten = Vec::new();
+    if let Some(path) = cli.global.report.as_ref()
+        && !matches!(ending.body, Body::Text(_))
+    {
+        unwritten.extend(write_report(path, &ending.json()).err());
     }
-    let text = match cli.global.format {
-        Format::Json => render::json::document(&document, applied),
-        Format::Markdown => markdown::document(&document, applied, markdown::BUDGET),
-        Format::Text if applied => terminal::applied(&document, color(cli)),
-        Format::Text => terminal::plan(&document, color(cli)),
-    };
-    if let Err(failure) = print(&text) {
-        exit = unreported(exit, document.did_something());
-        report_failure(say, failure);
+    unwritten.extend(print(&ending.text(cli)).err());
+    for failure in unwritten {
+        exit = unreported(exit, ending.changed);
+        say.error("error", &failure.error, None);
     }
-    annotate(&document.file, &document.problems);
-    if let Some(error) = &document.error {
-        say.error(exit.label(), error, document.hint.as_deref());
+    if let Some(Failure {
+        error,
+        hint,
+        problems,
+        ..
+    }) = &ending.failure
+    {
+        annotate(&settings::file(&cli.global).display().to_string(), problems);
+        say.error(exit.label(), error, hint.as_deref());
+    }
+    if let Body::Document(document, applied) = &ending.body {
         // lines in lines; what is one line was just read
-        if document.refused && applied && error.contains('\n') {
+        if let Some(error) = document.error.as_ref().filter(|error| error.contains('\n'))
+            && document.refused
+            && *applied
+        {
             say.refusal(error, document.hint.as_deref());
         }
+        // beside JSON nothing else says them
+        if cli.global.format == Format::Json && exit == Exit::Refused {
+            say.text(&terminal::ways_out(document));
+        }
     }
-    // beside JSON nothing else says them
-    if cli.global.format == Format::Json && exit == Exit::Refused {
-        say.text(&terminal::ways_out(&document));
+    // once the run has said the rest: where that is an error of its own, it is very likely the cause
+    if let Some(Failure { error, hint, .. }) = &ending.unposted {
+        say.error("error", error, hint.as_deref());
     }
     exit
 }
@@ -148,7 +257,7 @@ fn color(cli: &Cli) -> terminal::Color {
 }
 
 /// What is refused, with the numbers and the way out; `None` where nothing is.
-fn refused(refusals: &[Refusal]) -> Option<failure::Failure> {
+fn refused(refusals: &[Refusal]) -> Option<Failure> {
     if refusals.is_empty() {
         return None;
     }
@@ -169,101 +278,7 @@ fn refused(refusals: &[Refusal]) -> Option<failure::Failure> {
         .map(|refusal| refusal.hint.clone())
         .collect();
     hints.dedup();
-    Some(failure::Failure::refused(text.join("\n")).hint(hints.join("\n")))
-}
-
-/// Writes the JSON to `--report`, if that was asked for; says why it cannot be written, and returns whether all is well.
-fn report(cli: &Cli, json: impl FnOnce() -> String, say: Say) -> bool {
-    let Some(path) = &cli.global.report else {
-        return true;
-    };
-    let written = write_report(path, &json());
-    if let Err(failure) = &written {
-        say.error("error", &failure.error, None);
-    }
-    written.is_ok()
-}
-
-/// What a command came to that makes no plan.
-struct Said {
-    /// For programs.
-    json: Value,
-    /// For people.
-    text: String,
-    exit: Exit,
-    /// Whether anything was written.
-    changed: bool,
-    /// Why it stopped.
-    failure: Option<failure::Failure>,
-}
-
-impl Said {
-    /// A command that did all it was to do, and wrote nothing.
-    fn done(json: Value, text: String) -> Said {
-        Said {
-            json,
-            text,
-            exit: Exit::Done,
-            changed: false,
-            failure: None,
-        }
-    }
-
-    /// One that stopped before it did anything; `fields` are what its JSON has all the same.
-    fn failed(failure: failure::Failure, mut fields: Value) -> Said {
-        fields["format_version"] = json!(1);
-        Said {
-            exit: failure.exit,
-            failure: Some(failure),
-            ..Said::done(fields, String::new())
-        }
-    }
-}
-
-/// Writes to stdout and to `--report` what a command came to, and says the error on stderr.
-fn finish(cli: &Cli, say: Say, said: Said) -> Exit {
-    let mut json = said.json;
-    if let Some(failure) = &said.failure {
-        json["error"] = failure.json();
-    }
-    let json = json::text(&json);
-    let is_reported = report(cli, || json.clone(), say);
-    let printed = match cli.global.format {
-        Format::Json => print(&json),
-        Format::Text | Format::Markdown => print(&said.text),
-    };
-    let is_printed = printed
-        .map_err(|failure| report_failure(say, failure))
-        .is_ok();
-    let exit = match is_reported && is_printed {
-        true => said.exit,
-        false => unreported(said.exit, said.changed),
-    };
-    if let Some(failure) = said.failure {
-        let file = settings::file(&cli.global);
-        annotate(&file.display().to_string(), &failure.problems);
-        report_failure(say, failure);
-    }
-    exit
-}
-
-/// Ends a run that was to post a comment: one that leaves an older comment as if it were new is no green run.
-fn end_posted(
-    cli: &Cli,
-    say: Say,
-    mut ending: Ending,
-    posted: Result<(), failure::Failure>,
-) -> Exit {
-    if posted.is_err() {
-        ending.exit = unreported(ending.exit, ending.document.did_something());
-    }
-    let exit = end(cli, say, ending);
-    // once the run has said the rest: where that is an error of its own, it is very likely the cause
-    if let Err(failure::Failure { error, hint, .. }) = posted {
-        let text = format!("cannot comment: {error}; what it would say is in this log");
-        say.error("error", &text, hint.as_deref());
-    }
-    exit
+    Some(Failure::refused(text.join("\n")).hint(hints.join("\n")))
 }
 
 /// How a run ends whose report or comment could not be written: 1 says that nothing changed, so it must be true.
@@ -289,7 +304,7 @@ fn annotate(file: &str, problems: &[(usize, usize, String)]) {
 
 /// Writes to stdout, without secrets, and without what others could order a terminal to do. A reader that has gone away, such
 /// as `head`, is no error. A runner takes lines that begin with `::` or `##[` as commands, so in a job no line of ours does.
-fn print(text: &str) -> Result<(), failure::Failure> {
+fn print(text: &str) -> Result<(), Failure> {
     let text = masked(text);
     let text = obedient_to_us(&text);
     let in_job = environment("CI").is_some();
@@ -302,23 +317,13 @@ fn print(text: &str) -> Result<(), failure::Failure> {
     match written.and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             let why = file_error(&error);
-            Err(failure::Failure::error(format!(
-                "cannot write to stdout: {why}"
-            )))
+            Err(Failure::error(format!("cannot write to stdout: {why}")))
         }
         _ => Ok(()),
     }
 }
 
-/// Writes to stdout what a command is for; its exit code.
-fn printed(text: &str, say: Say) -> Exit {
-    match print(text) {
-        Ok(()) => Exit::Done,
-        Err(failure) => report_failure(say, failure),
-    }
-}
-
-fn write_report(path: &Path, text: &str) -> Result<(), failure::Failure> {
+fn write_report(path: &Path, text: &str) -> Result<(), Failure> {
     let parent = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
@@ -332,15 +337,5 @@ fn write_report(path: &Path, text: &str) -> Result<(), failure::Failure> {
         file.write_all(masked(text).as_bytes())?;
         file.persist(path).map(drop).map_err(|error| error.error)
     });
-    written.map_err(|error| failure::Failure::of_file("write the report", path, &error))
-}
-
-/// Says why a command without a document stopped.
-fn report_failure(say: Say, failure: failure::Failure) -> Exit {
-    say.error(
-        failure.exit.label(),
-        &failure.error,
-        failure.hint.as_deref(),
-    );
-    failure.exit
+    written.map_err(|error| Failure::of_file("write the report", path, &error))
 }

@@ -11,10 +11,10 @@
 //!
 //! Deciding which keys are made, and talking to NetBird, is left to others. This module logs names and paths only.
 
-use std::fmt::Write as _;
-
 use anyhow::ensure;
 use sha2::{Digest, Sha256};
+
+use crate::base::text::hex;
 
 mod file_name;
 mod keys_dir;
@@ -70,14 +70,6 @@ impl Sealed {
         );
         Ok(Sealed { armored })
     }
-}
-
-/// Returns the bytes in lower-case hex.
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a String takes every write");
-        text
-    })
 }
 
 #[cfg(test)]

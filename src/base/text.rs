@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, ErrorKind};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use unicode_normalization::UnicodeNormalization;
 
 /// Returns whether two texts differ and look the same: one letter can be written as one character or as two.
@@ -282,6 +283,26 @@ pub fn duration(secs: i64) -> String {
         _ => (secs, "second"),
     };
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Returns bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the first digits of a commit's id, for people.
+pub fn short_commit(id: &str) -> &str {
+    id.get(..10).unwrap_or(id)
+}
+
+/// Returns a segment of a path, or a value of a query, percent-encoded.
+pub fn percent_encoded(segment: &str) -> String {
+    const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+        .remove(b'-')
+        .remove(b'.')
+        .remove(b'_')
+        .remove(b'~');
+    utf8_percent_encode(segment, UNRESERVED).to_string()
 }
 
 #[cfg(test)]

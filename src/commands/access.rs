@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::session::{Origin, Request, Session, recorded};
 use super::settings::{connect, readable};
 use super::versions::of_netbird;
-use super::{Said, blank, finish};
+use super::{Ending, blank, end};
 use crate::access::{End, Ports, Question, Traffic, ask};
 use crate::account::actual::Actual;
 use crate::account::fetch::{Needs, fetch};
@@ -24,12 +24,12 @@ use crate::plan::memberships::Memberships;
 use crate::render;
 
 pub(super) fn run(cli: &Cli, args: &AccessArgs, say: Say) -> Exit {
-    let said = make(cli, args, say);
-    let said = said.unwrap_or_else(|failure| Said::failed(failure, json!({})));
-    finish(cli, say, said)
+    let ending = make(cli, args, say);
+    let ending = ending.unwrap_or_else(|failure| Ending::stopped(failure, json!({})));
+    end(cli, say, ending)
 }
 
-fn make(cli: &Cli, args: &AccessArgs, say: Say) -> Result<Said, Failure> {
+fn make(cli: &Cli, args: &AccessArgs, say: Say) -> Result<Ending, Failure> {
     let wanted = args.traffic.as_deref().map(traffic).transpose()?;
     let sides = (side(&args.from)?, side(&args.to)?);
     if matches!(sides.0.0, End::Resource | End::Route) {
@@ -50,7 +50,7 @@ fn make(cli: &Cli, args: &AccessArgs, say: Say) -> Result<Said, Failure> {
         args.to.as_str(),
         args.traffic.as_deref(),
     );
-    Ok(Said::done(
+    Ok(Ending::answer(
         render::answer::json(&answer),
         render::answer::text(&answer, asked),
     ))

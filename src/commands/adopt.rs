@@ -11,7 +11,7 @@ use super::failure::Failure;
 use super::inventory::{Others, Place, Wanted};
 use super::session::check;
 use super::settings::{environment_name, file, readable, replaced};
-use super::{Said, finish};
+use super::{Ending, end};
 use crate::account::actual::Actual;
 use crate::base::code::Code;
 use crate::base::text::{count, did_you_mean, visible};
@@ -30,17 +30,18 @@ use crate::model::kind::{self, ALL, Declared, FieldChange, Kind, Resource};
 use crate::plan::keys;
 
 pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
-    let said = make(cli, args, say);
-    let said = said.unwrap_or_else(|failure| Said::failed(failure, json!({ "adopted": [] })));
-    let changed = said.changed;
-    let exit = finish(cli, say, said);
+    let ending = make(cli, args, say);
+    let ending =
+        ending.unwrap_or_else(|failure| Ending::stopped(failure, json!({ "adopted": [] })));
+    let changed = ending.changed;
+    let exit = end(cli, say, ending);
     if changed {
         say.note("nothing else was changed: look at the file's diff, run plan, and commit it");
     }
     exit
 }
 
-fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<Said, Failure> {
+fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<Ending, Failure> {
     readable()?;
     let path = file(&cli.global);
     let source = file::load(&path)?;
@@ -97,9 +98,9 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<Said, Failure> {
     };
     let named = |at: &Address| json!({ "kind": at.kind.section(), "name": at.name });
     let adopted: Vec<Value> = adopted.iter().map(named).collect();
-    Ok(Said {
+    Ok(Ending {
         changed: !adopted.is_empty(),
-        ..Said::done(json!({ "format_version": 1, "adopted": adopted }), text)
+        ..Ending::answer(json!({ "format_version": 1, "adopted": adopted }), text)
     })
 }
 
@@ -308,7 +309,7 @@ impl Recorded {
     }
 }
 
-fn candidates(export: &Export, desired: &Desired, actual: &Actual, recorded: &Recorded) -> Said {
+fn candidates(export: &Export, desired: &Desired, actual: &Actual, recorded: &Recorded) -> Ending {
     let is_new = |address: &Address| !desired.declares(address);
     let (mut entries, mut lines) = (Vec::new(), String::new());
     for (address, entry) in export.entries.iter().filter(|(at, _)| is_new(at)) {
@@ -336,7 +337,7 @@ fn candidates(export: &Export, desired: &Desired, actual: &Actual, recorded: &Re
         text.push_str(&format!("Cannot be declared:\n{left_lines}"));
     }
     let found = json!({ "format_version": 1, "candidates": entries, "left_out": left });
-    Said::done(found, text)
+    Ending::answer(found, text)
 }
 
 fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {

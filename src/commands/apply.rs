@@ -17,7 +17,7 @@ use super::session::{Origin, Request, Session};
 use super::settings::{file, halt, keys_dir};
 use super::signals::{asking, signals};
 use super::versions::old_netbird;
-use super::{Ending, blank, end, end_posted, refused};
+use super::{Body, Ending, blank, end, refused};
 use crate::apply::{
     Applied, Conduct, Custody, NotRecorded, Records, Verified, apply, settle_members, verify,
 };
@@ -43,13 +43,17 @@ pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
     let ending = Ending::of(document, came_to, true);
     let context = Context::of_process();
     // Refused before any request. The commit of such a job can be another pull request's merge, whose result stays.
-    if args.comment && !context.is_pull_request_event() && !is_of_other_file {
+    if let Body::Document(document, _) = &ending.body
+        && args.comment
+        && !context.is_pull_request_event()
+        && !is_of_other_file
+    {
         let file = file(&cli.global);
-        let did = matches!(ending.exit, Exit::Done | Exit::Partial)
-            && ending.document.superseded.is_none();
+        let did =
+            matches!(ending.exit, Exit::Done | Exit::Partial) && document.superseded.is_none();
         let publisher = Publisher::new(&args.planning.gitea, &file, &context, say);
-        let posted = publisher.result(&ending.document, did);
-        return end_posted(cli, say, ending, posted);
+        let posted = publisher.result(document, did);
+        return end(cli, say, ending.posted("cannot comment", posted));
     }
     end(cli, say, ending)
 }

@@ -20,7 +20,7 @@ use serde_json::json;
 use super::failure::Failure;
 use super::session::{check, notices};
 use super::settings::{self, halt, readable, recipients};
-use super::{Said, color, finish};
+use super::{Ending, color, end};
 use crate::base::text::count;
 use crate::commands::cli::{Cli, DoctorArgs, Format};
 use crate::commands::exit::Exit;
@@ -39,7 +39,7 @@ const CLOCK_SECS: i64 = 10;
 
 pub(super) fn run(cli: &Cli, args: &DoctorArgs, say: Say) -> Exit {
     if let Err(failure) = readable() {
-        return finish(cli, say, Said::failed(failure, json!({})));
+        return end(cli, say, Ending::stopped(failure, json!({})));
     }
     let (checks, purpose) = checks(cli, args);
     let text = match cli.global.format {
@@ -50,11 +50,11 @@ pub(super) fn run(cli: &Cli, args: &DoctorArgs, say: Say) -> Exit {
         true => Exit::Error,
         false => Exit::Done,
     };
-    let said = Said {
+    let ending = Ending {
         exit,
-        ..Said::done(render::json(&checks), text)
+        ..Ending::answer(render::json(&checks), text)
     };
-    finish(cli, say, said)
+    end(cli, say, ending)
 }
 
 /// What all checks look at.

@@ -11,7 +11,7 @@ use super::history::History;
 use super::session::notices::of_token;
 use super::session::{Origin, Request, Session};
 use super::settings::{environment_name, file};
-use super::{Said, blank, finish, report_failure};
+use super::{Ending, blank, end};
 use crate::base::text::visible;
 use crate::commands::cli::{AccessLevel, Cli, DriftArgs, Format, Gates, Scope, Sealing};
 use crate::commands::exit::Exit;
@@ -32,11 +32,8 @@ pub(super) fn run(cli: &Cli, args: &DriftArgs, say: Say) -> Exit {
     let (drift, plan, name) = match found(cli, args, say) {
         Ok(found) => found,
         Err(failure) => {
-            return finish(
-                cli,
-                say,
-                Said::failed(failure, json!({ "status": "error" })),
-            );
+            let ending = Ending::stopped(failure, json!({ "status": "error" }));
+            return end(cli, say, ending);
         }
     };
     let marker = crate::render::markdown::marker("drift", &environment_name(&cli.global));
@@ -48,22 +45,15 @@ pub(super) fn run(cli: &Cli, args: &DriftArgs, say: Say) -> Exit {
         true => Exit::Pending,
         false => Exit::Done,
     };
-    let said = Said {
+    let ending = Ending {
         exit,
-        ..Said::done(render::json(&drift, &name), text)
+        ..Ending::answer(render::json(&drift, &name), text)
     };
-    // the log has the drift, whatever becomes of the issue
-    let exit = finish(cli, say, said);
-    if args.issue
-        && let Err(failure) = keep_issue(cli, args, &drift, &plan, &marker, &name, say)
-    {
-        let error = format!(
-            "no issue: {}; what it would say is in this log",
-            failure.error
-        );
-        return report_failure(say, Failure { error, ..failure });
-    }
-    exit
+    let kept = match args.issue {
+        true => keep_issue(cli, args, &drift, &plan, &marker, &name, say),
+        false => Ok(()),
+    };
+    end(cli, say, ending.posted("no issue", kept))
 }
 
 /// Finds the drift; the plan and the file's name come with it.

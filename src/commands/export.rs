@@ -8,7 +8,7 @@ use super::session::notices::of_token;
 use super::session::{check, unreadable};
 use super::settings::{connect, file, readable};
 use super::versions::of_netbird;
-use super::{print, report_failure};
+use super::{Body, Ending, end};
 use crate::account::actual::Actual;
 use crate::account::fetch::{More, Needs, complete, fetch};
 use crate::account::snapshot::Snapshot;
@@ -26,10 +26,13 @@ use crate::render::words;
 use crate::wire::api::Api;
 
 pub(super) fn run(cli: &Cli, args: &ExportArgs, say: Say) -> Exit {
-    match make(cli, args, say) {
-        Ok(()) => Exit::Done,
-        Err(failure) => report_failure(say, failure),
-    }
+    let nothing = Ending::done(Body::Text(String::new()));
+    let text = make(cli, args, say).map(|text| Ending::done(Body::Text(text)));
+    end(
+        cli,
+        say,
+        text.unwrap_or_else(|failure| nothing.failed(failure)),
+    )
 }
 
 /// Fetches the whole account: every key may have moved, and the events tell which peer came by which.
@@ -57,7 +60,7 @@ pub(super) fn read(snapshot: &Snapshot, say: Say) -> Result<Actual, Failure> {
     Ok(actual)
 }
 
-fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Failure> {
+fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<String, Failure> {
     readable()?;
     let snapshot = account(&args.server, args.raw)?;
     if args.raw {
@@ -65,7 +68,7 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Failure> {
         let answers = answers.map_err(|error| {
             Failure::error(format!("an answer cannot be read: {}", json::why(&error)))
         })?;
-        return print(&json::text(&answers));
+        return Ok(json::text(&answers));
     }
     let mut actual = read(&snapshot, say)?;
     if args.managed_only {
@@ -98,7 +101,7 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<(), Failure> {
         "{} exported",
         count(export.entries.len(), "object", "objects")
     ));
-    print(&json::escape(&export.text()))
+    Ok(json::escape(&export.text()))
 }
 
 /// Returns the account as a file has it, and says what has no place there.

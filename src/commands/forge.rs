@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result};
 use super::failure::Failure;
 use super::settings::{environment, find_token, setting};
 use super::versions::{of_gitea, old_gitea};
+use crate::base::text::short_commit;
 use crate::check::edit::{Edit, content_differs_but_for_enrolled};
 use crate::commands::cli::GiteaArgs;
 use crate::file::Source;
@@ -248,7 +249,7 @@ impl Forge {
             Err(error) if error.is_not_found() => return Ok(Successor::Unrelated),
             Err(error) => return Err(error.into()),
         }
-        let nobody = Ok(Successor::Nobody(short(&tip)));
+        let nobody = Ok(Successor::Nobody(short_commit(&tip).to_owned()));
         let Some(id) = context.run_id else {
             return nobody;
         };
@@ -273,7 +274,7 @@ impl Forge {
                         Err(error) => return Err(error.into()),
                     };
                 if has_it {
-                    return Ok(Successor::Run(short(&run.head_sha)));
+                    return Ok(Successor::Run(short_commit(&run.head_sha).to_owned()));
                 }
             }
         }
@@ -356,7 +357,9 @@ impl Forge {
         let Outcome::Committed { sha } = outcome else {
             return Ok(Marked::nothing(edit));
         };
-        let short = sha.as_deref().map(|sha| format!(" as {}", short(sha)));
+        let short = sha
+            .as_deref()
+            .map(|sha| format!(" as {}", short_commit(sha)));
         Ok(Marked {
             became: Became::Committed,
             text: format!(
@@ -368,11 +371,6 @@ impl Forge {
             edit,
         })
     }
-}
-
-/// The first digits of a commit's id.
-fn short(sha: &str) -> String {
-    sha.chars().take(10).collect()
 }
 
 /// The server that flags, environment and the job name.

@@ -15,7 +15,7 @@ use super::session::check;
 use super::settings::{
     self, connect_as, environment, environment_name, find_token, readable, setting,
 };
-use super::{Said, export, finish};
+use super::{Ending, end, export};
 use crate::commands::cli::{Cli, ForgeName, InitArgs};
 use crate::commands::exit::Exit;
 use crate::commands::logging::Say;
@@ -34,7 +34,10 @@ use tree::{InTheWay, Tree};
 pub(super) fn run(cli: &Cli, args: &InitArgs, say: Say) -> Exit {
     let (mut document, failure) = match prepare(cli, args, say) {
         Ok(prepared) => prepared.carry_out(args, say),
-        Err(failure) => return finish(cli, say, Said::failed(failure, json!({ "files": [] }))),
+        Err(failure) => {
+            let ending = Ending::stopped(failure, json!({ "files": [] }));
+            return end(cli, say, ending);
+        }
     };
     document.failed = failure.is_some();
     let settings = document.repository.as_ref();
@@ -48,13 +51,13 @@ pub(super) fn run(cli: &Cli, args: &InitArgs, say: Say) -> Exit {
         }
         None => Exit::Done,
     };
-    let said = Said {
+    let ending = Ending {
         exit,
         changed,
         failure,
-        ..Said::done(render::json(&document), render::text(&document))
+        ..Ending::answer(render::json(&document), render::text(&document))
     };
-    finish(cli, say, said)
+    end(cli, say, ending)
 }
 
 /// What is to be done, and nothing done yet.

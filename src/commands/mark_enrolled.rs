@@ -8,7 +8,7 @@ use serde_json::json;
 use super::failure::Failure;
 use super::forge::Forge;
 use super::settings::{environment_name, file, readable};
-use super::{Said, finish};
+use super::{Ending, end};
 use crate::base::files;
 use crate::base::text::{did_you_mean, listed, quote, visible};
 use crate::check::edit::{self, Edit};
@@ -19,18 +19,18 @@ use crate::file::MAX_BYTES;
 use crate::forge::ci::Context;
 
 pub(super) fn run(cli: &Cli, args: &MarkArgs, say: Say) -> Exit {
-    let said = match make(cli, args) {
-        Ok((edit, text)) => Said {
+    let ending = match make(cli, args) {
+        Ok((edit, text)) => Ending {
             changed: !edit.flipped.is_empty(),
-            ..Said::done(
+            ..Ending::answer(
                 json!({ "format_version": 1, "marked": edit.flipped, "already": edit.already,
                         "result": text }),
                 said(&edit, &text),
             )
         },
-        Err(failure) => Said::failed(failure, json!({ "marked": [], "already": [] })),
+        Err(failure) => Ending::stopped(failure, json!({ "marked": [], "already": [] })),
     };
-    finish(cli, say, said)
+    end(cli, say, ending)
 }
 
 /// Returns what became of the names, and where.

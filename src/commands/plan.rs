@@ -9,7 +9,7 @@ use super::inventory::{Place, Wanted};
 use super::publish::Publisher;
 use super::session::{Origin, Request, Session};
 use super::settings::{environment_name, file};
-use super::{Ending, blank, end_posted, refused};
+use super::{Body, Ending, blank, end, refused};
 use crate::commands::cli::{Cli, PlanArgs, Planning};
 use crate::commands::exit::Exit;
 use crate::commands::logging::Say;
@@ -25,11 +25,11 @@ pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
     let came_to = make(cli, args, &mut document, &mut red);
     let is_of_other_file = came_to.as_ref().is_err_and(|of| of.is_of_other_file);
     let ending = Ending::of(document, came_to, false);
-    let posted = if args.comment && !is_of_other_file {
+    let is_wanted = args.comment && !is_of_other_file;
+    let posted = if let (Body::Document(document, _), true) = (&ending.body, is_wanted) {
         let context = Context::of_process();
         let file = file(&cli.global);
         let publisher = Publisher::new(&args.planning.gitea, &file, &context, say);
-        let document = &ending.document;
         match document.unplanned {
             Some(Unplanned::Closed { .. }) => Ok(()),
             Some(Unplanned::Untouched) => publisher.correction(document),
@@ -38,7 +38,7 @@ pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
     } else {
         Ok(())
     };
-    let exit = end_posted(cli, say, ending, posted);
+    let exit = end(cli, say, ending.posted("cannot comment", posted));
     if let Some(failure) = refused(&red) {
         let error = format!(
             "{}\nonce this is merged, every apply is refused",

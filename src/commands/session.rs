@@ -24,6 +24,7 @@ use crate::account::fetch::{self, Ahead, More, Needs};
 use crate::account::snapshot::Snapshot;
 use crate::base::id::Id;
 use crate::base::json;
+use crate::base::text::{hex, short_commit};
 use crate::check::validate::{Valid, validate};
 use crate::commands::cli::{AccessLevel, Cli, GiteaArgs, InventoryArgs, Scope, Sealing, Server};
 use crate::file::{self, Place as Position, Source};
@@ -114,7 +115,7 @@ impl Session {
         readable()?;
         let global = &request.cli.global;
         let path = file(global);
-        document.commit = environment("GITHUB_SHA").map(|sha| sha.chars().take(12).collect());
+        document.commit = environment("GITHUB_SHA").map(|sha| short_commit(&sha).to_owned());
         let context = Context::of_process();
         document.actor.clone_from(&context.actor);
         document.run.clone_from(&context.run_url);
@@ -175,7 +176,7 @@ impl Session {
             Some(source) => (validate(&source), source),
             None => on_disk?,
         };
-        document.file_digest = short_digest(source.text().as_bytes());
+        document.file_digest = hex(&Sha256::digest(source.text())[..6]);
         let valid = valid.map_err(|problems| Failure::from(&problems))?;
         document.notices.extend(notices::of_planned_file(&valid));
         // a base without a valid file grants nothing
@@ -491,15 +492,6 @@ impl Session {
         }
         Failure::error(text)
     }
-}
-
-/// Returns the first 12 hexadecimal digits of the SHA-256 of a file.
-fn short_digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .take(6)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }
 
 fn server_name(api: &Api) -> String {

@@ -23,7 +23,7 @@ use super::session::{check, unreadable};
 use super::settings::{connect, environment_name, file, readable};
 use super::signals::signals;
 use super::versions::of_netbird;
-use super::{Said, finish};
+use super::{Ending, end};
 use crate::account::actual::Actual;
 use crate::account::fetch::{Needs, fetch};
 use crate::apply::{Conduct, NotRecorded, Recorder, apply, settle_members};
@@ -110,14 +110,13 @@ pub(super) fn run(cli: &Cli, args: &SyncArgs, say: Say) -> Exit {
         Ok(exit) => (exit, synced.failure.take()),
         Err(failure) => (failure.exit, Some(failure)),
     };
-    let said = Said {
-        json: output::json(&synced),
-        text,
+    let ending = Ending {
         exit,
         changed: !synced.done.is_empty() && !synced.dry_run,
         failure,
+        ..Ending::answer(output::json(&synced), text)
     };
-    let exit = finish(cli, say, said);
+    let exit = end(cli, say, ending);
     if let Some(marked) = synced.marked.as_ref().filter(|marked| marked.waits()) {
         say.progress(&marked.text);
     }

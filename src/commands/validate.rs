@@ -7,12 +7,12 @@ use crate::commands::cli::Cli;
 use crate::commands::exit::Exit;
 use crate::commands::failure::Failure;
 use crate::commands::logging::Say;
-use crate::commands::{Said, finish, session, settings};
+use crate::commands::{Ending, end, session, settings};
 use crate::file::{self, Finding, Place};
 use crate::render;
 
 pub(super) fn run(cli: &Cli, say: Say) -> Exit {
-    let said = match file::load(&settings::file(&cli.global)) {
+    let ending = match file::load(&settings::file(&cli.global)) {
         Err(error) => failed(Failure::from(error), &[], &[]),
         Ok(source) => match validate(&source) {
             Ok(valid) => {
@@ -22,7 +22,7 @@ pub(super) fn run(cli: &Cli, say: Say) -> Exit {
                 }
                 let json = json!({ "format_version": 1, "status": "valid", "problems": [],
                                    "notices": list(&mut valid.notices.iter()) });
-                Said::done(json, format!("{} is valid.\n", valid.file))
+                Ending::answer(json, format!("{} is valid.\n", valid.file))
             }
             Err(problems) => failed(
                 Failure::from(&problems),
@@ -31,12 +31,12 @@ pub(super) fn run(cli: &Cli, say: Say) -> Exit {
             ),
         },
     };
-    finish(cli, say, said)
+    end(cli, say, ending)
 }
 
-fn failed(failure: Failure, problems: &[Value], notices: &[Value]) -> Said {
+fn failed(failure: Failure, problems: &[Value], notices: &[Value]) -> Ending {
     let fields = json!({ "status": "error", "problems": problems, "notices": notices });
-    Said::failed(failure, fields)
+    Ending::stopped(failure, fields)
 }
 
 /// For programs: every problem and every notice with its code and its place, nothing folded.

@@ -91,8 +91,8 @@ fn numbers(version: &str) -> Option<(u32, u32)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-#[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
+#[cfg(test)]
 mod tests {
     use super::{numbers, told_of_gitea};
 

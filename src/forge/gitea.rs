@@ -24,12 +24,11 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::base::text::is_hidden;
+use crate::base::text::{is_hidden, percent_encoded as encode};
 use crate::wire::http::{BaseUrl, Client, Config, Method, Reply};
 
 pub use crate::wire::http::Token;
@@ -191,16 +190,6 @@ const PAGES_MAX: usize = 200;
 fn is_name(name: &str) -> bool {
     !matches!(name, "" | "." | "..")
         && !name.contains(|c: char| c == '/' || c == ' ' || is_hidden(c))
-}
-
-/// Returns a segment of a path, or a value of a query, percent-encoded.
-fn encode(segment: &str) -> String {
-    const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
-        .remove(b'-')
-        .remove(b'.')
-        .remove(b'_')
-        .remove(b'~');
-    utf8_percent_encode(segment, UNRESERVED).to_string()
 }
 
 /// Returns a path with its segments percent-encoded and the slashes kept. The server takes both forms

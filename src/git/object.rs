@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::base::text::short_commit;
+
 /// The name of an object: 40 or 64 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sha(String);
@@ -21,7 +23,7 @@ impl Sha {
 
     /// The first ten digits, for people.
     pub fn short(&self) -> &str {
-        &self.0[..10]
+        short_commit(&self.0)
     }
 }
 

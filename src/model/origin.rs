@@ -1,5 +1,7 @@
 //! Where a change of the file is from.
 
+use crate::base::text::short_commit;
+
 /// A change of the file. The earlier one is the smaller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
@@ -38,7 +40,7 @@ impl Origin {
     pub fn words(&self) -> String {
         match self {
             Origin::Pull(number) => format!("pull request #{number}"),
-            Origin::Commit(id) => format!("commit {}", id.get(..10).unwrap_or(id)),
+            Origin::Commit(id) => format!("commit {}", short_commit(id)),
         }
     }
 

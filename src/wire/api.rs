@@ -11,13 +11,13 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::base::entry::{Entry, Listed};
 use crate::base::mask;
+use crate::base::text::percent_encoded;
 use crate::wire::http::{BaseUrl, Client, Config, Method, Reply};
 
 pub use crate::wire::http::Token;
@@ -249,18 +249,10 @@ fn whole_key(key: SecretString) -> Result<SecretString, &'static str> {
 ///
 /// Errors with [`ApiError::BadId`] when the id is empty, `.` or `..`: the path would be another one's.
 pub fn object_path(collection: &str, id: &str) -> Result<String, ApiError> {
-    const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
-        .remove(b'-')
-        .remove(b'.')
-        .remove(b'_')
-        .remove(b'~');
     if matches!(id, "" | "." | "..") {
         return Err(ApiError::BadId {
             collection: collection.to_owned(),
         });
     }
-    Ok(format!(
-        "{collection}/{}",
-        utf8_percent_encode(id, UNRESERVED)
-    ))
+    Ok(format!("{collection}/{}", percent_encoded(id)))
 }

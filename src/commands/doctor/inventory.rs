@@ -3,7 +3,7 @@
 use super::netbird::Known;
 use super::{Scene, failed};
 use crate::base::id::Id;
-use crate::base::text::count;
+use crate::base::text::{count, short_commit};
 use crate::commands::failure::Failure;
 use crate::commands::inventory::{Found, Place, Wanted};
 use crate::commands::settings::environment_name;
@@ -73,10 +73,7 @@ fn inventory(found: &Found, place: &Place, known: &Known) -> Check {
         recorded.filter(|(.., origin)| *origin == wanted).count()
     };
     let applied = match applied_commit {
-        Some(commit) => {
-            let short: String = commit.chars().take(10).collect();
-            format!("commit {short} was applied last")
-        }
+        Some(commit) => format!("commit {} was applied last", short_commit(commit)),
         None => "no commit was applied yet".to_owned(),
     };
     let changed = place.changed();

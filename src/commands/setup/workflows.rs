@@ -160,7 +160,7 @@ pub fn compare(there: &str, ours: &str) -> Compared {
     };
     let faults = missing.iter().filter(|line| is_fault(line));
     Compared {
-        faults: faults.map(|line| essence(line).trim().to_owned()).collect(),
+        faults: lost.chain(unguarded).collect(),
         missing: missing.len(),
         text: match there.contains("\r\n") {
             true => out.replace('\n', "\r\n"),
@@ -261,8 +261,8 @@ fn is_kept(line: &str, ours: &[Chunk]) -> bool {
     is_field && !is_replaced && indent(line) == indent(last.line)
 }
 
-#[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
+#[cfg(test)]
 mod tests {
     use yaml_rust2::YamlLoader;
 
@@ -327,7 +327,7 @@ mod tests {
         let compared = compare(&theirs, APPLY);
         assert_eq!(compared.faults, ["fetch-depth: 0"]);
         assert_eq!(compared.missing, 3);
-        assert!(compared.text.contains("fetch-depth: 0 # the commits since the last apply say which change deletes what\n          submodules: true\n"));
+        assert!(compared.text.contains("fetch-depth: 0 # the commits since the last apply say which change deletes what\n          submodules: true # the"));
         assert!(compared.text.contains(
             "apply --yes --comment --allow-deletes \"$ALLOW_DELETES\" --report r.json\n"
         ));

@@ -147,8 +147,8 @@ fn covers(pattern: &[char], text: &str) -> bool {
     }
 }
 
-#[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
+#[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 

@@ -3,6 +3,8 @@
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use crate::base::text::hex;
+
 /// The line's key.
 const KEY: &str = "allow-deletes:";
 
@@ -20,10 +22,9 @@ impl AllowDeletes {
     /// Returns the line that agrees to these rows, which are sorted.
     pub(super) fn of(environment: &str, rows: &[&str]) -> Self {
         let digest = Sha256::digest(json!([environment, rows]).to_string());
-        let digits = digest[..16].iter().map(|byte| format!("{byte:02x}"));
         AllowDeletes {
             number: rows.len(),
-            digest: Some(digits.collect()),
+            digest: Some(hex(&digest[..16])),
         }
     }
 
