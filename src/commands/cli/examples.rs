@@ -5,7 +5,8 @@ Examples:
   netbird-gitops init                       # with NETBIRD_API_URL set, from the account as it is
   netbird-gitops init --dry-run             # after an upgrade: what would change in the workflows
   netbird-gitops init --force               # and change it; netbird.json is never overwritten
-  netbird-gitops init --setup --dry-run     # secrets, variables and branch rules, with GITEA_TOKEN";
+  netbird-gitops init --setup --dry-run     # secrets, variables and branch rules, with GITEA_TOKEN
+  netbird-gitops init --environment lab -f lab/netbird.json     # a second network of the repository";
 
 pub(super) const VALIDATE: &str = "\
 Examples:

@@ -21,7 +21,7 @@ pub struct InitArgs {
     /// A plan.yml that plans pull requests from forks, too
     #[arg(long)]
     pub forks: bool,
-    /// Overwrite files that differ; netbird.json never
+    /// Change files that differ, and keep what people added to workflows; netbird.json is never overwritten
     #[arg(long)]
     pub force: bool,
     /// Say what would be done, and do nothing

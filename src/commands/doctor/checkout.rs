@@ -60,7 +60,7 @@ fn compared(name: &'static str, texts: &[Workflow]) -> Check {
     let version = env!("CARGO_PKG_VERSION");
     let faults = texts.iter().flat_map(|(name, compared, _)| {
         let lines = compared.faults.iter();
-        lines.map(move |line| format!("{name} lacks {line}"))
+        lines.map(move |line| format!("{name} {line}"))
     });
     let faults: Vec<String> = faults.collect();
     if !faults.is_empty() {

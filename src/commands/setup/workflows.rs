@@ -78,7 +78,7 @@ pub struct Compared {
     pub text: String,
     /// How many lines it lacks.
     pub missing: usize,
-    /// Those of them that are protected.
+    /// What is wrong with it: the protected lines that it lacks, and what it must not have.
     pub faults: Vec<String>,
 }
 
@@ -151,14 +151,16 @@ pub fn compare(there: &str, ours: &str) -> Compared {
     let is_unguarded = text.lines().any(|line| {
         command(line).is_some_and(|(at, _)| words(&line[at..]).any(|word| word == UNGUARDED))
     });
-    let is_fault = |line: &&str| match command(line) {
+    let is_fault = |line: &&&str| match command(line) {
         // the command is there, or its whole line is missing
-        Some((at, _)) => is_unguarded || !text.lines().any(|it| key(it) == key(&line[at..])),
+        Some((at, _)) => !text.lines().any(|it| key(it) == key(&line[at..])),
         None => PROTECTED
             .iter()
             .any(|start| line.trim_start().starts_with(start)),
     };
-    let faults = missing.iter().filter(|line| is_fault(line));
+    let lost = missing.iter().filter(is_fault);
+    let lost = lost.map(|line| format!("lacks {}", essence(line).trim()));
+    let unguarded = is_unguarded.then(|| format!("has {UNGUARDED}"));
     Compared {
         faults: lost.chain(unguarded).collect(),
         missing: missing.len(),
@@ -325,7 +327,7 @@ mod tests {
             .replace("apply --yes --comment", "apply --yes --report r.json")
             .replace("ubuntu-latest", "debian\n    container: mine");
         let compared = compare(&theirs, APPLY);
-        assert_eq!(compared.faults, ["fetch-depth: 0"]);
+        assert_eq!(compared.faults, ["lacks fetch-depth: 0"]);
         assert_eq!(compared.missing, 3);
         assert!(compared.text.contains("fetch-depth: 0 # the commits since the last apply say which change deletes what\n          submodules: true # the"));
         assert!(compared.text.contains(

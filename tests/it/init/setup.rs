@@ -178,6 +178,8 @@ fn a_second_network_shares_the_bot_and_has_tokens_of_its_own() {
     let site = site(false);
     setup(&site, &[], &[]).expect(0);
     site.gitea().clear_requests();
+    std::fs::create_dir(site.bench.path("lab")).unwrap();
+    std::fs::write(site.bench.path("lab/netbird.json"), "{\"groups\": {}}").unwrap();
     let lab = ["--environment", "lab", "-f", "lab/netbird.json"];
     let plan = [("NETBIRD_PLAN_TOKEN", "nbp_lab")];
     setup(&site, &lab, &plan)
