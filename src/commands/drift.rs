@@ -128,9 +128,7 @@ fn keep_issue(
     say: Say,
 ) -> Result<(), Failure> {
     let context = Context::of_process();
-    let forge = Forge::open(&args.gitea, &context, &file(&cli.global))?;
-    let missing = || Failure::error(Forge::not_configured(&args.gitea, &context)).hint(SETTINGS);
-    let forge = forge.ok_or_else(missing)?;
+    let forge = Forge::wanted(&args.gitea, &context, &file(&cli.global), SETTINGS)?;
     let environment = environment_name(&cli.global);
     let (state, body) = match drift.is_alarming() {
         true => (

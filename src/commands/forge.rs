@@ -133,6 +133,17 @@ impl Forge {
         }))
     }
 
+    /// The same, with an error where there is none.
+    pub(super) fn wanted(
+        args: &GiteaArgs,
+        context: &Context,
+        file: &Path,
+        hint: &str,
+    ) -> Result<Forge, Failure> {
+        let missing = || Failure::error(Forge::not_configured(args, context)).hint(hint);
+        Forge::open(args, context, file)?.ok_or_else(missing)
+    }
+
     /// Says which settings are missing where [`Forge::open`] returns `None`.
     pub(super) fn not_configured(args: &GiteaArgs, context: &Context) -> String {
         let (url, name) = (url(args, context).is_some(), name(args, context).is_some());

@@ -24,7 +24,7 @@ use crate::commands::setup::init::render::{
     self as render, Became, Checkout, Document, File, Network as Origin, Note, Repository,
 };
 use crate::commands::setup::init::{
-    BRANCH, Choice, NETWORK, Network, OF_FORGEJO, OF_GITEA, OF_GITHUB, Standing, Wanted, files,
+    BRANCH, Choice, NETWORK, Network, OF_FORGEJO, OF_GITEA, OF_GITHUB, Wanted, files,
 };
 use crate::file::Source;
 use crate::git::{Git, Opened};
@@ -32,12 +32,16 @@ use setup::Setup;
 use tree::{InTheWay, Tree};
 
 pub(super) fn run(cli: &Cli, args: &InitArgs, say: Say) -> Exit {
-    let (mut document, failure) = match prepare(cli, args, say) {
-        Ok(prepared) => prepared.carry_out(args, say),
+    let (mut document, tree, setup) = match prepare(cli, args, say) {
+        Ok(prepared) => prepared,
         Err(failure) => {
             let ending = Ending::stopped(failure, json!({ "files": [] }));
             return end(cli, say, ending);
         }
+    };
+    let failure = match args.dry_run {
+        true => None,
+        false => carry_out(&mut document, &tree, setup.as_ref(), say).err(),
     };
     document.failed = failure.is_some();
     let settings = document.repository.as_ref();
@@ -60,15 +64,12 @@ pub(super) fn run(cli: &Cli, args: &InitArgs, say: Say) -> Exit {
     end(cli, say, ending)
 }
 
-/// What is to be done, and nothing done yet.
-struct Prepared {
-    tree: Tree,
-    wanted: Vec<(Wanted, Standing)>,
-    setup: Option<Setup>,
-    document: Document,
-}
-
-fn prepare(cli: &Cli, args: &InitArgs, say: Say) -> Result<Prepared, Failure> {
+/// Decides what is to be done, and does nothing yet.
+fn prepare(
+    cli: &Cli,
+    args: &InitArgs,
+    say: Say,
+) -> Result<(Document, Tree, Option<Setup>), Failure> {
     readable()?;
     let network = network(cli)?;
     let (root, there) = root(args)?;
@@ -76,14 +77,14 @@ fn prepare(cli: &Cli, args: &InitArgs, say: Say) -> Result<Prepared, Failure> {
     let origin = git.as_ref().and_then(Git::origin);
     let tree = Tree::new(root);
     let (choice, read) = choice(args, &network, &tree);
-    let mut wanted = look(&tree, files(choice, &network, None, &read))?;
+    let mut found = look(&tree, &files(choice, &network, None, &read), args.force)?;
     let remote = origin.as_deref().and_then(remote::read);
     let setup = match args.setup {
         true => Some(Setup::prepare(args, &network, remote.as_ref())?),
         false => None,
     };
-    let mut notes = notes(choice, &wanted, &tree, git.as_ref(), setup.as_ref());
-    let is_new = matches!(wanted[0].1, Standing::New(_));
+    let mut notes = notes(choice, &found, &tree, git.as_ref(), setup.as_ref());
+    let is_new = found[0].became == Became::Written;
     let origin_of_network = match is_new {
         true => match exported(args, say)? {
             None => Origin::Minimal,
@@ -93,7 +94,7 @@ fn prepare(cli: &Cli, args: &InitArgs, say: Say) -> Result<Prepared, Failure> {
             }
             Some(account) => {
                 let files = files(choice, &network, Some(&account.text), &read);
-                wanted[0] = look(&tree, files)?.swap_remove(0);
+                found[0] = look(&tree, &files[..1], false)?.swap_remove(0);
                 Origin::Exported {
                     server: account.server,
                     objects: account.objects,
@@ -103,7 +104,7 @@ fn prepare(cli: &Cli, args: &InitArgs, say: Say) -> Result<Prepared, Failure> {
         },
         false => Origin::Theirs,
     };
-    if let Standing::New(text) = &wanted[0].1 {
+    if let Some(text) = &found[0].text {
         valid(text)?;
     }
     let document = Document {
@@ -113,7 +114,7 @@ fn prepare(cli: &Cli, args: &InitArgs, say: Say) -> Result<Prepared, Failure> {
             .map_or(String::new(), |dir| dir.display().to_string()),
         dry_run: args.dry_run,
         failed: false,
-        files: Vec::new(),
+        files: found,
         network: origin_of_network,
         notes,
         repository: setup.as_ref().map(|setup| Repository {
@@ -132,60 +133,37 @@ fn prepare(cli: &Cli, args: &InitArgs, say: Say) -> Result<Prepared, Failure> {
         file: network.file,
     };
     drop(read);
-    Ok(Prepared {
-        tree,
-        wanted,
-        setup,
-        document,
-    })
+    Ok((document, tree, setup))
 }
 
-impl Prepared {
-    /// Writes, and returns what became of it, with why it stopped where it did.
-    fn carry_out(self, args: &InitArgs, say: Say) -> (Document, Option<Failure>) {
-        let Prepared {
-            tree,
-            wanted,
-            setup,
-            mut document,
-        } = self;
-        for (Wanted { path, .. }, standing) in wanted {
-            let (became, diff, text) = match standing {
-                Standing::New(text) => (Became::Written, None, Some(text)),
-                Standing::Equal => (Became::Unchanged, None, None),
-                Standing::Theirs => (Became::Theirs, None, None),
-                Standing::Differs { diff, .. } if !args.force => {
-                    (Became::Differs, Some(diff), None)
-                }
-                Standing::Differs { wanted, diff } => {
-                    (Became::Overwritten, Some(diff), Some(wanted))
-                }
-            };
-            let written = match text.filter(|_| !args.dry_run) {
-                None => Ok(()),
-                Some(text) if became == Became::Written => tree.create(&path, &text),
-                Some(text) => tree.overwrite(&path, &text),
-            };
-            if let Err(error) = written {
-                let failure = Failure::of_file("write", &tree.root().join(&path), &error)
-                    .hint("run init again: what is written stays, and counts as unchanged");
-                return (document, Some(failure));
-            }
-            document.files.push(File { path, became, diff });
-        }
-        let Some(setup) = setup.filter(|_| !args.dry_run) else {
-            return (document, None);
+/// Writes; `document` tells what became of it, also where it stops.
+fn carry_out(
+    document: &mut Document,
+    tree: &Tree,
+    setup: Option<&Setup>,
+    say: Say,
+) -> Result<(), Failure> {
+    for (at, file) in document.files.iter().enumerate() {
+        let written = match &file.text {
+            None => Ok(()),
+            Some(text) if file.became == Became::Written => tree.create(&file.path, text),
+            Some(text) => tree.overwrite(&file.path, text),
         };
-        let (done, result) = setup.carry_out(say);
-        if let Some(repository) = &mut document.repository {
-            repository.done = done;
+        if let Err(error) = written {
+            let failure = Failure::of_file("write", &tree.root().join(&file.path), &error);
+            document.files.truncate(at);
+            return Err(
+                failure.hint("run init again: what is written stays, and counts as unchanged")
+            );
         }
-        let failure = result.err().map(|failure| {
-            let again = "then run init --setup again: what is set is left alone";
-            failure.aside(Some(again.to_owned()))
-        });
-        (document, failure)
     }
+    if let (Some(setup), Some(repository)) = (setup, &mut document.repository) {
+        let result;
+        (repository.done, result) = setup.carry_out(say);
+        let again = "then run init --setup again: what is set is left alone";
+        result.map_err(|failure| failure.aside(Some(again.to_owned())))?;
+    }
+    Ok(())
 }
 
 /// Returns the repository's root, canonical as far as it is there, and how far that is: the rest is made with the first file.
@@ -278,14 +256,11 @@ fn choice<'t>(
 }
 
 /// Looks at each path; all that are in the way are one error.
-fn look(tree: &Tree, files: Vec<Wanted>) -> Result<Vec<(Wanted, Standing)>, Failure> {
+fn look(tree: &Tree, files: &[Wanted], force: bool) -> Result<Vec<File>, Failure> {
     let (mut found, mut problems) = (Vec::new(), Vec::<InTheWay>::new());
     for file in files {
         match tree.read(&file.path) {
-            Ok(there) => {
-                let standing = file.standing(there.as_deref());
-                found.push((file, standing));
-            }
+            Ok(there) => found.push(file.decide(there.as_deref(), force)),
             Err(problem) => problems.push(problem),
         }
     }
@@ -304,7 +279,7 @@ fn look(tree: &Tree, files: Vec<Wanted>) -> Result<Vec<(Wanted, Standing)>, Fail
 /// Returns what is worth a word before anything is done.
 fn notes(
     choice: Choice,
-    wanted: &[(Wanted, Standing)],
+    files: &[File],
     tree: &Tree,
     git: Option<&Git>,
     setup: Option<&Setup>,
@@ -323,8 +298,8 @@ fn notes(
             read: OF_FORGEJO,
         });
     }
-    notes.extend(wanted.iter().filter_map(|(wanted, _)| {
-        let ours = wanted.path.clone();
+    notes.extend(files.iter().filter_map(|file| {
+        let ours = file.path.clone();
         let name = ours.rsplit('/').next()?.strip_prefix("netbird-")?;
         let theirs = format!("{read}/{name}");
         Some(Note::Beside { theirs, ours })

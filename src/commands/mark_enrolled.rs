@@ -60,12 +60,8 @@ fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Failure> {
         return Ok((edit, format!("{} written", path.display())));
     }
     let context = Context::of_process();
-    let forge = Forge::open(&args.gitea, &context, &path)?;
-    let forge = forge.ok_or_else(|| {
-        Failure::error(Forge::not_configured(&args.gitea, &context)).hint(
-            "set GITEA_URL, GITEA_REPO and GITEA_TOKEN, or use --local to edit the file on disk",
-        )
-    })?;
+    let hint = "set GITEA_URL, GITEA_REPO and GITEA_TOKEN, or use --local to edit the file on disk";
+    let forge = Forge::wanted(&args.gitea, &context, &path, hint)?;
     let source = forge.source()?;
     look(source.text().as_bytes(), &names, source.name())?;
     let marked = forge.mark(&names, args.via_pr, &environment_name(&cli.global))?;

@@ -126,9 +126,7 @@ impl<'a> Publisher<'a> {
     }
 
     fn open(&self) -> Result<Forge, Failure> {
-        let Publisher { args, context, .. } = self;
-        let missing = || Failure::error(Forge::not_configured(args, context)).hint(SETTINGS);
-        Forge::open(args, context, self.file)?.ok_or_else(missing)
+        Forge::wanted(self.args, self.context, self.file, SETTINGS)
     }
 
     fn pull_request(&self) -> Result<u64, Failure> {

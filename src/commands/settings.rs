@@ -114,11 +114,7 @@ pub(super) fn replaced(text: &str) -> Result<Address, Failure> {
 
 /// The objects that `--protect` and its variable name. A name with a comma in it is for the flag.
 pub(super) fn protected(flags: &[String]) -> Result<BTreeSet<Address>, Failure> {
-    let variable = environment("NETBIRD_GITOPS_PROTECT").unwrap_or_default();
-    let more = variable.split([',', '\n']);
-    let texts = flags.iter().map(String::as_str).chain(more).map(str::trim);
-    let texts = texts.filter(|text| !text.is_empty());
-    let protected = |text| {
+    let protected = |text: &String| {
         let address = named(text)?;
         let label = address.kind.label();
         match address.kind.parent() {
@@ -130,17 +126,16 @@ pub(super) fn protected(flags: &[String]) -> Result<BTreeSet<Address>, Failure> 
             _ => Ok(address),
         }
     };
-    texts.map(protected).collect()
+    with_variable(flags, "NETBIRD_GITOPS_PROTECT")
+        .iter()
+        .map(protected)
+        .collect()
 }
 
 /// The objects that `--adopt` and its variable name for entries, or for names of machines. A name with a comma in it is for the
 /// flag.
 pub(super) fn adopted(flags: &[String]) -> Result<BTreeMap<Address, Id>, Failure> {
-    let variable = environment("NETBIRD_GITOPS_ADOPT").unwrap_or_default();
-    let more = variable.split([',', '\n']);
-    let texts = flags.iter().map(String::as_str).chain(more).map(str::trim);
-    let texts = texts.filter(|text| !text.is_empty());
-    let adopted = |text: &str| {
+    let adopted = |text: &String| {
         let found = text.rsplit_once('=').and_then(|(key, id)| {
             let address = Address::of_key(key)?;
             let is_told = !id.is_empty() && !address.key().ends_with('/');
@@ -152,7 +147,19 @@ pub(super) fn adopted(flags: &[String]) -> Result<BTreeMap<Address, Id>, Failure
                 .hint("as in setup_keys/NAME=ID, peers/NAME=ID, routers/NETWORK=ID or records/ZONE/NAME TYPE=ID")
         })
     };
-    texts.map(adopted).collect()
+    with_variable(flags, "NETBIRD_GITOPS_ADOPT")
+        .iter()
+        .map(adopted)
+        .collect()
+}
+
+/// The values of a flag, and more of its variable, with commas or one a line.
+fn with_variable(flags: &[String], variable: &str) -> Vec<String> {
+    let variable = environment(variable).unwrap_or_default();
+    let more = variable.split([',', '\n']);
+    let texts = flags.iter().map(String::as_str).chain(more).map(str::trim);
+    let texts = texts.filter(|text| !text.is_empty());
+    texts.map(str::to_owned).collect()
 }
 
 /// Reads KIND/NAME; of what there is one of, KIND.

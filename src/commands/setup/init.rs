@@ -8,6 +8,7 @@ pub mod remote;
 pub(crate) mod render;
 pub mod setup;
 
+use render::{Became, File};
 use similar::TextDiff;
 
 use crate::check::schema;
@@ -210,41 +211,33 @@ pub struct Wanted {
     owner: Owner,
 }
 
-/// What a file that is wanted and what stands at its path are to each other.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
-    /// Nothing is there: this is to be written.
-    New(Vec<u8>),
-    /// It is there, and as it should be.
-    Equal,
-    /// It is there, and otherwise.
-    Differs {
-        /// What it should be.
-        wanted: Vec<u8>,
-        /// The way there.
-        diff: String,
-    },
-    /// It is there, and nobody's business but the people's.
-    Theirs,
-}
-
 impl Wanted {
-    /// Compares it with what is there.
-    pub fn standing(&self, there: Option<&[u8]>) -> Standing {
+    /// Compares it with what is there, and decides what becomes of it. What differs is written with `force` alone.
+    pub fn decide(&self, there: Option<&[u8]>, force: bool) -> File {
+        let ours = || self.text.clone().into_bytes();
+        let file = |became, diff, text| File {
+            path: self.path.clone(),
+            became,
+            diff,
+            text,
+        };
         let Some(there) = there else {
-            return Standing::New(self.text.clone().into_bytes());
+            return file(Became::Written, None, Some(ours()));
         };
         let wanted = match (self.owner, std::str::from_utf8(there)) {
-            (Owner::People, _) => return Standing::Theirs,
+            (Owner::People, _) => return file(Became::Theirs, None, None),
             (Owner::Shared, _) if self.path == IGNORE => ignore::merge(there, &self.text),
             (Owner::Shared, Ok(there)) => compare(there, &self.text).text.into_bytes(),
-            (Owner::Shared | Owner::Program, _) => self.text.clone().into_bytes(),
+            (Owner::Shared | Owner::Program, _) => ours(),
         };
         if wanted == there {
-            return Standing::Equal;
+            return file(Became::Unchanged, None, None);
         }
-        let diff = diff(&self.path, there, &wanted);
-        Standing::Differs { wanted, diff }
+        let diff = Some(diff(&self.path, there, &wanted));
+        match force {
+            true => file(Became::Overwritten, diff, Some(wanted)),
+            false => file(Became::Differs, diff, None),
+        }
     }
 }
 
@@ -435,15 +428,13 @@ mod tests {
     #[test]
     fn a_network_that_is_there_is_never_ours_to_write() {
         let files = all(ALL);
-        assert_eq!(files[0].standing(Some(b"{}")), Standing::Theirs);
+        assert_eq!(files[0].decide(Some(b"{}"), true).became, Became::Theirs);
         let schema = &files[1];
-        assert_eq!(
-            schema.standing(Some(schema.text.as_bytes())),
-            Standing::Equal
-        );
-        let Standing::Differs { diff, .. } = schema.standing(Some(b"{}\n")) else {
-            panic!("another text differs")
-        };
+        let same = schema.decide(Some(schema.text.as_bytes()), false);
+        assert_eq!((same.became, same.text), (Became::Unchanged, None));
+        let other = schema.decide(Some(b"{}\n"), false);
+        assert_eq!((other.became, other.text), (Became::Differs, None));
+        let diff = other.diff.unwrap_or_default();
         assert!(diff.starts_with("--- netbird.schema.json (yours)\n+++ netbird.schema.json (of "));
         assert!(diff.contains("\n-{}\n"), "{diff}");
     }

@@ -32,6 +32,8 @@ pub struct File {
     pub became: Became,
     /// The change, where it was or is otherwise.
     pub diff: Option<String>,
+    /// What is written.
+    pub text: Option<Vec<u8>>,
 }
 
 /// Where the text of netbird.json comes from.
