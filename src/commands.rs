@@ -42,46 +42,48 @@ use crate::commands::cli::{Cli, Command, Format};
 use crate::commands::exit::Exit;
 use crate::commands::failure::Failure;
 use crate::commands::logging::{Say, use_color};
-use crate::forge::ci::{self, Context, Runner};
+use crate::forge::ci::{self, Runner};
 use crate::plan::gates::Refusal;
 use crate::render::{self, Document, markdown, terminal};
 
+use settings::Run;
 pub use settings::{environment, unreadable_arguments, unreadable_variables};
 
 /// Runs the command and returns how it ended.
 pub fn run(cli: &Cli, say: Say) -> Exit {
+    let run = &Run::new(cli, say);
     match &cli.command {
-        Command::Validate(_) => validate::run(cli, say),
-        Command::Plan(args) => plan::run(cli, args, say),
-        Command::Apply(args) => apply::run(cli, args, say),
-        Command::SyncEvents(args) => sync_events::run(cli, args, say),
-        Command::MarkEnrolled(args) => mark_enrolled::run(cli, args, say),
-        Command::Export(args) => export::run(cli, args, say),
-        Command::Adopt(args) => adopt::run(cli, args, say),
-        Command::Drift(args) => drift::run(cli, args, say),
-        Command::Access(args) => access::run(cli, args, say),
-        Command::Doctor(args) => doctor::run(cli, args, say),
-        Command::Init(args) => init::run(cli, args, say),
+        Command::Validate(_) => validate::run(run),
+        Command::Plan(args) => plan::run(run, args),
+        Command::Apply(args) => apply::run(run, args),
+        Command::SyncEvents(args) => sync_events::run(run, args),
+        Command::MarkEnrolled(args) => mark_enrolled::run(run, args),
+        Command::Export(args) => export::run(run, args),
+        Command::Adopt(args) => adopt::run(run, args),
+        Command::Drift(args) => drift::run(run, args),
+        Command::Access(args) => access::run(run, args),
+        Command::Doctor(args) => doctor::run(run, args),
+        Command::Init(args) => init::run(run, args),
         Command::Completions(args) => {
             let mut command = <Cli as clap::CommandFactory>::command();
             let name = command.get_name().to_owned();
             let mut script = Vec::new();
             clap_complete::generate(args.shell, &mut command, name, &mut script);
             let script = String::from_utf8_lossy(&script).into_owned();
-            end(cli, say, Ending::done(Body::Text(script)))
+            end(run, Ending::done(Body::Text(script)))
         }
         Command::Schema => {
             let schema = crate::check::schema::text();
-            end(cli, say, Ending::done(Body::Text(schema)))
+            end(run, Ending::done(Body::Text(schema)))
         }
     }
 }
 
 /// What a run says before it knows anything: a refusal stands in the same comment as a result.
-fn blank(cli: &Cli) -> Document {
+fn blank(run: &Run) -> Document {
     Document {
-        file: settings::file(&cli.global).display().to_string(),
-        environment: settings::environment_name(&cli.global),
+        file: run.file.display().to_string(),
+        environment: run.environment.clone(),
         ..Document::default()
     }
 }
@@ -191,31 +193,32 @@ impl Ending {
     }
 
     /// Returns what stdout gets.
-    fn text(&self, cli: &Cli) -> String {
-        match (&self.body, cli.global.format) {
+    fn text(&self, run: &Run) -> String {
+        match (&self.body, run.cli.global.format) {
             (_, Format::Json) => self.json(),
             (Body::Document(document, applied), Format::Markdown) => {
                 markdown::document(document, *applied, markdown::BUDGET)
             }
             (Body::Document(document, true), Format::Text) => {
-                terminal::applied(document, color(cli))
+                terminal::applied(document, color(run))
             }
-            (Body::Document(document, false), Format::Text) => terminal::plan(document, color(cli)),
+            (Body::Document(document, false), Format::Text) => terminal::plan(document, color(run)),
             (Body::Answer(_, text) | Body::Text(text), _) => text.clone(),
         }
     }
 }
 
 /// Ends a run: writes to stdout and to `--report` what it came to, and says on stderr why it stopped.
-fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
+fn end(run: &Run, ending: Ending) -> Exit {
+    let say = run.say;
     let mut exit = ending.exit;
     let mut unwritten = Vec::new();
-    if let Some(path) = cli.global.report.as_ref()
+    if let Some(path) = run.cli.global.report.as_ref()
         && !matches!(ending.body, Body::Text(_))
     {
         unwritten.extend(write_report(path, &ending.json()).err());
     }
-    unwritten.extend(print(&ending.text(cli)).err());
+    unwritten.extend(print(&ending.text(run)).err());
     for failure in unwritten {
         exit = unreported(exit, ending.changed);
         say.error("error", &failure.error, None);
@@ -227,7 +230,7 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
         ..
     }) = &ending.failure
     {
-        annotate(&settings::file(&cli.global).display().to_string(), problems);
+        annotate(run, problems);
         say.error(exit.label(), error, hint.as_deref());
     }
     if let Body::Document(document, applied) = &ending.body {
@@ -239,7 +242,7 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
             say.refusal(error, document.hint.as_deref());
         }
         // beside JSON nothing else says them
-        if cli.global.format == Format::Json && exit == Exit::Refused {
+        if run.cli.global.format == Format::Json && exit == Exit::Refused {
             say.text(&terminal::ways_out(document));
         }
     }
@@ -251,9 +254,9 @@ fn end(cli: &Cli, say: Say, ending: Ending) -> Exit {
 }
 
 /// Whether stdout gets colour.
-fn color(cli: &Cli) -> terminal::Color {
+fn color(run: &Run) -> terminal::Color {
     let is_terminal = std::io::stdout().is_terminal();
-    terminal::Color(use_color(cli.global.color, is_terminal, environment))
+    terminal::Color(use_color(run.cli.global.color, is_terminal, environment))
 }
 
 /// What is refused, with the numbers and the way out; `None` where nothing is.
@@ -291,13 +294,14 @@ fn unreported(exit: Exit, changed: bool) -> Exit {
 }
 
 /// Tells a runner where the file is wrong: one line each, which it may show at the file.
-fn annotate(file: &str, problems: &[(usize, usize, String)]) {
-    if Context::of_process().runner == Runner::None {
+fn annotate(run: &Run, problems: &[(usize, usize, String)]) {
+    if run.context.runner == Runner::None {
         return;
     }
+    let file = run.file.display().to_string();
     let mut stderr = std::io::stderr().lock();
     for (line, column, message) in problems {
-        let line = ci::annotation(file, *line, *column, message);
+        let line = ci::annotation(&file, *line, *column, message);
         let _ = writeln!(stderr, "{}", masked(&line));
     }
 }

@@ -7,14 +7,14 @@ use serde_json::json;
 use super::export::read;
 use super::failure::Failure;
 use super::session::{Origin, Request, Session, recorded};
-use super::settings::{connect, readable};
+use super::settings::{Run, connect, readable};
 use super::versions::of_netbird;
 use super::{Ending, blank, end};
 use crate::access::{End, Ports, Question, Traffic, ask};
 use crate::account::actual::Actual;
 use crate::account::fetch::{Needs, fetch};
 use crate::base::text::{did_you_mean, quote};
-use crate::commands::cli::{AccessArgs, AccessLevel, Cli, Scope, Sealing};
+use crate::commands::cli::{AccessArgs, AccessLevel, Scope, Sealing};
 use crate::commands::exit::Exit;
 use crate::commands::logging::Say;
 use crate::model::desired::Desired;
@@ -23,13 +23,14 @@ use crate::plan::Plan;
 use crate::plan::memberships::Memberships;
 use crate::render;
 
-pub(super) fn run(cli: &Cli, args: &AccessArgs, say: Say) -> Exit {
-    let ending = make(cli, args, say);
+pub(super) fn run(run: &Run, args: &AccessArgs) -> Exit {
+    let say = run.say;
+    let ending = make(run, args, say);
     let ending = ending.unwrap_or_else(|failure| Ending::stopped(failure, json!({})));
-    end(cli, say, ending)
+    end(run, ending)
 }
 
-fn make(cli: &Cli, args: &AccessArgs, say: Say) -> Result<Ending, Failure> {
+fn make(run: &Run, args: &AccessArgs, say: Say) -> Result<Ending, Failure> {
     let wanted = args.traffic.as_deref().map(traffic).transpose()?;
     let sides = (side(&args.from)?, side(&args.to)?);
     if matches!(sides.0.0, End::Resource | End::Route) {
@@ -37,7 +38,7 @@ fn make(cli: &Cli, args: &AccessArgs, say: Say) -> Result<Ending, Failure> {
         let error = format!("{from} opens no connection: it is only reached");
         return Err(Failure::error(error).hint("begin with group/NAME or peer/NAME"));
     }
-    let (actual, plan, memberships) = account(cli, args, say)?;
+    let (actual, plan, memberships) = account(run, args, say)?;
     let question = Question {
         from: named(&actual, plan.as_ref(), sides.0)?,
         to: named(&actual, plan.as_ref(), sides.1)?,
@@ -58,7 +59,7 @@ fn make(cli: &Cli, args: &AccessArgs, say: Say) -> Result<Ending, Failure> {
 
 /// The account, and with `--after` the plan that the file makes of it.
 fn account(
-    cli: &Cli,
+    run: &Run,
     args: &AccessArgs,
     say: Say,
 ) -> Result<(Actual, Option<Plan>, Memberships), Failure> {
@@ -81,7 +82,7 @@ fn account(
         None => Origin::Server(&args.server),
     };
     let request = Request {
-        cli,
+        run,
         origin,
         scope: &scope,
         sealing: &Sealing::default(),
@@ -92,7 +93,7 @@ fn account(
         committed: false,
         access: AccessLevel::Groups,
     };
-    let mut document = blank(cli);
+    let mut document = blank(run);
     let mut session = Session::open(&request, &mut document)?;
     let plan = session.plan_whole()?;
     Ok((session.actual, Some(plan), document.memberships))

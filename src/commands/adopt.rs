@@ -10,41 +10,41 @@ use super::export::{account, read};
 use super::failure::Failure;
 use super::inventory::{Others, Place, Wanted};
 use super::session::check;
-use super::settings::{environment_name, file, readable, replaced};
+use super::settings::{Run, readable, replaced};
 use super::{Ending, end};
 use crate::account::actual::Actual;
 use crate::base::code::Code;
 use crate::base::text::{count, did_you_mean, visible};
 use crate::check::edit;
 use crate::check::validate::validate;
-use crate::commands::cli::{AdoptArgs, Cli, GiteaArgs, InventoryArgs};
+use crate::commands::cli::{AdoptArgs, GiteaArgs, InventoryArgs};
 use crate::commands::exit::Exit;
 use crate::commands::export::entries::{Export, export};
 use crate::commands::logging::Say;
 use crate::file::{self, Source};
-use crate::forge::ci::Context;
 use crate::inventory::{Inventory, Origin};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::{self, ALL, Declared, FieldChange, Kind, Resource};
 use crate::plan::keys;
 
-pub(super) fn run(cli: &Cli, args: &AdoptArgs, say: Say) -> Exit {
-    let ending = make(cli, args, say);
+pub(super) fn run(run: &Run, args: &AdoptArgs) -> Exit {
+    let say = run.say;
+    let ending = make(run, args, say);
     let ending =
         ending.unwrap_or_else(|failure| Ending::stopped(failure, json!({ "adopted": [] })));
     let changed = ending.changed;
-    let exit = end(cli, say, ending);
+    let exit = end(run, ending);
     if changed {
         say.note("nothing else was changed: look at the file's diff, run plan, and commit it");
     }
     exit
 }
 
-fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<Ending, Failure> {
+fn make(run: &Run, args: &AdoptArgs, say: Say) -> Result<Ending, Failure> {
     readable()?;
-    let path = file(&cli.global);
-    let source = file::load(&path)?;
+    let path = &run.file;
+    let source = file::load(path)?;
     let desired = begun(&source)?;
     let mut names = args
         .names
@@ -59,7 +59,7 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<Ending, Failure> {
     let actual = read(&account(&args.server, false)?, say)?;
     let export = export(&actual);
     if args.candidates {
-        let recorded = recorded(cli, (&args.inventory, &args.gitea), &path, &actual, say);
+        let recorded = recorded(run, (&args.inventory, &args.gitea), &actual);
         return Ok(candidates(&export, &desired, &actual, &recorded));
     }
     let theirs = match export.entries.is_empty() {
@@ -88,7 +88,7 @@ fn make(cli: &Cli, args: &AdoptArgs, say: Say) -> Result<Ending, Failure> {
         )));
     }
     if !adopted.is_empty() {
-        write_entries(&path, &text)?;
+        write_entries(path, &text)?;
     }
     let names: Vec<String> = adopted.iter().map(Address::to_string).collect();
     let said = format!("{} now declares {}.", path.display(), names.join(", "));
@@ -251,22 +251,16 @@ pub(super) struct Recorded {
 
 /// Reads the inventories. One that cannot be read is no reason to list nothing.
 pub(super) fn recorded(
-    cli: &Cli,
+    run: &Run,
     (inventory, gitea): (&InventoryArgs, &GiteaArgs),
-    file: &Path,
     actual: &Actual,
-    say: Say,
 ) -> Recorded {
-    let context = Context::of_process();
-    let environment = environment_name(&cli.global);
     let read = || -> Result<Recorded, Failure> {
         let place = Place::find(&Wanted {
+            run,
             inventory,
             key_copies: None,
             gitea,
-            file,
-            context: &context,
-            environment: &environment,
             writes: false,
             is_wanted: true,
         })?;
@@ -283,7 +277,8 @@ pub(super) fn recorded(
         })
     };
     read().unwrap_or_else(|failure| {
-        say.note(&format!("the inventory was not read: {}", failure.error));
+        run.say
+            .note(&format!("the inventory was not read: {}", failure.error));
         Recorded::default()
     })
 }

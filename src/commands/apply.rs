@@ -14,7 +14,7 @@ use super::forge::{Forge, Stale};
 use super::progress::{Announcer, Publish};
 use super::publish::Publisher;
 use super::session::{Origin, Request, Session};
-use super::settings::{file, halt, keys_dir};
+use super::settings::{Run, halt, keys_dir};
 use super::signals::{asking, signals};
 use super::versions::old_netbird;
 use super::{Body, Ending, blank, end, refused};
@@ -22,7 +22,7 @@ use crate::apply::{
     Applied, Conduct, Custody, NotRecorded, Records, Verified, apply, settle_members, verify,
 };
 use crate::base::text::{count, visible};
-use crate::commands::cli::{AccessLevel, ApplyArgs, Cli};
+use crate::commands::cli::{AccessLevel, ApplyArgs};
 use crate::commands::exit::Exit;
 use crate::commands::logging::Say;
 use crate::forge::ci::Context;
@@ -36,41 +36,42 @@ use crate::secret::{KeysDir, remove_leftovers};
 use earlier::made_earlier;
 use recording::{Recording, names};
 
-pub(super) fn run(cli: &Cli, args: &ApplyArgs, say: Say) -> Exit {
-    let mut document = blank(cli);
-    let came_to = make(cli, args, &mut document, say);
+pub(super) fn run(run: &Run, args: &ApplyArgs) -> Exit {
+    let say = run.say;
+    let mut document = blank(run);
+    let came_to = make(run, args, &mut document, say);
     let is_of_other_file = came_to.as_ref().is_err_and(|of| of.is_of_other_file);
     let ending = Ending::of(document, came_to, true);
-    let context = Context::of_process();
+    let context = &run.context;
     // Refused before any request. The commit of such a job can be another pull request's merge, whose result stays.
     if let Body::Document(document, _) = &ending.body
         && args.comment
         && !context.is_pull_request_event()
         && !is_of_other_file
     {
-        let file = file(&cli.global);
+        let file = &run.file;
         let did =
             matches!(ending.exit, Exit::Done | Exit::Partial) && document.superseded.is_none();
-        let publisher = Publisher::new(&args.planning.gitea, &file, &context, say);
+        let publisher = Publisher::new(&args.planning.gitea, &file, context, say);
         let posted = publisher.result(document, did);
-        return end(cli, say, ending.posted("cannot comment", posted));
+        return end(run, ending.posted("cannot comment", posted));
     }
-    end(cli, say, ending)
+    end(run, ending)
 }
 
-fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Result<Exit, Failure> {
+fn make(run: &Run, args: &ApplyArgs, document: &mut Document, say: Say) -> Result<Exit, Failure> {
     let planning = &args.planning;
-    let context = Context::of_process();
-    early_gates("apply", &context)?;
-    refuse_other_branches("apply", &planning.gitea, &context, &file(&cli.global))?;
+    let context = &run.context;
+    early_gates("apply", context)?;
+    refuse_other_branches("apply", &planning.gitea, context, &run.file)?;
     let origin = Origin::Server(&planning.server);
     // who was asked nothing reads nothing: the plan of the pull request said it
-    let access = match asks(args, &context) {
+    let access = match asks(args, context) {
         true => planning.access,
         false => AccessLevel::None,
     };
     let request = Request {
-        cli,
+        run,
         origin,
         scope: &planning.scope,
         sealing: &planning.sealing,
@@ -83,7 +84,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     };
     let mut session = Session::open(&request, document)?;
     session.expected.clone_from(&args.expect_digest);
-    let plan = session.judged(planning, &file(&cli.global), true, document)?;
+    let plan = session.judged(planning, &run.file, true, document)?;
     if let Some(mut failure) = refused(&document.refusals) {
         let mut refusals = document.refusals.iter();
         if refusals.all(|refusal| !refusal.rows.is_empty())
@@ -116,7 +117,7 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let fresh = || guard.map_or(Ok(()), |forge| forge.fresh(ours));
     let retry_wait = Duration::from_secs_f64(planning.server.retry_wait);
     let overtaken = |error| match forge {
-        Some(forge) => overtaken(error, forge, &context, retry_wait),
+        Some(forge) => overtaken(error, forge, context, retry_wait),
         None => Overtaken::Stopped(Failure::from(error)),
     };
     if let Err(error) = fresh() {
@@ -126,9 +127,9 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         document.notices.extend(recording.try_out(&plan)?);
     }
     if !plan.is_empty() {
-        tell(document, asks(args, &context), say);
+        tell(document, asks(args, context), say);
         // an answer can have taken its time
-        if confirm(args, &context, &plan, say)? == Confirmed::AfterAQuestion
+        if confirm(args, context, &plan, say)? == Confirmed::AfterAQuestion
             && let Err(error) = fresh()
         {
             return before_the_first_write(overtaken(error), document);
@@ -151,13 +152,18 @@ fn make(cli: &Cli, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         .api
         .as_ref()
         .ok_or_else(|| Failure::error("an apply needs a server"))?;
-    let path = file(&cli.global);
+    let path = &run.file;
     let comments = args.comment.then(|| -> Publish {
-        let publisher = Publisher::new(&planning.gitea, &path, &context, say);
+        let publisher = Publisher::new(&planning.gitea, path, context, say);
         Box::new(move |document| publisher.under_way(document))
     });
-    let mut observer =
-        Announcer::reporting(say, &stop, cli.global.report.as_ref(), document, comments)?;
+    let mut observer = Announcer::reporting(
+        say,
+        &stop,
+        run.cli.global.report.as_ref(),
+        document,
+        comments,
+    )?;
     let records = Records {
         recorder: &session.place,
         ours: &session.options.ours,

@@ -11,7 +11,6 @@ mod netbird;
 mod rights;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -19,16 +18,14 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::session::{check, notices};
-use super::settings::{self, halt, readable, recipients};
+use super::settings::{Run, halt, readable, recipients};
 use super::{Ending, color, end};
 use crate::base::text::count;
-use crate::commands::cli::{Cli, DoctorArgs, Format};
+use crate::commands::cli::{DoctorArgs, Format};
 use crate::commands::exit::Exit;
-use crate::commands::logging::Say;
 use crate::commands::setup::doctor::render;
 use crate::commands::setup::doctor::{Check, Purpose};
 use crate::file;
-use crate::forge::ci::Context;
 use crate::model::desired::Desired;
 use crate::plan::gates;
 use crate::wire::api::objects::User;
@@ -37,14 +34,14 @@ use crate::wire::api::objects::User;
 /// file.
 const CLOCK_SECS: i64 = 10;
 
-pub(super) fn run(cli: &Cli, args: &DoctorArgs, say: Say) -> Exit {
+pub(super) fn run(run: &Run, args: &DoctorArgs) -> Exit {
     if let Err(failure) = readable() {
-        return end(cli, say, Ending::stopped(failure, json!({})));
+        return end(run, Ending::stopped(failure, json!({})));
     }
-    let (checks, purpose) = checks(cli, args);
-    let text = match cli.global.format {
+    let (checks, purpose) = checks(run, args);
+    let text = match run.cli.global.format {
         Format::Markdown => render::comment(&checks, purpose),
-        Format::Text | Format::Json => render::terminal(&checks, purpose, color(cli)),
+        Format::Text | Format::Json => render::terminal(&checks, purpose, color(run)),
     };
     let exit = match checks.iter().any(Check::failed) {
         true => Exit::Error,
@@ -54,15 +51,13 @@ pub(super) fn run(cli: &Cli, args: &DoctorArgs, say: Say) -> Exit {
         exit,
         ..Ending::answer(render::json(&checks), text)
     };
-    end(cli, say, ending)
+    end(run, ending)
 }
 
 /// What all checks look at.
 struct Scene<'a> {
-    cli: &'a Cli,
+    run: &'a Run<'a>,
     args: &'a DoctorArgs,
-    context: Context,
-    file: PathBuf,
     /// What the file asks for, where it is valid.
     desired: Option<Arc<Desired>>,
     /// What the set-up is for, where flags or the job tell.
@@ -70,18 +65,16 @@ struct Scene<'a> {
 }
 
 /// Returns the checks, and what the set-up was checked for.
-fn checks(cli: &Cli, args: &DoctorArgs) -> (Vec<Check>, Option<Purpose>) {
-    let context = Context::of_process();
+fn checks(run: &Run, args: &DoctorArgs) -> (Vec<Check>, Option<Purpose>) {
+    let context = &run.context;
     let told = match args.purpose {
         None if context.is_pull_request_event() => Some(Purpose::Plan),
         None if context.is_ci => Some(Purpose::Apply),
         told => told,
     };
     let mut scene = Scene {
-        cli,
+        run,
         args,
-        context,
-        file: settings::file(&cli.global),
         desired: None,
         told,
     };
@@ -92,7 +85,7 @@ fn checks(cli: &Cli, args: &DoctorArgs) -> (Vec<Check>, Option<Purpose>) {
     checks.extend([sealing(&scene, purpose), kill_switch(purpose)]);
     checks.extend(netbird);
     let forge = gitea::checks(&scene, purpose, via_pr, are_there);
-    let inventory = match (gitea::is_closed(&forge), scene.file.is_file()) {
+    let inventory = match (gitea::is_closed(&forge), scene.run.file.is_file()) {
         (true, _) => inventory::not_made("the forge cannot be read"),
         (false, false) => inventory::not_made("there is no such file"),
         (false, true) => inventory::checks(&scene, &known),
@@ -122,7 +115,7 @@ fn failed(name: &'static str, failure: Failure) -> Check {
 
 fn file(scene: &mut Scene) -> Check {
     let name = "file";
-    let source = file::load(&scene.file).map_err(Failure::from);
+    let source = file::load(&scene.run.file).map_err(Failure::from);
     match source.and_then(|source| check(&source)) {
         Ok(valid) => {
             let notices = notices::of_file(&valid).count();
@@ -138,7 +131,7 @@ fn file(scene: &mut Scene) -> Check {
             None => failed(name, failure),
             // all problems are for validate to tell
             Some((line, column, message)) => {
-                let (file, number) = (scene.file.display(), failure.problems.len());
+                let (file, number) = (scene.run.file.display(), failure.problems.len());
                 let problems = count(number, "problem", "problems");
                 let text =
                     format!("{file} has {problems}, the first at {line}:{column}: {message}");

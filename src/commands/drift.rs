@@ -10,13 +10,12 @@ use super::forge::{Forge, SETTINGS};
 use super::history::History;
 use super::session::notices::of_token;
 use super::session::{Origin, Request, Session};
-use super::settings::{environment_name, file};
+use super::settings::Run;
 use super::{Ending, blank, end};
 use crate::base::text::visible;
-use crate::commands::cli::{AccessLevel, Cli, DriftArgs, Format, Gates, Scope, Sealing};
+use crate::commands::cli::{AccessLevel, DriftArgs, Format, Gates, Scope, Sealing};
 use crate::commands::exit::Exit;
 use crate::commands::logging::Say;
-use crate::forge::ci::Context;
 use crate::forge::gitea::issue::{self, Kept, Report};
 use crate::git::Sha;
 use crate::model::desired::Desired;
@@ -28,16 +27,17 @@ use crate::render::words;
 /// How many versions of the file are looked at for the last agreement.
 const VERSIONS: usize = 50;
 
-pub(super) fn run(cli: &Cli, args: &DriftArgs, say: Say) -> Exit {
-    let (drift, plan, name) = match found(cli, args, say) {
+pub(super) fn run(run: &Run, args: &DriftArgs) -> Exit {
+    let say = run.say;
+    let (drift, plan, name) = match found(run, args, say) {
         Ok(found) => found,
         Err(failure) => {
             let ending = Ending::stopped(failure, json!({ "status": "error" }));
-            return end(cli, say, ending);
+            return end(run, ending);
         }
     };
-    let marker = crate::render::markdown::marker("drift", &environment_name(&cli.global));
-    let text = match cli.global.format {
+    let marker = crate::render::markdown::marker("drift", &run.environment);
+    let text = match run.cli.global.format {
         Format::Markdown => render::markdown(&drift, &plan, &marker, &name),
         Format::Text | Format::Json => render::terminal(&drift, &plan, &name),
     };
@@ -50,22 +50,22 @@ pub(super) fn run(cli: &Cli, args: &DriftArgs, say: Say) -> Exit {
         ..Ending::answer(render::json(&drift, &name), text)
     };
     let kept = match args.issue {
-        true => keep_issue(cli, args, &drift, &plan, &marker, &name, say),
+        true => keep_issue(run, args, &drift, &plan, &marker, &name, say),
         false => Ok(()),
     };
-    end(cli, say, ending.posted("no issue", kept))
+    end(run, ending.posted("no issue", kept))
 }
 
 /// Finds the drift; the plan and the file's name come with it.
-fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String), Failure> {
+fn found(run: &Run, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String), Failure> {
     if args.issue {
         // people read the issue as the state of the branch that is applied
-        let (context, path) = (Context::of_process(), file(&cli.global));
-        refuse_other_branches("drift --issue", &args.gitea, &context, &path)?;
+        let (context, path) = (&run.context, &run.file);
+        refuse_other_branches("drift --issue", &args.gitea, context, path)?;
     }
     let scope = Scope::plain();
     let request = Request {
-        cli,
+        run,
         origin: Origin::Server(&args.server),
         scope: &scope,
         sealing: &Sealing::default(),
@@ -76,13 +76,13 @@ fn found(cli: &Cli, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
         committed: true,
         access: AccessLevel::None,
     };
-    let mut document = blank(cli);
+    let mut document = blank(run);
     let mut session = Session::open(&request, &mut document)?;
     let gates = Gates {
         max_deletes: usize::MAX,
         allow_deletes: None,
     };
-    let plan = session.plan(&gates, &args.gitea, &file(&cli.global), &mut document)?;
+    let plan = session.plan(&gates, &args.gitea, &run.file, &mut document)?;
     let mut drift = drift::drift(&plan, &session.valid.desired, &session.actual);
     if let Some(notice) = of_token(&session.actual) {
         say.note(&visible(&words::notice(&notice)));
@@ -119,7 +119,7 @@ fn versions(history: &History) -> Result<Vec<Version>, Failure> {
 }
 
 fn keep_issue(
-    cli: &Cli,
+    run: &Run,
     args: &DriftArgs,
     drift: &Drift,
     plan: &Plan,
@@ -127,9 +127,9 @@ fn keep_issue(
     name: &str,
     say: Say,
 ) -> Result<(), Failure> {
-    let context = Context::of_process();
-    let forge = Forge::wanted(&args.gitea, &context, &file(&cli.global), SETTINGS)?;
-    let environment = environment_name(&cli.global);
+    let context = &run.context;
+    let forge = Forge::wanted(&args.gitea, context, &run.file, SETTINGS)?;
+    let environment = &run.environment;
     let (state, body) = match drift.is_alarming() {
         true => (
             render::heading(drift),

@@ -6,7 +6,7 @@ use super::adopt::recorded;
 use super::failure::Failure;
 use super::session::notices::of_token;
 use super::session::{check, unreadable};
-use super::settings::{connect, file, readable};
+use super::settings::{Run, connect, readable};
 use super::versions::of_netbird;
 use super::{Body, Ending, end};
 use crate::account::actual::Actual;
@@ -14,7 +14,7 @@ use crate::account::fetch::{More, Needs, complete, fetch};
 use crate::account::snapshot::Snapshot;
 use crate::base::json;
 use crate::base::text::{count, visible};
-use crate::commands::cli::{Cli, ExportArgs, Server};
+use crate::commands::cli::{ExportArgs, Server};
 use crate::commands::exit::Exit;
 use crate::commands::export::entries::{Export, export};
 use crate::commands::logging::Say;
@@ -25,14 +25,11 @@ use crate::model::kind::Live;
 use crate::render::words;
 use crate::wire::api::Api;
 
-pub(super) fn run(cli: &Cli, args: &ExportArgs, say: Say) -> Exit {
+pub(super) fn run(run: &Run, args: &ExportArgs) -> Exit {
+    let say = run.say;
     let nothing = Ending::done(Body::Text(String::new()));
-    let text = make(cli, args, say).map(|text| Ending::done(Body::Text(text)));
-    end(
-        cli,
-        say,
-        text.unwrap_or_else(|failure| nothing.failed(failure)),
-    )
+    let text = make(run, args, say).map(|text| Ending::done(Body::Text(text)));
+    end(run, text.unwrap_or_else(|failure| nothing.failed(failure)))
 }
 
 /// Fetches the whole account: every key may have moved, and the events tell which peer came by which.
@@ -60,7 +57,7 @@ pub(super) fn read(snapshot: &Snapshot, say: Say) -> Result<Actual, Failure> {
     Ok(actual)
 }
 
-fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<String, Failure> {
+fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String, Failure> {
     readable()?;
     let snapshot = account(&args.server, args.raw)?;
     if args.raw {
@@ -72,8 +69,7 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<String, Failure> {
     }
     let mut actual = read(&snapshot, say)?;
     if args.managed_only {
-        let path = file(&cli.global);
-        let ours = recorded(cli, (&args.inventory, &args.gitea), &path, &actual, say).own;
+        let ours = recorded(run, (&args.inventory, &args.gitea), &actual).own;
         let is_recorded = |live: &Live| ours.origin(&live.id).is_some();
         // an entry means its own object, whatever else has its name
         for namesakes in actual.objects.values_mut() {
@@ -84,7 +80,7 @@ fn make(cli: &Cli, args: &ExportArgs, say: Say) -> Result<String, Failure> {
     }
     let mut export = export(&actual);
     if args.managed_only {
-        let valid = check(&file::load(&file(&cli.global))?)?;
+        let valid = check(&file::load(&run.file)?)?;
         let is_ours = |address: &Address| valid.desired.declares(address);
         export.entries.retain(|address, _| is_ours(address));
         export.left_out.retain(|(address, _)| is_ours(address));

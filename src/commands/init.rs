@@ -12,11 +12,9 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::session::check;
-use super::settings::{
-    self, connect_as, environment, environment_name, find_token, readable, setting,
-};
+use super::settings::{Run, connect_as, environment, find_token, readable, setting};
 use super::{Ending, end, export};
-use crate::commands::cli::{Cli, ForgeName, InitArgs};
+use crate::commands::cli::{ForgeName, InitArgs};
 use crate::commands::exit::Exit;
 use crate::commands::logging::Say;
 use crate::commands::setup::init::remote;
@@ -31,12 +29,13 @@ use crate::git::{Git, Opened};
 use setup::Setup;
 use tree::{InTheWay, Tree};
 
-pub(super) fn run(cli: &Cli, args: &InitArgs, say: Say) -> Exit {
-    let (mut document, tree, setup) = match prepare(cli, args, say) {
+pub(super) fn run(run: &Run, args: &InitArgs) -> Exit {
+    let say = run.say;
+    let (mut document, tree, setup) = match prepare(run, args, say) {
         Ok(prepared) => prepared,
         Err(failure) => {
             let ending = Ending::stopped(failure, json!({ "files": [] }));
-            return end(cli, say, ending);
+            return end(run, ending);
         }
     };
     let failure = match args.dry_run {
@@ -61,17 +60,17 @@ pub(super) fn run(cli: &Cli, args: &InitArgs, say: Say) -> Exit {
         failure,
         ..Ending::answer(render::json(&document), render::text(&document))
     };
-    end(cli, say, ending)
+    end(run, ending)
 }
 
 /// Decides what is to be done, and does nothing yet.
 fn prepare(
-    cli: &Cli,
+    run: &Run,
     args: &InitArgs,
     say: Say,
 ) -> Result<(Document, Tree, Option<Setup>), Failure> {
     readable()?;
-    let network = network(cli)?;
+    let network = network(run)?;
     let (root, there) = root(args)?;
     let git = checkout(&root, &there, args)?;
     let origin = git.as_ref().and_then(Git::origin);
@@ -211,8 +210,8 @@ fn checkout(root: &Path, there: &Path, args: &InitArgs) -> Result<Option<Git>, F
 }
 
 /// Returns the network that is set up. Where a repository has several, each has an environment and a file of its own.
-fn network(cli: &Cli) -> Result<Network, Failure> {
-    let (environment, path) = (environment_name(&cli.global), settings::file(&cli.global));
+fn network(run: &Run) -> Result<Network, Failure> {
+    let (environment, path) = (&run.environment, &run.file);
     if environment == "default" && path != Path::new(NETWORK) {
         return Err(Failure::error(
             "init writes netbird.json at the root of the repository, where the workflows read it",

@@ -19,13 +19,12 @@ use jiff::Timestamp;
 
 use super::failure::Failure;
 use super::forge::{Forge, path_in_repository};
-use super::settings::setting;
+use super::settings::{Run, setting};
 use crate::account::actual::Actual;
 use crate::base::id::Id;
 use crate::base::text::file_error;
 use crate::commands::cli::{GiteaArgs, InventoryArgs};
 use crate::commands::logging::Say;
-use crate::forge::ci::Context;
 use crate::forge::gitea;
 use crate::forge::gitea::inventory::{BRANCH, Branch};
 use crate::git::{Git, Opened, RepoPath, Sha, has_git_above};
@@ -46,14 +45,11 @@ const BACK: usize = 20;
 
 /// What an inventory is looked for by.
 pub(super) struct Wanted<'a> {
+    pub(super) run: &'a Run<'a>,
     pub(super) inventory: &'a InventoryArgs,
     /// `--key-copies`.
     pub(super) key_copies: Option<&'a String>,
     pub(super) gitea: &'a GiteaArgs,
-    /// netbird.json.
-    pub(super) file: &'a Path,
-    pub(super) context: &'a Context,
-    pub(super) environment: &'a str,
     /// The run writes it.
     pub(super) writes: bool,
     /// Without it nothing is looked for, and nothing is said.
@@ -134,7 +130,12 @@ pub(super) struct Others {
 impl Place {
     /// Finds the place.
     pub(super) fn find(wanted: &Wanted) -> Result<Place, Failure> {
-        let Wanted { context, file, .. } = wanted;
+        let Run {
+            context,
+            file,
+            environment,
+            ..
+        } = wanted.run;
         let forge = match wanted.is_wanted {
             true => Forge::open(wanted.gitea, context, file)?,
             false => None,
@@ -147,7 +148,7 @@ impl Place {
             );
             return Err(Failure::error(text).hint("name another with --inventory-branch"));
         }
-        let folder = file_stem(wanted.environment);
+        let folder = file_stem(environment);
         let at = match (setting(wanted.inventory.inventory.as_ref()), &forge) {
             _ if !wanted.is_wanted => At::Unwanted,
             (Some(path), _) => At::File {
@@ -174,7 +175,7 @@ impl Place {
         Ok(Place {
             at,
             forge,
-            environment: wanted.environment.to_owned(),
+            environment: environment.clone(),
             file: file.to_path_buf(),
             path,
             branch,
@@ -579,10 +580,11 @@ fn in_clone(folder: &str) -> Option<RepoPath> {
 
 /// Finds the place of a run without a forge and without a named file.
 fn without_forge(wanted: &Wanted, branch: &str, folder: &str) -> Result<At, Failure> {
-    let beside = || match wanted.context.is_ci {
+    let beside = || match wanted.run.context.is_ci {
         true => At::Absent,
         false => At::File {
             path: wanted
+                .run
                 .file
                 .with_file_name(ROOT)
                 .join(folder)
@@ -590,9 +592,11 @@ fn without_forge(wanted: &Wanted, branch: &str, folder: &str) -> Result<At, Fail
             is_named: false,
         },
     };
-    let git = match Git::around(wanted.file)? {
+    let git = match Git::around(&wanted.run.file)? {
         Opened::Checkout(git) => git,
-        Opened::NoGit if has_git_above(&std::path::absolute(wanted.file).unwrap_or_default()) => {
+        Opened::NoGit
+            if has_git_above(&std::path::absolute(&wanted.run.file).unwrap_or_default()) =>
+        {
             return Ok(At::Nowhere(
                 "git is not installed, so the clone's remote cannot be asked",
             ));

@@ -7,19 +7,17 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::forge::Forge;
-use super::settings::{environment_name, file, readable};
+use super::settings::{Run, readable};
 use super::{Ending, end};
 use crate::base::files;
 use crate::base::text::{did_you_mean, listed, quote, visible};
 use crate::check::edit::{self, Edit};
-use crate::commands::cli::{Cli, MarkArgs};
+use crate::commands::cli::MarkArgs;
 use crate::commands::exit::Exit;
-use crate::commands::logging::Say;
 use crate::file::MAX_BYTES;
-use crate::forge::ci::Context;
 
-pub(super) fn run(cli: &Cli, args: &MarkArgs, say: Say) -> Exit {
-    let ending = match make(cli, args) {
+pub(super) fn run(run: &Run, args: &MarkArgs) -> Exit {
+    let ending = match make(run, args) {
         Ok((edit, text)) => Ending {
             changed: !edit.flipped.is_empty(),
             ..Ending::answer(
@@ -30,13 +28,13 @@ pub(super) fn run(cli: &Cli, args: &MarkArgs, say: Say) -> Exit {
         },
         Err(failure) => Ending::stopped(failure, json!({ "marked": [], "already": [] })),
     };
-    end(cli, say, ending)
+    end(run, ending)
 }
 
 /// Returns what became of the names, and where.
-fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Failure> {
+fn make(run: &Run, args: &MarkArgs) -> Result<(Edit, String), Failure> {
     readable()?;
-    let path = file(&cli.global);
+    let path = &run.file;
     let mut names: BTreeSet<String> = args.names.iter().cloned().collect();
     if let Some(from) = &args.from {
         names.extend(read_names(from)?);
@@ -53,18 +51,18 @@ fn make(cli: &Cli, args: &MarkArgs) -> Result<(Edit, String), Failure> {
     }
     if args.local {
         // looked at first: one unknown name, and nothing is written
-        let before = files::read(&path, MAX_BYTES as u64)
-            .map_err(|error| Failure::of_file("read", &path, &error))?;
+        let before = files::read(path, MAX_BYTES as u64)
+            .map_err(|error| Failure::of_file("read", path, &error))?;
         look(&before, &names, &path.display().to_string())?;
-        let edit = edit::mark_enrolled_file(&path, &names)?;
+        let edit = edit::mark_enrolled_file(path, &names)?;
         return Ok((edit, format!("{} written", path.display())));
     }
-    let context = Context::of_process();
+    let context = &run.context;
     let hint = "set GITEA_URL, GITEA_REPO and GITEA_TOKEN, or use --local to edit the file on disk";
-    let forge = Forge::wanted(&args.gitea, &context, &path, hint)?;
+    let forge = Forge::wanted(&args.gitea, context, path, hint)?;
     let source = forge.source()?;
     look(source.text().as_bytes(), &names, source.name())?;
-    let marked = forge.mark(&names, args.via_pr, &environment_name(&cli.global))?;
+    let marked = forge.mark(&names, args.via_pr, &run.environment)?;
     Ok((marked.edit, marked.text))
 }
 

@@ -8,28 +8,28 @@ use super::history::is_touched;
 use super::inventory::{Place, Wanted};
 use super::publish::Publisher;
 use super::session::{Origin, Request, Session};
-use super::settings::{environment_name, file};
+use super::settings::Run;
 use super::{Body, Ending, blank, end, refused};
-use crate::commands::cli::{Cli, PlanArgs, Planning};
+use crate::commands::cli::{PlanArgs, Planning};
 use crate::commands::exit::Exit;
-use crate::commands::logging::Say;
 use crate::forge::ci::{Context, PullRequest};
 use crate::model::change::Change;
 use crate::model::notice::{Notice, OfRun};
 use crate::plan::gates::Refusal;
 use crate::render::{Document, Unplanned};
 
-pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
-    let mut document = blank(cli);
+pub(super) fn run(run: &Run, args: &PlanArgs) -> Exit {
+    let say = run.say;
+    let mut document = blank(run);
     let mut red = Vec::new();
-    let came_to = make(cli, args, &mut document, &mut red);
+    let came_to = make(run, args, &mut document, &mut red);
     let is_of_other_file = came_to.as_ref().is_err_and(|of| of.is_of_other_file);
     let ending = Ending::of(document, came_to, false);
     let is_wanted = args.comment && !is_of_other_file;
     let posted = if let (Body::Document(document, _), true) = (&ending.body, is_wanted) {
-        let context = Context::of_process();
-        let file = file(&cli.global);
-        let publisher = Publisher::new(&args.planning.gitea, &file, &context, say);
+        let context = &run.context;
+        let file = &run.file;
+        let publisher = Publisher::new(&args.planning.gitea, &file, context, say);
         match document.unplanned {
             Some(Unplanned::Closed { .. }) => Ok(()),
             Some(Unplanned::Untouched) => publisher.correction(document),
@@ -38,7 +38,7 @@ pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
     } else {
         Ok(())
     };
-    let exit = end(cli, say, ending.posted("cannot comment", posted));
+    let exit = end(run, ending.posted("cannot comment", posted));
     if let Some(failure) = refused(&red) {
         let error = format!(
             "{}\nonce this is merged, every apply is refused",
@@ -51,25 +51,25 @@ pub(super) fn run(cli: &Cli, args: &PlanArgs, say: Say) -> Exit {
 
 /// `red` are the refusals that the pull request of this job causes.
 fn make(
-    cli: &Cli,
+    run: &Run,
     args: &PlanArgs,
     document: &mut Document,
     red: &mut Vec<Refusal>,
 ) -> Result<Exit, Failure> {
     let planning = &args.planning;
-    let (path, context) = (file(&cli.global), Context::of_process());
+    let (path, context) = (&run.file, &run.context);
     let recipients = &planning.sealing.recipients_file;
     let of_pull_request = context.is_pull_request_event() && context.pull_request.is_some();
     // before any secret is needed: the workflow runs for each pull request
     let unplanned = match &context.pull_request {
-        Some(pull) if of_pull_request && is_closed(pull, args, &context, &path)? => {
+        Some(pull) if of_pull_request && is_closed(pull, args, context, path)? => {
             Some(Unplanned::Closed {
                 number: pull.number,
             })
         }
-        _ if of_pull_request && !is_touched(&path, recipients, &context)? => {
+        _ if of_pull_request && !is_touched(path, recipients, context)? => {
             if args.comment {
-                of_other_file(cli, planning, &context, &path)?;
+                of_other_file(run, planning)?;
             }
             Some(Unplanned::Untouched)
         }
@@ -84,7 +84,7 @@ fn make(
         None => Origin::Server(&planning.server),
     };
     let request = Request {
-        cli,
+        run,
         origin,
         scope: &planning.scope,
         sealing: &planning.sealing,
@@ -96,8 +96,8 @@ fn make(
         access: planning.access,
     };
     let mut session = Session::open(&request, document)?;
-    let plan = session.judged(planning, &path, false, document)?;
-    *red = session.red(&plan, &planning.gates, &path, document);
+    let plan = session.judged(planning, path, false, document)?;
+    *red = session.red(&plan, &planning.gates, path, document);
     let lacks = |change: &Change| change.makes_key() && !change.names_recipients();
     // they may be known to the apply's job alone, so this is no refusal yet
     if session.recipients.is_empty() && plan.changes.iter().any(lacks) {
@@ -115,19 +115,12 @@ fn make(
 }
 
 /// Errors where the environment, and so the comment, is that of another file.
-fn of_other_file(
-    cli: &Cli,
-    planning: &Planning,
-    context: &Context,
-    file: &Path,
-) -> Result<(), Failure> {
+fn of_other_file(run: &Run, planning: &Planning) -> Result<(), Failure> {
     let place = Place::find(&Wanted {
+        run,
         inventory: &planning.inventory,
         key_copies: None,
         gitea: &planning.gitea,
-        file,
-        context,
-        environment: &environment_name(&cli.global),
         writes: false,
         is_wanted: true,
     });

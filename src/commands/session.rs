@@ -15,8 +15,7 @@ use super::failure::Failure;
 use super::history::{History, Through};
 use super::inventory::{Found, Place, Wanted};
 use super::settings::{
-    adopted, connect, environment, environment_name, file, protected, readable, recipients,
-    replaced, setting,
+    Run, adopted, connect, environment, protected, readable, recipients, replaced, setting,
 };
 use super::versions::of_netbird;
 use crate::account::actual::Actual;
@@ -26,7 +25,7 @@ use crate::base::id::Id;
 use crate::base::json;
 use crate::base::text::{hex, short_commit};
 use crate::check::validate::{Valid, validate};
-use crate::commands::cli::{AccessLevel, Cli, GiteaArgs, InventoryArgs, Scope, Sealing, Server};
+use crate::commands::cli::{AccessLevel, GiteaArgs, InventoryArgs, Scope, Sealing, Server};
 use crate::file::{self, Place as Position, Source};
 use crate::forge::ci::Context;
 use crate::model::address::Address;
@@ -92,7 +91,7 @@ pub(super) enum Origin<'a> {
 
 /// The settings of a plan.
 pub(super) struct Request<'a> {
-    pub(super) cli: &'a Cli,
+    pub(super) run: &'a Run<'a>,
     pub(super) origin: Origin<'a>,
     pub(super) scope: &'a Scope,
     pub(super) sealing: &'a Sealing,
@@ -113,10 +112,9 @@ impl Session {
     pub(super) fn open(request: &Request, document: &mut Document) -> Result<Session, Failure> {
         let started = Instant::now();
         readable()?;
-        let global = &request.cli.global;
-        let path = file(global);
+        let path = &request.run.file;
         document.commit = environment("GITHUB_SHA").map(|sha| short_commit(&sha).to_owned());
-        let context = Context::of_process();
+        let context = request.run.context.clone();
         document.actor.clone_from(&context.actor);
         document.run.clone_from(&context.run_url);
         let api = match request.origin {
@@ -131,14 +129,11 @@ impl Session {
             true => adopted(request.adopt)?,
             false => BTreeMap::new(),
         };
-        let name = environment_name(global);
         let wanted = Wanted {
+            run: request.run,
             inventory: request.inventory,
             key_copies: request.sealing.key_copies.as_ref(),
             gitea: request.gitea,
-            file: &path,
-            context: &context,
-            environment: &name,
             writes: request.writes,
             // a recorded account has none, but one that is named
             is_wanted: api.is_some() || setting(request.inventory.inventory.as_ref()).is_some(),

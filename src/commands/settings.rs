@@ -8,7 +8,9 @@ use super::failure::Failure;
 use crate::base::files;
 use crate::base::id::Id;
 use crate::base::text::{ask, nearest, visible};
-use crate::commands::cli::{Global, Sealing, Server};
+use crate::commands::cli::{Cli, Global, Sealing, Server};
+use crate::commands::logging::Say;
+use crate::forge::ci::Context;
 use crate::model::address::Address;
 use crate::model::kind::Kind;
 use crate::secret::{Recipients, Sources};
@@ -86,21 +88,38 @@ pub(super) fn setting(value: Option<&String>) -> Option<String> {
         .filter(|value| !value.is_empty())
 }
 
-/// The file.
-pub(super) fn file(global: &Global) -> PathBuf {
-    setting(global.file.as_ref())
-        .unwrap_or_else(|| "netbird.json".into())
-        .into()
+/// What every command goes by, resolved once: flags before variables, and an empty one is unset.
+pub(super) struct Run<'a> {
+    pub(super) cli: &'a Cli,
+    pub(super) say: Say,
+    /// The file.
+    pub(super) file: PathBuf,
+    /// The network's name in comments and issues.
+    pub(super) environment: String,
+    /// The job around us.
+    pub(super) context: Context,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(cli: &'a Cli, say: Say) -> Self {
+        let Global {
+            file, environment, ..
+        } = &cli.global;
+        let file = setting(file.as_ref()).unwrap_or_else(|| "netbird.json".into());
+        let environment = setting(environment.as_ref());
+        Run {
+            cli,
+            say,
+            file: file.into(),
+            environment: environment.unwrap_or_else(|| "default".into()),
+            context: Context::of_process(),
+        }
+    }
 }
 
 /// The directory of sealed keys.
 pub(super) fn keys_dir(flag: Option<&String>) -> PathBuf {
     setting(flag).unwrap_or_else(|| "sealed-keys".into()).into()
-}
-
-/// The network's name in comments and issues.
-pub(super) fn environment_name(global: &Global) -> String {
-    setting(global.environment.as_ref()).unwrap_or_else(|| "default".into())
 }
 
 /// The object that `--replace` or a command names.

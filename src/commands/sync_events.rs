@@ -20,7 +20,7 @@ use super::history::History;
 use super::inventory::{Place as Store, Wanted};
 use super::progress::Announcer;
 use super::session::{check, unreadable};
-use super::settings::{connect, environment_name, file, readable};
+use super::settings::{Run, connect, readable};
 use super::signals::signals;
 use super::versions::of_netbird;
 use super::{Ending, end};
@@ -30,11 +30,10 @@ use crate::apply::{Conduct, NotRecorded, Recorder, apply, settle_members};
 use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::text::visible;
-use crate::commands::cli::{Cli, SyncArgs};
+use crate::commands::cli::SyncArgs;
 use crate::commands::exit::Exit;
 use crate::commands::logging::Say;
 use crate::file;
-use crate::forge::ci::Context;
 use crate::git::versions::Versions;
 use crate::inventory::Inventory;
 use crate::model::desired::Desired;
@@ -96,12 +95,13 @@ impl Synced {
     }
 }
 
-pub(super) fn run(cli: &Cli, args: &SyncArgs, say: Say) -> Exit {
+pub(super) fn run(run: &Run, args: &SyncArgs) -> Exit {
+    let say = run.say;
     let mut synced = Synced {
         dry_run: args.dry_run,
         ..Synced::default()
     };
-    let came_to = make(cli, args, &mut synced, say);
+    let came_to = make(run, args, &mut synced, say);
     let text = match &came_to {
         Ok(_) => output::text(&synced),
         Err(_) => String::new(),
@@ -116,7 +116,7 @@ pub(super) fn run(cli: &Cli, args: &SyncArgs, say: Say) -> Exit {
         failure,
         ..Ending::answer(output::json(&synced), text)
     };
-    let exit = end(cli, say, ending);
+    let exit = end(run, ending);
     if let Some(marked) = synced.marked.as_ref().filter(|marked| marked.waits()) {
         say.progress(&marked.text);
     }
@@ -129,15 +129,15 @@ pub(super) fn run(cli: &Cli, args: &SyncArgs, say: Say) -> Exit {
     exit
 }
 
-fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exit, Failure> {
-    let path = file(&cli.global);
-    let context = Context::of_process();
+fn make(run: &Run, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exit, Failure> {
+    let path = &run.file;
+    let context = &run.context;
     if !args.dry_run {
-        early_gates("sync-events", &context)?;
-        refuse_other_branches("sync-events", &args.gitea, &context, &path)?;
+        early_gates("sync-events", context)?;
+        refuse_other_branches("sync-events", &args.gitea, context, path)?;
     }
     readable()?;
-    let valid = check(&file::load(&path)?)?;
+    let valid = check(&file::load(path)?)?;
     let api = connect(&args.server, context.is_pull_request_event())?;
     let keys = api.list(Kind::SetupKey.path());
     synced.requests = api.requests();
@@ -153,7 +153,7 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
     if synced.idle.is_some() && !proposes {
         return Ok(Exit::Done);
     }
-    let forge = Forge::open(&args.gitea, &context, &path)?;
+    let forge = Forge::open(&args.gitea, context, path)?;
     let valid = match &forge {
         Some(forge) => check(&forge.source()?)?,
         None => valid,
@@ -168,17 +168,14 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
     };
     if waits {
         if forge.is_none() {
-            let why = Forge::not_configured(&args.gitea, &context);
+            let why = Forge::not_configured(&args.gitea, context);
             say.note(&format!("{why}: nothing is committed"));
         }
-        let environment = environment_name(&cli.global);
         let wanted = Wanted {
+            run,
             inventory: &args.inventory,
             key_copies: None,
             gitea: &args.gitea,
-            file: &path,
-            context: &context,
-            environment: &environment,
             writes: true,
             is_wanted: true,
         };
@@ -190,7 +187,7 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
     let commits = !args.dry_run && !args.no_commit;
     match &forge {
         Some(forge) if commits && (proposes || !ready.is_empty()) => {
-            match forge.mark(&ready, args.via_pr, &environment_name(&cli.global)) {
+            match forge.mark(&ready, args.via_pr, &run.environment) {
                 Ok(marked) => synced.marked = Some(marked),
                 // peers and groups are done; the flags are found missing again by the next run
                 Err(failure) => synced.fail(Failure {
@@ -201,7 +198,7 @@ fn make(cli: &Cli, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
         }
         // on a laptop that is a choice, in a job nobody would ever know
         None if commits && context.is_ci && !ready.is_empty() => {
-            let why = Forge::not_configured(&args.gitea, &context);
+            let why = Forge::not_configured(&args.gitea, context);
             let hint = "set GITEA_TOKEN from the secret BOT_TOKEN (docs/gitea.md, step 5), or say --no-commit where \
                         something else commits";
             synced.fail(Failure::error(format!("not committed: {why}")).hint(hint));
@@ -339,7 +336,7 @@ fn joined(done: &[Done], desired: &Desired) -> Vec<(String, String, Id)> {
 
 /// Returns what the commits since the last apply made of the file: a mark that a person took back is not made again.
 fn versions(wanted: &Wanted, store: &Store, inventory: &Inventory) -> Result<Versions, Failure> {
-    let history = History::read(wanted.file, &[], wanted.context)?;
+    let history = History::read(&wanted.run.file, &[], &wanted.run.context)?;
     if let Some(tip) = history.tip() {
         store.of_commit(tip);
     }

@@ -3,16 +3,16 @@
 use serde_json::{Value, json};
 
 use crate::check::validate::validate;
-use crate::commands::cli::Cli;
 use crate::commands::exit::Exit;
 use crate::commands::failure::Failure;
-use crate::commands::logging::Say;
-use crate::commands::{Ending, end, session, settings};
+use crate::commands::settings::Run;
+use crate::commands::{Ending, end, session};
 use crate::file::{self, Finding, Place};
 use crate::render;
 
-pub(super) fn run(cli: &Cli, say: Say) -> Exit {
-    let ending = match file::load(&settings::file(&cli.global)) {
+pub(super) fn run(run: &Run) -> Exit {
+    let say = run.say;
+    let ending = match file::load(&run.file) {
         Err(error) => failed(Failure::from(error), &[], &[]),
         Ok(source) => match validate(&source) {
             Ok(valid) => {
@@ -31,7 +31,7 @@ pub(super) fn run(cli: &Cli, say: Say) -> Exit {
             ),
         },
     };
-    end(cli, say, ending)
+    end(run, ending)
 }
 
 fn failed(failure: Failure, problems: &[Value], notices: &[Value]) -> Ending {

@@ -20,9 +20,9 @@ const FOLDERS: [&str; 3] = [
 /// Returns the check, whether a workflow proposes the bot's commits (`--via-pr`), and whether there are workflows of ours.
 pub(super) fn workflows(scene: &Scene) -> (Check, bool, bool) {
     let name = "workflows";
-    let root = match Git::around(&scene.file) {
+    let root = match Git::around(&scene.run.file) {
         Ok(Opened::Checkout(git)) => git.top().to_owned(),
-        _ => scene.file.parent().unwrap_or(Path::new("")).to_owned(),
+        _ => scene.run.file.parent().unwrap_or(Path::new("")).to_owned(),
     };
     let folders = FOLDERS.map(|folder| root.join(folder));
     let mut workflows = folders.iter().map(|folder| ours(folder));
@@ -83,7 +83,7 @@ fn compared(name: &'static str, texts: &[Workflow]) -> Check {
 /// Whether the history tells which change takes something away.
 pub(super) fn history(scene: &Scene) -> Check {
     let name = "git_history";
-    let git = match Git::around(&scene.file) {
+    let git = match Git::around(&scene.run.file) {
         Ok(Opened::Checkout(git)) => git,
         Ok(opened) => {
             let (why, hint) = match opened {
@@ -94,7 +94,7 @@ pub(super) fn history(scene: &Scene) -> Check {
                 ),
             };
             let text = format!("{why}, so all deletions count as one change");
-            return match scene.context.is_ci || scene.told == Some(Purpose::Apply) {
+            return match scene.run.context.is_ci || scene.told == Some(Purpose::Apply) {
                 true => Check::wrong(name, text, hint),
                 false => Check::open(name, text),
             };

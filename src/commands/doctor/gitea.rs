@@ -59,7 +59,7 @@ pub(super) fn checks(
             "the repository cannot be read"
         })?;
         made.push(repository(&repo, &about));
-        let name = forge::branch(&scene.args.gitea, &scene.context);
+        let name = forge::branch(&scene.args.gitea, &scene.run.context);
         let work = Work {
             scene,
             repo: &repo,
@@ -120,7 +120,7 @@ fn server(
 
 /// Returns the repository.
 fn open(scene: &Scene, made: &mut Vec<Check>) -> Result<Repo, Ended> {
-    let (args, context) = (&scene.args.gitea, &scene.context);
+    let (args, context) = (&scene.args.gitea, &scene.run.context);
     let mut ends = |check: Check, why: Ended| {
         made.push(check);
         why

@@ -6,7 +6,6 @@ use crate::base::id::Id;
 use crate::base::text::{count, short_commit};
 use crate::commands::failure::Failure;
 use crate::commands::inventory::{Found, Place, Wanted};
-use crate::commands::settings::environment_name;
 use crate::commands::setup::doctor::Check;
 use crate::inventory::{Inventory, Origin};
 use crate::model::kind::Kind;
@@ -24,14 +23,11 @@ pub(super) fn not_made(why: &str) -> Vec<Check> {
 
 /// Returns the checks.
 pub(super) fn checks(scene: &Scene, known: &Known) -> Vec<Check> {
-    let environment = environment_name(&scene.cli.global);
     let place = Place::find(&Wanted {
+        run: scene.run,
         inventory: &scene.args.inventory,
         key_copies: scene.args.sealing.key_copies.as_ref(),
         gitea: &scene.args.gitea,
-        file: &scene.file,
-        context: &scene.context,
-        environment: &environment,
         writes: false,
         is_wanted: true,
     });

@@ -14,7 +14,7 @@ pub(super) fn terminal(scene: &Scene) -> Check {
     let name = "terminal";
     let is_terminal = std::io::stdout().is_terminal();
     let ci = environment("CI");
-    if scene.context.runner != Runner::None && ci.is_none() {
+    if scene.run.context.runner != Runner::None && ci.is_none() {
         return Check::wrong(
             name,
             "this is a runner's job, but CI is not set: lines of a log that look like commands are not made harmless",
@@ -25,7 +25,7 @@ pub(super) fn terminal(scene: &Scene) -> Check {
         true => "stdout is a terminal",
         false => "stdout is no terminal",
     };
-    let color = match use_color(scene.cli.global.color, is_terminal, environment) {
+    let color = match use_color(scene.run.cli.global.color, is_terminal, environment) {
         true => "with colour",
         false if environment("NO_COLOR").is_some() => "no colour (NO_COLOR)",
         false => "no colour",
@@ -43,7 +43,7 @@ pub(super) fn terminal(scene: &Scene) -> Check {
 /// Which job this is, and what was checked for.
 pub(super) fn job(scene: &Scene, purpose: Option<Purpose>) -> Check {
     let name = "job";
-    let context = &scene.context;
+    let context = &scene.run.context;
     if let Some(problem) = &context.event_problem {
         let hint = "the runner names it in GITHUB_EVENT_PATH: in a container, mount it";
         return Check::wrong(name, problem.clone(), hint);

@@ -87,7 +87,7 @@ pub(super) fn checks(scene: &Scene) -> (Vec<Check>, Known) {
 /// Looks at the server and the token; errors where there is nobody to ask, with why the rest was not looked at.
 fn look(scene: &Scene, made: &mut Vec<Check>) -> Result<Known, (Failure, &'static str)> {
     let server = &scene.args.server;
-    let token = token(server, scene.context.is_pull_request_event());
+    let token = token(server, scene.run.context.is_pull_request_event());
     let api = open(server, &token).map_err(|failure| (failure, "the server is not known"))?;
     let netbird = Asked {
         api,
@@ -253,7 +253,7 @@ fn role(scene: &Scene, me: Option<&User>) -> Check {
             return wrong(&format!("it cannot write {}", lacks.join(", ")));
         }
         // a token dies with the access of whose it is
-        _ if scene.context.is_ci && !me.is_service_user => {
+        _ if scene.run.context.is_ci && !me.is_service_user => {
             return wrong("a job's token ends with that person's access");
         }
         _ => {}

@@ -122,8 +122,8 @@ impl Work<'_> {
                 );
             }
         };
-        let file = forge::path_in_repository(&self.scene.file);
-        let file = file.unwrap_or_else(|_| self.scene.file.display().to_string());
+        let file = forge::path_in_repository(&self.scene.run.file);
+        let file = file.unwrap_or_else(|_| self.scene.run.file.display().to_string());
         match rule.gap(&file, None, false) {
             Some((gap, hint)) => Check::wrong(
                 RULE,
@@ -156,7 +156,7 @@ impl Work<'_> {
             let text = "the repository has no pull requests, so there is nothing to comment on";
             return Check::wrong(COMMENT, text, hint);
         }
-        let pull = self.scene.context.pull_request.as_ref();
+        let pull = self.scene.run.context.pull_request.as_ref();
         match self.repo.reads_comments(pull.map(|pull| pull.number)) {
             Err(error @ Error::Scope { .. }) => {
                 return failed(COMMENT, error.into());

@@ -4,14 +4,17 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::Parser;
 use tempfile::TempDir;
 
 use super::{Found, Place, Wanted};
 use crate::apply::{KeyCopy, Recorder};
 use crate::base::id::Id;
-use crate::commands::cli::{GiteaArgs, InventoryArgs};
+use crate::commands::cli::{Cli, GiteaArgs, InventoryArgs};
 use crate::commands::exit::Exit;
 use crate::commands::failure::Failure;
+use crate::commands::logging::start;
+use crate::commands::settings;
 use crate::forge::ci::Context;
 use crate::git::testing::Repo;
 use crate::inventory::{Delta, Inventory};
@@ -52,19 +55,25 @@ impl Run {
 
     fn find(&self) -> Place {
         let inventory = self.inventory.as_ref();
+        let cli = Cli::try_parse_from(["netbird-gitops", "schema"]).unwrap();
+        let run = settings::Run {
+            cli: &cli,
+            say: start(&cli.global, |_| None),
+            file: self.file.clone(),
+            environment: "default".into(),
+            context: Context {
+                is_ci: self.is_ci,
+                ..Context::default()
+            },
+        };
         let found = Place::find(&Wanted {
+            run: &run,
             inventory: &InventoryArgs {
                 inventory: inventory.map(|path| path.display().to_string()),
                 inventory_branch: None,
             },
             key_copies: None,
             gitea: &GITEA,
-            file: &self.file,
-            context: &Context {
-                is_ci: self.is_ci,
-                ..Context::default()
-            },
-            environment: "default",
             writes: self.writes,
             is_wanted: true,
         });
