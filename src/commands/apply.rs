@@ -49,10 +49,10 @@ pub(super) fn run(run: &Run, args: &ApplyArgs) -> Exit {
         && !context.is_pull_request_event()
         && !is_of_other_file
     {
-        let file = &run.file;
         let did =
             matches!(ending.exit, Exit::Done | Exit::Partial) && document.superseded.is_none();
-        let publisher = Publisher::new(&args.planning.gitea, &file, context, say);
+        let args = &args.planning.gitea;
+        let publisher = Publisher { run, args };
         let posted = publisher.result(document, did);
         return end(run, ending.posted("cannot comment", posted));
     }
@@ -152,9 +152,9 @@ fn make(run: &Run, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         .api
         .as_ref()
         .ok_or_else(|| Failure::error("an apply needs a server"))?;
-    let path = &run.file;
     let comments = args.comment.then(|| -> Publish {
-        let publisher = Publisher::new(&planning.gitea, path, context, say);
+        let args = &planning.gitea;
+        let publisher = Publisher { run, args };
         Box::new(move |document| publisher.under_way(document))
     });
     let mut observer = Announcer::reporting(

@@ -222,7 +222,7 @@ fn network(run: &Run) -> Result<Network, Failure> {
     let file = path.to_str().filter(|_| path.components().all(is_inside));
     let file = file.map(|file| file.trim_start_matches("./"));
     match file.filter(|file| environment == "default" || *file != NETWORK) {
-        Some(file) => Ok(Network::new(&environment, file)),
+        Some(file) => Ok(Network::new(environment, file)),
         None => Err(Failure::error(format!(
             "the network {environment} needs a file of its own, below the root of the repository"
         ))

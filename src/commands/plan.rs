@@ -27,9 +27,8 @@ pub(super) fn run(run: &Run, args: &PlanArgs) -> Exit {
     let ending = Ending::of(document, came_to, false);
     let is_wanted = args.comment && !is_of_other_file;
     let posted = if let (Body::Document(document, _), true) = (&ending.body, is_wanted) {
-        let context = &run.context;
-        let file = &run.file;
-        let publisher = Publisher::new(&args.planning.gitea, &file, context, say);
+        let args = &args.planning.gitea;
+        let publisher = Publisher { run, args };
         match document.unplanned {
             Some(Unplanned::Closed { .. }) => Ok(()),
             Some(Unplanned::Untouched) => publisher.correction(document),

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use super::failure::Failure;
 use super::forge::{Forge, SETTINGS};
+use super::settings::Run;
 use super::versions::of_gitea;
 use crate::commands::cli::GiteaArgs;
 use crate::commands::logging::Say;
-use crate::forge::ci::{Context, Event};
+use crate::forge::ci::Event;
 use crate::forge::gitea::comment;
 use crate::git::{Git, GitError, Opened};
 use crate::render::{Document, markdown};
@@ -21,22 +22,11 @@ const OF_FORK: &str = "this job is of a pull request from a fork, and its automa
 
 /// What a job comments with.
 pub(super) struct Publisher<'a> {
-    args: &'a GiteaArgs,
-    file: &'a Path,
-    context: &'a Context,
-    say: Say,
+    pub(super) run: &'a Run<'a>,
+    pub(super) args: &'a GiteaArgs,
 }
 
-impl<'a> Publisher<'a> {
-    pub(super) fn new(args: &'a GiteaArgs, file: &'a Path, context: &'a Context, say: Say) -> Self {
-        Publisher {
-            args,
-            file,
-            context,
-            say,
-        }
-    }
-
+impl Publisher<'_> {
     /// Posts the plan. Errors where a comment that was asked for could not be posted: an older plan must not stand as if
     /// it were new.
     pub(super) fn plan(&self, document: &Document) -> Result<(), Failure> {
@@ -44,8 +34,8 @@ impl<'a> Publisher<'a> {
         let text = text(document, false);
         let posted = comment::upsert(&forge.repo, self.pull_request()?, &text);
         let posted = posted.map_err(|error| {
-            let pull = self.context.pull_request.as_ref();
-            let of_fork = self.context.event == Event::PullRequest
+            let pull = self.run.context.pull_request.as_ref();
+            let of_fork = self.run.context.event == Event::PullRequest
                 && pull.is_some_and(|pull| pull.is_fork)
                 && error.is_no_right();
             let failure = of_gitea(&forge.repo, error);
@@ -54,14 +44,14 @@ impl<'a> Publisher<'a> {
                 false => failure,
             }
         })?;
-        self.say.note(&format!("comment: {}", posted.url));
+        self.run.say.note(&format!("comment: {}", posted.url));
         Ok(())
     }
 
     /// Corrects the comment of a pull request that does not change the file (any more). One that never did has none, and
     /// needs no settings for it.
     pub(super) fn correction(&self, document: &Document) -> Result<(), Failure> {
-        let Some(forge) = Forge::open(self.args, self.context, self.file)? else {
+        let Some(forge) = Forge::open(self.args, &self.run.context, &self.run.file)? else {
             return Ok(());
         };
         let text = text(document, false);
@@ -70,7 +60,7 @@ impl<'a> Publisher<'a> {
             Err(error) if error.is_hidden_from_us() => {
                 log::info!("no comment to correct is to be seen: {error}");
             }
-            Ok(Some(posted)) => self.say.note(&format!("comment: {}", posted.url)),
+            Ok(Some(posted)) => self.run.say.note(&format!("comment: {}", posted.url)),
             Ok(None) => {}
             Err(error) => return Err(error.into()),
         }
@@ -82,14 +72,14 @@ impl<'a> Publisher<'a> {
     /// nowhere to answer.
     pub(super) fn result(&self, document: &Document, did: bool) -> Result<(), Failure> {
         let forge = self.open()?;
-        let say = self.say;
+        let say = self.run.say;
         let body = &text(document, true);
         let posts = Posts {
             forge: &forge,
             body,
             say,
         };
-        let Some(sha) = &self.context.sha else {
+        let Some(sha) = &self.run.context.sha else {
             say.note("no comment: this job does not say which commit it is for");
             return Ok(());
         };
@@ -103,7 +93,7 @@ impl<'a> Publisher<'a> {
             None => say.note("no comment: this commit is no merge of a pull request"),
         }
         if did {
-            posts.earlier(self.file, me)?;
+            posts.earlier(&self.run.file, me)?;
         }
         Ok(())
     }
@@ -113,7 +103,7 @@ impl<'a> Publisher<'a> {
     pub(super) fn under_way(&self, document: &Document) {
         let post = || -> Result<(), Failure> {
             let forge = self.open()?;
-            if let Some(sha) = &self.context.sha
+            if let Some(sha) = &self.run.context.sha
                 && let Some(pull) = forge.repo.pull_merged_as(sha)?
             {
                 comment::upsert(&forge.repo, pull.number, &text(document, true))?;
@@ -126,14 +116,14 @@ impl<'a> Publisher<'a> {
     }
 
     fn open(&self) -> Result<Forge, Failure> {
-        Forge::wanted(self.args, self.context, self.file, SETTINGS)
+        Forge::wanted(self.args, &self.run.context, &self.run.file, SETTINGS)
     }
 
     fn pull_request(&self) -> Result<u64, Failure> {
-        if let Some(pull) = &self.context.pull_request {
+        if let Some(pull) = &self.run.context.pull_request {
             return Ok(pull.number);
         }
-        let error = match &self.context.event_problem {
+        let error = match &self.run.context.event_problem {
             Some(problem) => {
                 format!("this job does not say which pull request it is for: {problem}")
             }

@@ -141,13 +141,13 @@ impl Session {
         // git and the forge take their time, and what git has to say of another file than the one on disk is seldom
         let (on_disk, history, found) = std::thread::scope(|scope| {
             let history =
-                scope.spawn(|| History::read(&path, &request.sealing.recipients_file, &context));
+                scope.spawn(|| History::read(path, &request.sealing.recipients_file, &context));
             let found = scope.spawn(|| -> Result<(Place, Found), Failure> {
                 let place = Place::find(&wanted)?;
                 let found = place.read()?;
                 Ok((place, found))
             });
-            let on_disk = file::load(&path).map(|file| (validate(&file), file));
+            let on_disk = file::load(path).map(|file| (validate(&file), file));
             (
                 on_disk,
                 history.join().expect("a reading thread does not panic"),
@@ -164,7 +164,7 @@ impl Session {
         document.commit = document.commit.take().or(commit);
         document.notices.append(&mut history.notices);
         let committed = match request.committed {
-            true => history.committed(&path)?,
+            true => history.committed(path)?,
             false => None,
         };
         let (valid, source) = match committed.or(history.merged.take()) {
@@ -176,7 +176,7 @@ impl Session {
         document.notices.extend(notices::of_planned_file(&valid));
         // a base without a valid file grants nothing
         let base = history.tip().is_some();
-        let base = base.then(|| history.base(&path).unwrap_or_default());
+        let base = base.then(|| history.base(path).unwrap_or_default());
         let recipients = recipients(request.sealing, history.recipients.clone())?;
         document
             .notices

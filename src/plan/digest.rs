@@ -136,7 +136,7 @@ impl Plan {
 
 fn digits(value: &Value) -> String {
     let hash = Sha256::digest(value.to_string());
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&hash)
 }
 
 /// What the operation rests on: the object as it is.
