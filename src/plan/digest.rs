@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::resolve::Resolved;
 use super::{Given, Plan};
 use crate::base::id::Id;
+use crate::base::text::hex;
 use crate::model::change::Change;
 use crate::model::kind::{Kind, Refers, Resource};
 use crate::plan::memberships::granted;
@@ -135,8 +136,7 @@ impl Plan {
 }
 
 fn digits(value: &Value) -> String {
-    let hash = Sha256::digest(value.to_string());
-    hex(&hash)
+    hex(&Sha256::digest(value.to_string()))
 }
 
 /// What the operation rests on: the object as it is.
