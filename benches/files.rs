@@ -1,5 +1,6 @@
-//! `validate` of files of 1 MB and of 10 MB, each a shape that somebody could send in a pull request: ten times the file may
-//! cost twelve times the time and the memory, and no more; else this ends with 1.
+//! `validate` of files of 1 MB and of 10 MB, each a shape that somebody could send in a pull request, and `plan --live` of those
+//! whose entries have many objects: ten times the file may cost twelve times the time and the memory, and no more; else this
+//! ends with 1.
 //!
 //! `cargo bench --bench files`, or with the name of a shape behind `--`. The ratios are what counts: the machine is in both
 //! numbers. What a file of any size costs, the start of the process, is in both too.
@@ -16,6 +17,9 @@ const MOST: f64 = 12.0;
 
 /// Makes a file of about so many bytes.
 type File = fn(usize) -> String;
+
+/// Shapes that are planned, too: one entry has many objects.
+const PLANNED: [&str; 3] = ["routes of one name", "records of one name", "routers of one network"];
 
 /// What a shape is called, and its file.
 const SHAPES: &[(&str, File)] = &[
@@ -84,6 +88,12 @@ const SHAPES: &[(&str, File)] = &[
         });
         format!(r#"{{"groups":{{"g":{{}}}},"networks":{{"n":{{"resources":{{{all}}}}}}}}}"#)
     }),
+    ("routers of one network", |bytes| {
+        let all = list(bytes, |n| {
+            format!(r#"{{"peer_groups":["g"],"metric":{}}}"#, n % 9_999 + 1)
+        });
+        format!(r#"{{"groups":{{"g":{{}}}},"networks":{{"n":{{"routers":[{all}]}}}}}}"#)
+    }),
     ("names undeclared, typos", |bytes| {
         let declared = list(bytes / 2, |n| format!(r#""{}":{{}}"#, long(n, "a")));
         let named = list(bytes / 2, |n| format!(r#""{}""#, long(n, "b")));
@@ -148,16 +158,19 @@ fn main() -> ExitCode {
     let mut say = |line: &str| out.write_all(line.as_bytes()).expect("somebody reads this");
     say("shape                             1 MB    10 MB   time   memory: 1 MB   10 MB  ratio\n");
     let mut is_fine = true;
-    for (name, file) in SHAPES {
+    let validated = SHAPES.iter().map(|shape| (shape, false));
+    let planned = SHAPES.iter().filter(|(name, _)| PLANNED.contains(name));
+    for ((name, file), plans) in validated.chain(planned.map(|shape| (shape, true))) {
         if wanted.is_some_and(|wanted| !name.contains(wanted.as_str())) {
             continue;
         }
+        let name = format!("{name}{}", if plans { ", plan" } else { "" });
         let dir = tempfile::tempdir().expect("a temporary directory");
         let [small, large] = SIZES.map(|bytes| {
             let (path, text) = (dir.path().join(bytes.to_string()), file(bytes));
             fs::write(&path, &text).expect("writable");
             // the least is the one that others disturbed least
-            let runs = (0..ROUNDS).map(|_| validate(&path));
+            let runs = (0..ROUNDS).map(|_| run(&path, plans));
             let (time, memory) = runs.min().expect("there are rounds");
             (
                 time.as_secs_f64(),
@@ -223,9 +236,14 @@ fn long(n: usize, end: &str) -> String {
 }
 
 /// The time of a run, and the most memory that it had in KiB, as Linux tells; 0 elsewhere.
-fn validate(file: &Path) -> (Duration, u64) {
+fn run(file: &Path, plans: bool) -> (Duration, u64) {
+    let live = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/live.json");
     let mut command = Command::new(env!("CARGO_BIN_EXE_netbird-gitops"));
-    command.args(["validate", "--file"]).arg(file);
+    match plans {
+        true => command.args(["plan", "--live", live, "--file"]),
+        false => command.args(["validate", "--file"]),
+    };
+    command.arg(file);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let start = Instant::now();
     let mut child = command.spawn().expect("it runs");

@@ -113,12 +113,13 @@ pub fn match_objects(scene: &Scene) -> (Vec<Match>, Vec<Leaving>) {
         }
     }
     // the file followed a rename in NetBird
+    let lacking = (0..entries.len()).filter(|at| lacks[*at]);
+    let lacking: BTreeMap<&str, usize> = lacking.map(|at| (entries[at].name, at)).collect();
     let mut leaving = Vec::new();
     for (name, all) in recorded {
         for object in all {
-            let present = objects[object].name;
-            let follows = |at: &usize| lacks[*at] && entries[*at].name == present;
-            let entry = (0..entries.len()).find(|at| follows(at) && present != name);
+            let present = Some(objects[object].name).filter(|present| *present != name);
+            let entry = present.and_then(|present| lacking.get(present).copied());
             match entry.filter(|at| entries[*at].old.is_none() || found[*at].is_empty()) {
                 Some(at) => found[at].push(object),
                 None => leaving.push(object),
@@ -288,42 +289,52 @@ fn given_out(scene: &Scene, at: usize, own: &[usize]) -> Vec<Option<usize>> {
         let differs = |is_same: Option<usize>| is_same.unwrap_or(OTHER);
         differs((scene.unlike)(at, place, id(object)))
     };
-    assigned(number, own.len(), |place, which| cost(place, own[which]))
-        .into_iter()
-        .map(|which| which.map(|which| own[which]))
-        .collect()
+    let given = assigned(number, own.len(), &|place, which| cost(place, own[which]));
+    let given = given.into_iter();
+    given.map(|which| which.map(|which| own[which])).collect()
 }
 
-/// Assigns things to places so that the sum of the costs is least and as many as possible have one; of equal sums the first
-/// things come first. The Hungarian method, one place after the other.
+/// Gives as many rows as possible a column of their own so that the sum of the costs is least; of equal sums the first columns come
+/// first. The Hungarian method, one row after the other.
 fn assigned(
-    places: usize,
-    things: usize,
-    cost: impl Fn(usize, usize) -> usize,
+    rows: usize,
+    columns: usize,
+    cost: &dyn Fn(usize, usize) -> usize,
 ) -> Vec<Option<usize>> {
-    // a column for each thing, and one for each place that stays empty
-    const EMPTY: i64 = 1_000_000;
-    let columns = things + places;
-    let cost = |place: usize, column: usize| match column < things {
-        true => i64::try_from(cost(place, column)).unwrap_or(EMPTY),
-        false => EMPTY,
-    };
-    let (mut of_place, mut of_column) = (vec![0_i64; places + 1], vec![0_i64; columns + 1]);
-    let mut place_of = vec![0_usize; columns + 1];
-    for place in 1..=places {
-        place_of[0] = place;
-        let mut least = vec![i64::MAX; columns + 1];
-        let mut way = vec![0_usize; columns + 1];
+    if rows > columns {
+        let mut given = vec![None; rows];
+        let turned = assigned(columns, rows, &|column, row| cost(row, column));
+        for (column, row) in turned.into_iter().enumerate() {
+            given[row.expect("there are rows enough")] = Some(column);
+        }
+        return given;
+    }
+    // columns are counted from 1: column 0 has the row that looks for one
+    let (mut of_row, mut of_column) = (vec![0_usize; rows], vec![0_usize; columns + 1]);
+    let mut row_of: Vec<Option<usize>> = vec![None; columns + 1];
+    let mut free: BTreeSet<usize> = (1..=columns).collect();
+    let mut costs: Vec<Vec<usize>> = vec![Vec::new(); rows];
+    for row in 0..rows {
+        // no other one can cost less; so where nothing differs, each row is looked at once
+        if let Some(at) = free.iter().copied().find(|at| cost(row, at - 1) == 0) {
+            row_of[at] = Some(row);
+            free.remove(&at);
+            continue;
+        }
+        row_of[0] = Some(row);
+        let mut least = vec![usize::MAX; columns + 1];
+        let mut way = vec![0; columns + 1];
         let mut used = vec![false; columns + 1];
         let mut at = 0;
-        while place_of[at] != 0 {
+        while let Some(from) = row_of[at] {
             used[at] = true;
-            let (from, mut step, mut next) = (place_of[at], i64::MAX, 0);
-            for column in 1..=columns {
-                if used[column] {
-                    continue;
-                }
-                let reduced = cost(from - 1, column - 1) - of_place[from] - of_column[column];
+            if costs[from].is_empty() {
+                costs[from] = (0..columns).map(|column| cost(from, column)).collect();
+            }
+            let (mut step, mut next) = (usize::MAX, 0);
+            for column in (1..=columns).filter(|column| !used[*column]) {
+                // what a column costs less than its row says, others pay for
+                let reduced = costs[from][column - 1] + of_column[column] - of_row[from];
                 if reduced < least[column] {
                     (least[column], way[column]) = (reduced, at);
                 }
@@ -332,27 +343,27 @@ fn assigned(
                 }
             }
             for column in 0..=columns {
-                if used[column] {
-                    of_place[place_of[column]] += step;
-                    of_column[column] -= step;
-                } else if column > 0 {
-                    least[column] -= step;
+                match row_of[column].filter(|_| used[column]) {
+                    Some(row) => {
+                        of_row[row] += step;
+                        of_column[column] += step;
+                    }
+                    None => least[column] = least[column].saturating_sub(step),
                 }
             }
             at = next;
         }
+        free.remove(&at);
         while at != 0 {
-            place_of[at] = place_of[way[at]];
+            row_of[at] = row_of[way[at]];
             at = way[at];
         }
     }
-    let mut assigned = vec![None; places];
-    for column in 1..=things {
-        if place_of[column] > 0 {
-            assigned[place_of[column] - 1] = Some(column - 1);
-        }
+    let mut given = vec![None; rows];
+    for (column, row) in row_of.into_iter().skip(1).enumerate() {
+        row.into_iter().for_each(|row| given[row] = Some(column));
     }
-    assigned
+    given
 }
 
 #[cfg(test)]
@@ -545,7 +556,7 @@ mod tests {
             costs in prop::collection::vec(0..9_usize, 20),
         ) {
             let cost = |place: usize, thing: usize| costs[place * 5 + thing];
-            let given = assigned(places, things, cost);
+            let given = assigned(places, things, &cost);
             let sum = |given: &[Option<usize>]| -> (usize, usize) {
                 let empty = given.iter().filter(|thing| thing.is_none()).count();
                 let all = given.iter().enumerate();
