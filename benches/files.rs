@@ -19,7 +19,11 @@ const MOST: f64 = 12.0;
 type File = fn(usize) -> String;
 
 /// Shapes that are planned, too: one entry has many objects.
-const PLANNED: [&str; 3] = ["routes of one name", "records of one name", "routers of one network"];
+const PLANNED: [&str; 3] = [
+    "routes of one name",
+    "records of one name",
+    "routers of one network",
+];
 
 /// What a shape is called, and its file.
 const SHAPES: &[(&str, File)] = &[

@@ -12,6 +12,8 @@ mod deletions;
 mod delta;
 mod keys;
 mod members;
+#[cfg(test)]
+mod model;
 mod paths;
 mod put_back;
 mod recorder;

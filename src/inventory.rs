@@ -4,9 +4,8 @@
 //! which object belongs to which entry (`matching`). Where the text is kept is up to `commands`.
 
 mod delta;
+mod index;
 mod matching;
-#[cfg(test)]
-mod model;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
+use index::Index;
 
 pub use delta::{Adoption, Delta};
 pub use matching::{Entry, Leaving, Match, Object, Scene, match_objects};
@@ -77,6 +77,7 @@ pub struct Inventory {
     pub names: BTreeMap<String, Option<Id>>,
     /// Fields that this version does not know.
     unknown: Map<String, Value>,
+    index: Index,
 }
 
 impl Inventory {
@@ -111,14 +112,12 @@ impl Inventory {
 
     /// Returns how an object is recorded, if it is.
     pub fn origin(&self, id: &Id) -> Option<Origin> {
-        let mut recorded = self.recorded();
-        recorded.find_map(|(_, known, origin)| (known == id).then_some(origin))
+        self.entry_of(id).map(|(_, origin)| origin)
     }
 
     /// Returns whether an object was let go.
     pub fn is_let_go(&self, id: &Id) -> bool {
-        let mut let_go = self.let_go.values();
-        let_go.any(|left| left.ids.contains(id)) || self.released.contains(id)
+        self.let_go_of(id).is_some() || self.released.contains(id)
     }
 
     /// Returns the ids of all recorded objects.

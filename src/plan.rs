@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::account::actual::Actual;
 use crate::base::id::Id;
-use crate::inventory::{Adoption, Delta, Origin};
+use crate::inventory::{Adoption, Delta};
 use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::desired::Desired;
@@ -68,19 +68,6 @@ struct Given<'a> {
     options: &'a Options,
 }
 
-/// An object that an entry adopts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Adopting {
-    /// The entry.
-    pub address: Address,
-    /// The object.
-    pub id: Id,
-    /// As what: the event log can tell that a run made it.
-    pub origin: Origin,
-    /// How many objects the entry has.
-    pub room: usize,
-}
-
 /// What an apply would do.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
@@ -94,8 +81,8 @@ pub struct Plan {
     pub unmanaged: BTreeSet<Address>,
     /// What is to go and stays all the same, sorted.
     pub held: Vec<Held>,
-    /// What entries adopt, by address.
-    pub adoptions: Vec<Adopting>,
+    /// What entries adopt, sorted.
+    pub adoptions: Vec<(Address, Adoption)>,
     /// What is let go, now or by an earlier run, sorted.
     pub let_go: Vec<LetGo>,
     /// Entries about which nothing is done: nobody can tell which objects they mean.
@@ -203,18 +190,35 @@ impl Plan {
         }
     }
 
-    /// Returns what a run writes down before its first other write: what it adopts, and what belongs to another entry by now.
-    pub fn first_record(&self) -> Delta {
-        let adoption = |of: &Adopting| Adoption {
-            key: of.address.key(),
-            id: of.id.clone(),
-            origin: of.origin,
-            room: of.room,
-        };
-        Delta {
-            adopted: self.adoptions.iter().map(adoption).collect(),
-            ..self.record.clone()
+    /// Returns what a run writes down before its first other write: what it adopts, and what belongs to another entry by now; none
+    /// where there is no such thing. Machines that go and are not recorded yet are, too: once they are gone, nothing else tells
+    /// that they belong to an agreement. What does not exist any more is written together with its cause; only where an entry
+    /// adopts another object in its place, the inventory must know before. `is_first`: there is no inventory yet.
+    pub fn first_record(&self, is_first: bool) -> Option<Delta> {
+        let record = &self.record;
+        let going: BTreeSet<&Id> = self.deleted().map(|live| &live.id).collect();
+        let machine_goes = record.enrolled.iter().any(|(_, of)| going.contains(&of.id));
+        let is_news = !self.adoptions.is_empty() || !record.rebound.is_empty();
+        if !is_first && !is_news && !machine_goes && record.moved.is_empty() {
+            return None;
         }
+        let adopted = self.adoptions.iter();
+        let adopted: Vec<(String, Adoption)> =
+            adopted.map(|(at, of)| (at.key(), of.clone())).collect();
+        let adopting: BTreeSet<&String> = adopted.iter().map(|(key, _)| key).collect();
+        let is_replaced = |id: &&Id| self.keys.get(*id).is_some_and(|key| adopting.contains(key));
+        let dead = record.dead.iter().filter(is_replaced);
+        Some(Delta {
+            dead: dead.cloned().collect(),
+            dead_machines: BTreeSet::new(),
+            adopted,
+            ..record.clone()
+        })
+    }
+
+    /// Returns what it deletes.
+    fn deleted(&self) -> impl Iterator<Item = &Live> {
+        self.changes.iter().filter_map(Change::deleted)
     }
 }
 

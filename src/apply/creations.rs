@@ -120,13 +120,12 @@ impl Run<'_> {
         }
     }
 
-    /// Returns whether the event log proves that this run made an object whose answer was lost. A list of another environment
-    /// that has the same service user would make that no proof.
+    /// Returns whether the event log proves that this run made an object whose answer was lost.
     pub(super) fn is_made_by_us(&self, id: &Id) -> Result<bool> {
         let (Some(me), Some(records)) = (self.me, self.records) else {
             return Ok(false);
         };
-        if !records.ours.strange.is_empty() || records.ours.unread.is_some() {
+        if !records.recorder.log_proves()? {
             return Ok(false);
         }
         let events = self

@@ -9,11 +9,12 @@ use anyhow::{Context, Result, bail};
 use super::write::{NOT_DONE, not_known};
 use super::{Run, StepOutcome, paths};
 use crate::base::id::Id;
-use crate::inventory::{Inventory, Origin};
+use crate::inventory::Inventory;
 use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::kind::{Answers, KeyType, Kind, Live, PeerRef, Refers};
 use crate::model::reason::Reason;
+use crate::plan::Plan;
 use crate::wire::api::objects;
 
 /// The inventory and the lists as they were read again before a block of deletions.
@@ -47,32 +48,14 @@ impl Run<'_> {
         let Some(records) = self.records else {
             return Ok(());
         };
-        let stays = |why: &str| Err(Stays(why.to_owned()).into());
         let is_unsealed = change.reason == Some(Reason::NeverSealed);
         if is_unsealed {
             self.look = None;
         }
         let plan = self.plan;
         let newest = self.newest()?;
-        let planned = &records.ours.inventory;
-        let is_recorded = |inventory: &Inventory| match change.address.kind {
-            Kind::Peer => {
-                let mut machines = inventory.enrolled.values().flatten();
-                machines.any(|machine| machine.id == live.id)
-            }
-            _ => inventory.origin(&live.id).is_some(),
-        };
-        let mut adoptions = plan.adoptions.iter();
-        let was = is_recorded(planned) || adoptions.any(|adopted| adopted.id == live.id);
-        match (was, is_recorded(newest)) {
-            (true, false) => {
-                return stays("another run deleted it or let it go meanwhile");
-            }
-            // which machine a key brought is told without the inventory, too
-            (false, true) if change.address.kind != Kind::Peer => {
-                return stays("another run recorded it meanwhile, so it stays");
-            }
-            _ => {}
+        if let Some(why) = stays(plan, change, live, [&records.ours.inventory, newest]) {
+            return Err(Stays(why.to_owned()).into());
         }
         match change.reason {
             Some(Reason::NeverSealed) => self.still_unsealed(live),
@@ -129,21 +112,8 @@ impl Run<'_> {
 
     /// Errors where nothing else of its entry lives any more: then it is not too many.
     fn still_surplus(&mut self, change: &Change, live: &Live) -> Result<()> {
-        let going: BTreeSet<&Id> = self.plan.changes.iter().filter_map(going).collect();
-        let inventory = self.newest()?;
-        // the plan calls a second group otherwise than the first
-        let own = |(_, id, _): &(&str, &Id, Origin)| **id == live.id;
-        let key = inventory
-            .recorded()
-            .find(own)
-            .map(|(key, ..)| key.to_owned());
-        let entry = || Address {
-            name: live.name.clone(),
-            ..change.address.clone()
-        };
-        let key = key.unwrap_or_else(|| entry().key());
-        let recorded = inventory.of(&key).into_iter().map(|(id, _)| id.clone());
-        let others: BTreeSet<Id> = recorded.filter(|id| !going.contains(id)).collect();
+        let plan = self.plan;
+        let others = others(plan, change, live, self.newest()?);
         let kind = change.address.kind;
         let own = paths::collection(kind, live.within.as_ref())?;
         let path = kind.list().map_or(own, str::to_owned);
@@ -249,6 +219,51 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// Says why an object stays after all, where the newest inventory says otherwise than the one that the plan was made with.
+pub(super) fn stays(
+    plan: &Plan,
+    change: &Change,
+    live: &Live,
+    [planned, newest]: [&Inventory; 2],
+) -> Option<&'static str> {
+    let is_recorded = |inventory: &Inventory| match change.address.kind {
+        Kind::Peer => {
+            let mut machines = inventory.enrolled.values().flatten();
+            machines.any(|machine| machine.id == live.id)
+        }
+        _ => inventory.origin(&live.id).is_some(),
+    };
+    let mut adoptions = plan.adoptions.iter();
+    let was = is_recorded(planned) || adoptions.any(|(_, adopted)| adopted.id == live.id);
+    match (was, is_recorded(newest)) {
+        (true, false) => Some("another run deleted it or let it go meanwhile"),
+        // which machine a key brought is told without the inventory, too
+        (false, true) if change.address.kind != Kind::Peer => {
+            Some("another run recorded it meanwhile, so it stays")
+        }
+        _ => None,
+    }
+}
+
+/// Returns the other recorded objects of the entry of one that is too many, but for those that go, too.
+pub(super) fn others(
+    plan: &Plan,
+    change: &Change,
+    live: &Live,
+    newest: &Inventory,
+) -> BTreeSet<Id> {
+    let going: BTreeSet<&Id> = plan.changes.iter().filter_map(going).collect();
+    // the plan calls a second group otherwise than the first
+    let entry = || Address {
+        name: live.name.clone(),
+        ..change.address.clone()
+    };
+    let recorded = newest.entry_of(&live.id);
+    let key = recorded.map_or_else(|| entry().key(), |(key, _)| key.to_owned());
+    let recorded = newest.of(&key).into_iter().map(|(id, _)| id);
+    recorded.filter(|id| !going.contains(id)).cloned().collect()
 }
 
 /// The object that a change deletes.

@@ -25,11 +25,9 @@ impl Applied {
         delta
             .created
             .extend(made.map(|(id, address)| (address.key(), id.clone())));
-        let met = self.met.iter().map(|(id, address)| Adoption {
-            key: address.key(),
-            id: id.clone(),
-            origin: Origin::Adopted,
-            room: 1,
+        let met = self.met.iter().map(|(id, address)| {
+            let (id, origin, room) = (id.clone(), Origin::Adopted, 1);
+            (address.key(), Adoption { id, origin, room })
         });
         delta.adopted.extend(met);
         delta.dead.extend(self.deleted.iter().cloned());
@@ -68,10 +66,9 @@ impl Applied {
                 };
                 if is_gone && counted.contains(&row) {
                     // what an earlier run let go keeps its cause
-                    let mut known = planned.let_go.values();
-                    let known = known.find(|left| left.ids.contains(id));
+                    let known = planned.let_go_of(id);
                     let of = cause(plan.causes.get(&row).copied());
-                    let of = of.or_else(|| known?.cause.clone());
+                    let of = of.or_else(|| known?.1.cause.clone());
                     delta.gone.push((plan.row_text(&row), id.clone(), of));
                 }
                 if is_gone && row.piece == Piece::Whole && row.address.kind == Kind::Peer {

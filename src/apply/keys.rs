@@ -75,10 +75,11 @@ impl Course<'_, '_> {
             return;
         }
         let recorded = self.run.record_keys(&waiting);
-        if let Err(NotRecorded { text, hint }) = recorded {
+        if let Err(refused) = recorded {
             // taken back one by one, and each says why
             self.ended = true;
-            self.run.applied.hint = self.run.applied.hint.take().or(hint);
+            let text = refused.to_string();
+            self.run.applied.hint = self.run.applied.hint.take().or(refused.hint);
             for key in waiting {
                 let (number, error) = (key.number, anyhow!(text.clone()));
                 let error = self.run.take_back(key, error);
@@ -138,7 +139,7 @@ impl Run<'_> {
 
     /// Writes the ids of sealed keys into the inventory, with copies where copies are kept, and reads it again.
     fn record_keys(&mut self, keys: &[Waiting]) -> Result<(), NotRecorded> {
-        let refused = |text: String| NotRecorded { text, hint: None };
+        let refused = |why: String| NotRecorded { why, hint: None };
         let Some(records) = self.records else {
             return Err(refused("no inventory is written, so no key is made".into()));
         };
@@ -201,7 +202,12 @@ impl Run<'_> {
         let (Some(records), Some(look)) = (self.records, &self.look) else {
             return Ok(None);
         };
-        let adopted = |id: &Id| self.plan.adoptions.iter().any(|adopted| adopted.id == *id);
+        let adopted = |id: &Id| {
+            self.plan
+                .adoptions
+                .iter()
+                .any(|(_, adopted)| adopted.id == *id)
+        };
         let is_new = |id: &&Id| records.ours.inventory.origin(id).is_none() && !adopted(id);
         let recorded = look.inventory.created.get(&key.address.key());
         // sorted, so those that come first are the older ones

@@ -10,6 +10,10 @@ pub trait Recorder {
     /// Reads the newest inventory; none where there is none (any more).
     fn newest(&self) -> Result<Option<Inventory>>;
 
+    /// Returns whether what the event log says of our own user proves that a run of this inventory did it: no other one of the
+    /// account is kept beside it.
+    fn log_proves(&self) -> Result<bool>;
+
     /// Puts changes onto the newest inventory, with copies of sealed keys in the same commit, and returns what it is then and
     /// the path of each copy (none where no copies are kept). Writes nothing where nothing differs. Errors where a run that
     /// read, saw or wrote an inventory finds none.
@@ -27,8 +31,14 @@ pub struct Recorded {
 /// Why nothing could be written down, and what to do about it.
 #[derive(Debug)]
 pub struct NotRecorded {
-    /// In words.
-    pub text: String,
+    /// The reason.
+    pub why: String,
     /// What to do.
     pub hint: Option<String>,
+}
+
+impl std::fmt::Display for NotRecorded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "cannot write the inventory ({})", self.why)
+    }
 }

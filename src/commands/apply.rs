@@ -88,10 +88,10 @@ fn make(run: &Run, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     if let Some(mut failure) = refused(&document.refusals) {
         let mut refusals = document.refusals.iter();
         if refusals.all(|refusal| !refusal.rows.is_empty())
-            && let Err(NotRecorded { text, .. }) = names(&session, &plan)
+            && let Err(NotRecorded { why, .. }) = names(&session, &plan)
         {
             say.note(&format!(
-                "what new names mean could not be written down: {text}"
+                "what new names mean could not be written down: {why}"
             ));
         }
         failure.error.push_str("\nnothing was changed");
@@ -139,14 +139,7 @@ fn make(run: &Run, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let stop = signals();
 
     session.place.begin();
-    if let Err(NotRecorded { text, hint }) = recording.first(&plan) {
-        let why = text.strip_prefix("cannot write the inventory ");
-        let why = why.map_or_else(|| format!("({text})"), str::to_owned);
-        let failure = Failure::refused(format!(
-            "this run cannot write the inventory {why}, so no later run would know what it makes. Nothing was changed."
-        ));
-        return Err(failure.aside(hint));
-    }
+    recording.first(&plan)?;
 
     let api = session
         .api

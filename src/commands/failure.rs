@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::apply::NotRecorded;
 use crate::base::text::file_error;
 use crate::check::edit::MarkError;
 use crate::commands::exit::Exit;
@@ -70,6 +71,18 @@ impl Failure {
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+}
+
+impl From<NotRecorded> for Failure {
+    fn from(NotRecorded { why, hint }: NotRecorded) -> Self {
+        let text = format!(
+            "this run cannot write the inventory ({why}), so no later run would know what it makes. Nothing was changed."
+        );
+        Failure {
+            hint,
+            ..Failure::refused(text)
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::failure::Failure;
+use crate::base::files::MAX_BYTES;
 use crate::check::edit::content_differs_but_for_enrolled;
 use crate::check::validate::validate;
 use crate::file::Source;
@@ -24,8 +25,8 @@ use crate::render::words;
 /// The most commits since the last apply that are looked at.
 const MOST: usize = 10_000;
 
-/// Versions of the file that are larger are not read, in bytes; the gates take 10 MiB.
-const LARGEST: u64 = 16 << 20;
+/// Versions of the file that are larger are not read, in bytes: no command takes them.
+const LARGEST: u64 = MAX_BYTES as u64;
 
 /// What the checkout says.
 pub(super) struct History {

@@ -21,6 +21,7 @@ use super::failure::Failure;
 use super::forge::{Forge, path_in_repository};
 use super::settings::{Run, setting};
 use crate::account::actual::Actual;
+use crate::apply::NotRecorded;
 use crate::base::id::Id;
 use crate::base::text::file_error;
 use crate::commands::cli::{GiteaArgs, InventoryArgs};
@@ -313,35 +314,40 @@ impl Place {
         Ok(*self.copies.get_or_init(|| !is_public))
     }
 
-    /// Refuses a run that could not write down what it makes.
-    pub(super) fn writable(&self) -> Result<(), Failure> {
-        let refuse = |why: String| {
-            Failure::refused(format!(
-                "this run cannot write the inventory ({why}), so no later run would know what it makes. Nothing was changed."
-            ))
-        };
-        let token = "set GITEA_TOKEN to a token that may push, or name a file with --inventory";
-        match &self.at {
-            At::Forge(branch) => branch.may_write()?.map_err(|why| {
-                let hint = format!(
-                    "let the token's user push to the branch {}, or name another with --inventory-branch",
-                    branch.branch()
-                );
-                refuse(why).hint(hint)
-            }),
+    /// Errors where nothing can be written down.
+    pub(super) fn writable(&self) -> Result<(), NotRecorded> {
+        let refuse = |why: String, hint: Option<String>| Err(NotRecorded { why, hint });
+        let why = match &self.at {
+            At::Forge(branch) => {
+                let hint = || {
+                    format!(
+                        "let the token's user push to the branch {}, or name another with --inventory-branch",
+                        branch.branch()
+                    )
+                };
+                return match branch.may_write() {
+                    Ok(Ok(())) => Ok(()),
+                    Ok(Err(why)) => refuse(why, Some(hint())),
+                    Err(error) => refuse(error.to_string(), error.hint()),
+                };
+            }
             At::File { path, .. } => {
                 let there = path.ancestors().skip(1).find(|folder| folder.is_dir());
                 // an empty path is the current directory
                 let there = there.unwrap_or(Path::new("."));
-                match tempfile::tempfile_in(there) {
+                return match tempfile::tempfile_in(there) {
                     Ok(_) => Ok(()),
-                    Err(error) => Err(refuse(format!("{}: {}", path.display(), file_error(&error)))),
-                }
+                    Err(error) => {
+                        refuse(format!("{}: {}", path.display(), file_error(&error)), None)
+                    }
+                };
             }
-            At::Clone(..) => Err(refuse("there is no token for the forge".into()).hint(token)),
-            At::Absent | At::Unwanted => Err(refuse("the job has neither a forge nor --inventory".into()).hint(token)),
-            At::Nowhere(why) => Err(refuse((*why).to_owned()).hint(token)),
-        }
+            At::Clone(..) => "there is no token for the forge",
+            At::Absent | At::Unwanted => "the job has neither a forge nor --inventory",
+            At::Nowhere(why) => why,
+        };
+        let token = "set GITEA_TOKEN to a token that may push, or name a file with --inventory";
+        refuse(why.to_owned(), Some(token.to_owned()))
     }
 
     /// Reads the inventories of the other environments that are kept at the same place.

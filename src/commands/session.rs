@@ -122,6 +122,8 @@ impl Session {
             Origin::File(_) => None,
         };
         let ahead = match (&api, request.access) {
+            // what another run makes and records in between would seem to be gone
+            _ if request.writes => Ahead::default(),
             (Some(Ok(api)), AccessLevel::Groups | AccessLevel::Peers) => Ahead::begin(api),
             _ => Ahead::default(),
         };
@@ -279,8 +281,8 @@ impl Session {
         Ok(())
     }
 
-    /// Asks, where an entry may adopt something, or all that is not declared is pruned: what the inventories of other
-    /// environments have, and what the event log proves that a run of ours made. Returns what a reader should know of that.
+    /// Asks, where an entry may adopt something, or what is not declared and not recorded may be deleted: what the inventories of
+    /// other environments have, and what the event log proves that a run of ours made. Returns what a reader should know of that.
     fn learn(&mut self) -> Result<Option<Notice>, Failure> {
         let ours = &self.options.ours;
         if ours.standing == Standing::Unknown {
@@ -291,7 +293,8 @@ impl Session {
             return Ok(None);
         };
         let waits = self.has_unrecorded();
-        if !waits && ours.asked.is_empty() && self.options.prune != Prune::All {
+        let may_delete = self.options.prune == Prune::All || !ours.inventory.let_go.is_empty();
+        if !waits && ours.asked.is_empty() && !may_delete {
             return Ok(None);
         }
         let others = self.place.others(&account)?;

@@ -311,9 +311,9 @@ fn enroll(
     if is_known && !args.dry_run {
         let mut delta = plan::people(desired, &actual, &binding, &options);
         delta.members.extend(joined(&synced.done, desired));
-        if let Err(NotRecorded { text, hint }) = store.record(&delta, &[]) {
+        if let Err(NotRecorded { why, hint }) = store.record(&delta, &[]) {
             // the next run finds it again
-            let failure = Failure::error(format!("the inventory could not be written: {text}"));
+            let failure = Failure::error(format!("the inventory could not be written: {why}"));
             synced.fail(failure.aside(hint));
         }
     }

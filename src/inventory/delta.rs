@@ -3,15 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::text::insert;
+use super::index::Index;
 use super::{Inventory, Left, Machine, Origin};
 use crate::base::id::Id;
 
 /// An object that an entry adopts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adoption {
-    /// The key of the entry.
-    pub key: String,
     /// The object.
     pub id: Id,
     /// As what: the event log can tell that a run made it.
@@ -23,14 +21,12 @@ pub struct Adoption {
 /// Changes of an inventory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delta {
-    /// The path of the file, where it is another one than the inventory's.
-    pub file: Option<String>,
     /// The commit that is applied now, where it moved.
     pub applied_commit: Option<String>,
     /// Objects that the run made, by key.
     pub created: Vec<(String, Id)>,
-    /// Objects that it adopts.
-    pub adopted: Vec<Adoption>,
+    /// Objects that it adopts, by key.
+    pub adopted: Vec<(String, Adoption)>,
     /// Recorded objects whose entry has another key by now.
     pub moved: Vec<(Id, String)>,
     /// Recorded objects that do not exist any more.
@@ -50,25 +46,18 @@ pub struct Delta {
     pub enrolled: Vec<(String, Machine)>,
     /// Machines that do not exist any more.
     pub dead_machines: BTreeSet<Id>,
-    /// What names mean; that of an explicit adoption replaces what was there.
+    /// What names mean that meant nothing yet.
     pub names: BTreeMap<String, Option<Id>>,
-    /// Names that were bound by a person.
+    /// What names mean as a person says, whatever they meant.
     pub rebound: BTreeMap<String, Id>,
     /// Names that nothing uses any more.
     pub unused_names: BTreeSet<String>,
 }
 
 impl Delta {
-    /// Returns whether it changes nothing.
-    pub fn is_empty(&self) -> bool {
-        *self == Delta::default()
-    }
-
     /// Returns the newest inventory with these changes. An id is in one list: what was created stays created.
     pub fn onto(&self, newest: &Inventory) -> Inventory {
         let mut next = newest.clone();
-        next.file
-            .clone_from(self.file.as_ref().unwrap_or(&newest.file));
         if self.applied_commit.is_some() {
             next.applied_commit.clone_from(&self.applied_commit);
         }
@@ -98,19 +87,17 @@ impl Delta {
             next.forget(id);
             next.record(key, id, Origin::Created);
         }
-        for adoption in &self.adopted {
-            let Adoption {
-                key, id, origin, ..
-            } = adoption;
+        for (key, Adoption { id, origin, room }) in &self.adopted {
             let others = next.of(key).into_iter();
             let others = others.filter(|(other, _)| *other != id).count();
             let is_known = next.origin(id) == Some(Origin::Created);
-            if others < adoption.room && !is_known {
+            if others < *room && !is_known {
                 next.forget(id);
                 next.record(key, id, *origin);
             }
         }
         self.people_onto(&mut next);
+        next.index = Index::default();
         next
     }
 
@@ -153,31 +140,6 @@ impl Delta {
     }
 }
 
-impl Inventory {
-    /// Takes an object out of all lists.
-    fn forget(&mut self, id: &Id) {
-        for ids in [&mut self.created, &mut self.adopted] {
-            for of_key in ids.values_mut() {
-                of_key.retain(|known| known != id);
-            }
-            ids.retain(|_, of_key| !of_key.is_empty());
-        }
-        self.released.remove(id);
-        for left in self.let_go.values_mut() {
-            left.ids.retain(|known| known != id);
-        }
-        self.let_go.retain(|_, left| !left.ids.is_empty());
-    }
-
-    fn record(&mut self, key: &str, id: &Id, origin: Origin) {
-        let ids = match origin {
-            Origin::Created => &mut self.created,
-            Origin::Adopted => &mut self.adopted,
-        };
-        insert(ids, key, id);
-    }
-}
-
 /// Adds an id to what left by that cause. Of one key the newest cause counts.
 fn leave(left: &mut BTreeMap<String, Left>, key: &str, id: &Id, cause: &Option<String>) {
     let of_key = left.entry(key.to_owned()).or_default();
@@ -201,13 +163,9 @@ mod tests {
         Id::from(text)
     }
 
-    fn adoption(key: &str, of: &str, room: usize) -> Adoption {
-        Adoption {
-            key: key.into(),
-            id: id(of),
-            origin: Origin::Adopted,
-            room,
-        }
+    fn adoption(key: &str, of: &str, room: usize) -> (String, Adoption) {
+        let (id, origin) = (id(of), Origin::Adopted);
+        (key.into(), Adoption { id, origin, room })
     }
 
     #[test]

@@ -78,8 +78,6 @@ pub struct Leaving {
     pub id: Id,
     /// How it was recorded.
     pub origin: Origin,
-    /// The name that it was recorded by.
-    pub name: String,
     /// Whether it has another name in NetBird by now.
     pub is_renamed: bool,
 }
@@ -143,7 +141,6 @@ pub fn match_objects(scene: &Scene) -> (Vec<Match>, Vec<Leaving>) {
         (!taken.contains(&object)).then(|| Leaving {
             id: (*id).clone(),
             origin,
-            name: known_as.to_owned(),
             is_renamed: known_as != *name,
         })
     };

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-use super::{Ids, Inventory, Left, Machine};
+use super::{Inventory, Left, Machine};
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 
@@ -79,6 +79,7 @@ impl Inventory {
                 id => id_of(id).map(Some),
             })?,
             unknown: fields,
+            ..Inventory::default()
         };
         if inventory.account.is_empty() {
             return refuse("it names no account".into());
@@ -202,14 +203,6 @@ fn written(machine: &Machine) -> Value {
     match machine.by {
         Evidence::Event => json!(machine.id),
         by => json!({ "id": machine.id, "by": by }),
-    }
-}
-
-/// Adds an id to those of a key, which stay sorted.
-pub(super) fn insert(ids: &mut Ids, key: &str, id: &Id) {
-    let of_key = ids.entry(key.to_owned()).or_default();
-    if let Err(at) = of_key.binary_search(id) {
-        of_key.insert(at, id.clone());
     }
 }
 

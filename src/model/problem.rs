@@ -30,6 +30,10 @@ pub enum Impossible {
     AdoptOneMore(Id),
     /// The key is older than the one that the entry's `reissue_after` asks for.
     AdoptSuperseded(Id),
+    /// `--adopt` names the object of another entry, in words.
+    AdoptOfEntry(Id, String),
+    /// `--adopt` names an object that the file of another environment manages.
+    AdoptStrange(Id, String),
     /// Objects exchange what only one of them can have.
     Exchange,
     /// Another route for the same network and routers lives.

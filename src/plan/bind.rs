@@ -51,8 +51,8 @@ pub struct Binding {
     pub(super) lost: BTreeSet<Address>,
     /// Recorded objects that do not exist any more, and the keys of their entries.
     pub(super) dead: BTreeMap<Id, Address>,
-    /// Whether the machines of the account were asked for.
-    pub(super) knows_peers: bool,
+    /// The kinds of which the account was read whole: their lists were asked for, and the token sees everything.
+    pub(super) whole: BTreeSet<Kind>,
     /// Entries that cannot be made: something that stays has their name, and NetBird takes it once (docs/netbird-api.md,
     /// "Errors").
     pub(super) taken: BTreeSet<Address>,
@@ -65,8 +65,8 @@ pub struct Binding {
 impl Binding {
     /// Returns the groups that the file calls otherwise than the inventory, by their names there.
     pub fn followed_groups(&self, inventory: &Inventory) -> BTreeMap<String, String> {
-        let recorded = inventory.recorded();
-        let moved = recorded.filter_map(|(key, id, _)| Some((key, self.moved.get(id)?)));
+        let moved = self.moved.iter();
+        let moved = moved.filter_map(|(id, now)| Some((inventory.entry_of(id)?.0, now)));
         let names = moved.filter_map(|(before, now)| {
             let [before, now] = [Address::of_key(before)?, Address::of_key(now)?];
             (now.kind == Kind::Group).then_some((before.name, now.name))
@@ -93,24 +93,30 @@ pub fn read(
         actual = Actual::read_named(snapshot, &names)?;
     }
     let mut binding = bind(desired, &actual, options);
-    binding.dead = dead(snapshot, &actual, options);
-    binding.knows_peers = snapshot.has(Kind::Peer);
+    binding.whole = whole(snapshot, &actual);
+    binding.dead = dead(&binding.whole, &actual, options);
     Ok((actual, binding))
 }
 
-/// Returns the recorded objects that do not exist: their lists were asked for, and the token sees everything.
-fn dead(snapshot: &Snapshot, actual: &Actual, options: &Options) -> BTreeMap<Id, Address> {
+/// Returns the kinds of which nothing is hidden: what is not in their lists does not exist.
+fn whole(snapshot: &Snapshot, actual: &Actual) -> BTreeSet<Kind> {
     let sees_all = actual.me.as_ref().is_some_and(crate::plan::gates::sees_all);
     let is_listed = |kind: Kind| match kind.inside_as().map(|(_, inside)| inside.answers) {
         None => snapshot.has(kind),
         Some(Answers::Embedded(_)) => kind.parent().is_some_and(|parent| snapshot.has(parent)),
         Some(Answers::Listed { .. }) => snapshot.has(kind),
     };
+    let kinds = Kind::ALL.into_iter().filter(|_| sees_all);
+    kinds.filter(|kind| is_listed(*kind)).collect()
+}
+
+/// Returns the recorded objects that do not exist, and the keys of their entries.
+fn dead(whole: &BTreeSet<Kind>, actual: &Actual, options: &Options) -> BTreeMap<Id, Address> {
     let living: BTreeSet<&Id> = actual.each().map(|(_, live)| &live.id).collect();
-    let recorded = options.ours.inventory.recorded().filter(|_| sees_all);
+    let recorded = options.ours.inventory.recorded();
     let dead = recorded.filter_map(|(key, id, _)| {
         let key = Address::of_key(key)?;
-        (is_listed(key.kind) && !living.contains(id)).then(|| (id.clone(), key))
+        (whole.contains(&key.kind) && !living.contains(id)).then(|| (id.clone(), key))
     });
     dead.collect()
 }

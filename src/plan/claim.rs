@@ -260,6 +260,14 @@ impl<'a> Claims<'a> {
             Fate::Held(why) => claimed.held.push(Held::new(address, live, why)),
             Fate::LetGo(let_go) => claimed.let_go.push(let_go),
             Fate::Unmanaged if !is_all && !is_dead_key => {
+                let ours = &self.given.options.ours;
+                let was_ours = ours.inventory.let_go_of(&live.id).is_some();
+                let strange = ours.strange.get(&live.id).filter(|_| was_ours);
+                let notice = strange.map(|file| {
+                    let (id, file) = (live.id.clone(), file.clone());
+                    Notice::about(address, OfObject::Strange { id, file })
+                });
+                claimed.notices.extend(notice);
                 claimed.unmanaged.insert(address.clone());
             }
             Fate::Unmanaged | Fate::Nothing => {}
@@ -288,13 +296,23 @@ impl<'a> Claims<'a> {
             binding,
             options,
         } = self.given;
-        if is_protected(address.kind, live, actual) {
-            return match desired.manages(address.kind) {
+        let id = &live.id;
+        let is_managed = match address.parent() {
+            None => desired.manages(address.kind),
+            Some(parent) => {
+                let (kind, within) = (address.kind, address.within.as_deref());
+                // with the entry of a parent goes what is said of it
+                desired.manages_in(kind, within)
+                    || (!desired.declares(&parent) && desired.manages(parent.kind))
+            }
+        };
+        let is_strange = options.ours.may_be_strange(id);
+        if is_strange || is_protected(address.kind, live, actual) {
+            return match is_managed {
                 true => Fate::Unmanaged,
                 false => Fate::Nothing,
             };
         }
-        let id = &live.id;
         if let Some((entry, origin)) = binding.surplus.get(id) {
             return match (options.prune, origin) {
                 (Prune::None, _) => Fate::Unmanaged,
@@ -313,21 +331,10 @@ impl<'a> Claims<'a> {
                 _ => self.left(address, live, left, agreed),
             };
         }
-        let is_managed = match address.parent() {
-            None => desired.manages(address.kind),
-            Some(parent) => {
-                let (kind, within) = (address.kind, address.within.as_deref());
-                // with the entry of a parent goes what is said of it
-                desired.manages_in(kind, within)
-                    || (!desired.declares(&parent) && desired.manages(parent.kind))
-            }
-        };
         if !is_managed {
             return Fate::Nothing;
         }
-        let before = options.ours.inventory.let_go.iter();
-        let mut before = before.filter(|(_, left)| left.ids.contains(id));
-        if let Some((key, left)) = before.next() {
+        if let Some((key, left)) = options.ours.inventory.let_go_of(id) {
             let left_by = match &left.cause {
                 Some(cause) => LeftBy::Recorded(cause.clone()),
                 None => LeftBy::Unknown,
@@ -337,16 +344,13 @@ impl<'a> Claims<'a> {
                     let agreed = options.release.contains(id);
                     Fate::Goes(Reason::NoLongerDeclared { agreed })
                 }
-                false => self.let_go(address, live, key.clone(), LetGoWhy::Before, left_by),
+                false => self.let_go(address, live, key.to_owned(), LetGoWhy::Before, left_by),
             };
         }
         let is_referenced = address.kind == Kind::Group && self.referenced.contains(&live.name);
         let is_known = options.ours.standing != Standing::Unknown;
         // what the file refers to and never declared is somebody else's, whatever the flags
-        let goes = options.prune == Prune::All
-            && is_known
-            && !is_referenced
-            && !options.ours.may_be_strange(id);
+        let goes = options.prune == Prune::All && is_known && !is_referenced;
         let is_inside = address
             .parent()
             .is_some_and(|parent| !desired.declares(&parent));

@@ -149,8 +149,8 @@ fn moved(address: &Address, live: &Live, actual: &Actual) -> Option<FieldChange>
     })
 }
 
-/// What `--adopt` names and cannot be adopted: without an entry, not there, for an entry that has its object, or a key that
-/// would be replaced at once.
+/// What `--adopt` names and cannot be adopted: without an entry, not there, somebody's already, for an entry that has its object, or
+/// a key that would be replaced at once.
 fn unknown_adoptions(given: Given, decisions: &Decisions) -> Vec<Problem> {
     let Given {
         desired,
@@ -189,7 +189,19 @@ fn unknown_adoptions(given: Given, decisions: &Decisions) -> Vec<Problem> {
                 (desired.has(address), actual.each().any(exists))
             }
         };
+        // one that the file renames is the object of its new name
+        let entry = inventory
+            .entry_of(id)
+            .and_then(|(key, _)| Address::of_key(key));
+        let entry = entry.filter(|entry| entry.key() != address.key() && desired.has(entry));
+        let strange = options.ours.strange.get(id);
         let what = match (is_declared, exists) {
+            (true, true) if let Some(entry) = entry => {
+                Impossible::AdoptOfEntry(id.clone(), entry.quoted())
+            }
+            (true, true) if let Some(file) = strange => {
+                Impossible::AdoptStrange(id.clone(), file.clone())
+            }
             (true, true) if is_one_more(address, id) => Impossible::AdoptOneMore(id.clone()),
             (true, true) if is_superseded(address) => Impossible::AdoptSuperseded(id.clone()),
             (true, true) => return None,

@@ -89,7 +89,7 @@ impl Plan {
         let Beside { joins, live } = &self.beside;
         let operations = self.changes.iter().map(|change| self.operation(change));
         let adoptions = self.adoptions.iter();
-        let adoptions = adoptions.map(|of| (of.address.key(), &of.id));
+        let adoptions = adoptions.map(|(at, of)| (at.key(), &of.id));
         let done = json!([
             operations.collect::<Vec<_>>(),
             adoptions.collect::<Vec<_>>(),

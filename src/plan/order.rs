@@ -17,7 +17,7 @@ use crate::model::kind::{Kind, Live, PeerRef, Resource, Route};
 use crate::model::problem::{Impossible, Problem};
 
 /// One write of the plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Step {
     /// Index into the plan's changes.
     pub change: usize,
@@ -26,7 +26,7 @@ pub struct Step {
 }
 
 /// What of a change a step carries out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// All of it.
     Whole,
@@ -71,12 +71,25 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
     let leaves = |step: &Step| matches!(changes[step.change].operation, Operation::Delete { .. });
     breaks.sort_by_key(|step| (std::cmp::Reverse(kind(step)), leaves(step)));
 
+    let renames = |step: &&Step| {
+        let change = &changes[step.change];
+        let live = change.operation.live();
+        live.is_some_and(|live| live.name != change.name())
+    };
+    let going = changes.iter().filter_map(|change| {
+        let live = change.operation.live()?;
+        change.ends(&live.id).then_some(&live.id)
+    });
     let mut order = Order {
         changes,
         actual,
         members: members(changes, actual),
+        renames: makes.iter().filter(renames).copied().collect(),
+        going: going.collect(),
         breaks,
         steps: Vec::new(),
+        placed: BTreeSet::new(),
+        routes: BTreeMap::new(),
         problems: Vec::new(),
     };
     for step in &makes {
@@ -87,7 +100,7 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
     }
     let placed = order.steps.iter().copied();
     let rest = order.breaks.iter().copied();
-    let rest = rest.filter(|step| !order.steps.contains(step));
+    let rest = rest.filter(|step| !order.placed.contains(step));
     Ok(placed.chain(rest).collect())
 }
 
@@ -105,15 +118,22 @@ struct Order<'a> {
     actual: &'a Actual,
     /// Members of each group while the routes are written.
     members: BTreeMap<&'a str, BTreeSet<&'a Id>>,
+    /// What gives a name up.
+    renames: Vec<Step>,
+    /// Objects that go, or are made anew.
+    going: BTreeSet<&'a Id>,
     breaks: Vec<Step>,
     steps: Vec<Step>,
+    placed: BTreeSet<Step>,
+    /// The new routes that are placed, by what keeps the server from taking another one ([`Order::ways`]).
+    routes: BTreeMap<String, Vec<&'a Change>>,
     problems: Vec<Problem>,
 }
 
 impl<'a> Order<'a> {
     /// Places a step behind those that must come before it.
     fn place(&mut self, step: Step, waiting: &mut BTreeSet<usize>, makes: &[Step]) {
-        if self.steps.contains(&step) {
+        if self.placed.contains(&step) {
             return;
         }
         let change = &self.changes[step.change];
@@ -122,11 +142,7 @@ impl<'a> Order<'a> {
                 .push(Problem::new(&change.address, Impossible::Exchange));
             return;
         }
-        for first in self
-            .bearers(change, makes)
-            .into_iter()
-            .chain(self.inside(step))
-        {
+        for first in self.bearers(change).into_iter().chain(self.inside(step)) {
             self.place(first, waiting, makes);
         }
         for blocker in self.in_the_way(change) {
@@ -153,13 +169,22 @@ impl<'a> Order<'a> {
             }
         }
         self.problems.extend(self.twin(change));
+        if let Operation::Create {
+            after: Resource::Route(route),
+        } = &change.operation
+        {
+            for way in self.ways(route, None) {
+                self.routes.entry(way).or_default().push(change);
+            }
+        }
+        self.placed.insert(step);
         self.steps.push(step);
     }
 
     /// Returns the steps by which others of its name go, where this change has to come behind them: peers, and objects of a
     /// kind whose names are unique, which two runs at once can make and no change passes (docs/netbird-api.md, "Unique
     /// names").
-    fn bearers(&self, change: &Change, makes: &[Step]) -> Vec<Step> {
+    fn bearers(&self, change: &Change) -> Vec<Step> {
         let kind = change.address.kind;
         let is_alone = kind == Kind::Peer || kind.descriptor().special.has_unique_names;
         let waits = is_alone && change.operation.after().is_some();
@@ -180,7 +205,7 @@ impl<'a> Order<'a> {
                 && other.name() != change.name()
                 && live.is_some_and(|live| live.name == change.name())
         };
-        let renames = makes.iter().filter(|_| is_new && kind != Kind::Peer);
+        let renames = self.renames.iter().filter(|_| is_new && kind != Kind::Peer);
         bearers.chain(renames.filter(gives_up)).copied().collect()
     }
 
@@ -199,19 +224,19 @@ impl<'a> Order<'a> {
 
     /// Another new route of the plan that keeps the server from taking this one.
     fn twin(&self, change: &Change) -> Option<Problem> {
-        let wanted = change.operation.after()?;
-        let others = self.steps.iter().map(|step| &self.changes[step.change]);
+        let Resource::Route(wanted) = change.operation.after()? else {
+            return None;
+        };
+        let ways = self.ways(wanted, wanted.peer.as_ref().and_then(PeerRef::id));
+        let others = ways.iter().filter_map(|way| self.routes.get(way)).flatten();
         // what is in the way as it is now was told already
         let told = |after: &Resource| {
             let live = change.operation.live();
             live.is_some_and(|live| self.blocks(&live.resource, after))
         };
-        let twin = others
-            .filter(|other| matches!(other.operation, Operation::Create { .. }))
-            .find(|other| {
-                let after = other.operation.after();
-                after.is_some_and(|after| self.blocks(after, wanted) && !told(after))
-            })?;
+        let is_told = |other: &Change| other.operation.after().is_some_and(told);
+        let mut others = others.copied();
+        let twin = others.find(|other| !is_told(other))?;
         let what = Impossible::NewRouteTwin(twin.address.name.clone());
         Some(Problem::new(&change.address, what))
     }
@@ -236,7 +261,7 @@ impl<'a> Order<'a> {
         let actual: &'a Actual = self.actual;
         let others = actual.each();
         let is_anywhere = change.address.kind.descriptor().special.is_anywhere;
-        let stays = |id: &Id| !self.changes.iter().any(|change| change.ends(id));
+        let stays = |id: &Id| !self.going.contains(id);
         let others = others.filter(|(address, live)| {
             address.kind == change.address.kind
                 && (is_anywhere || address.within == change.address.within)
@@ -259,17 +284,25 @@ impl<'a> Order<'a> {
         let (Resource::Route(other), Resource::Route(wanted)) = (other, wanted) else {
             return wanted.excludes(other);
         };
-        let routers = |route: &Route| -> BTreeSet<&Id> {
-            let groups = route.peer_groups.iter();
-            let peers = groups.filter_map(|name| self.members.get(name.as_str()));
-            peers.flatten().copied().collect()
-        };
         let single = wanted.peer.as_ref().and_then(PeerRef::id);
-        let taken = routers(other);
         wanted.same_prefix(other)
-            && (!wanted.peer_groups.is_disjoint(&other.peer_groups)
-                || !routers(wanted).is_disjoint(&taken)
-                || single.is_some_and(|peer| taken.contains(peer)))
+            && !self
+                .ways(wanted, single)
+                .is_disjoint(&self.ways(other, None))
+    }
+
+    /// Returns the ways of a route: its network or domains through each group of routers, and each peer in one. Of two routes that
+    /// share one the server takes the first only.
+    fn ways(&self, route: &Route, single: Option<&Id>) -> BTreeSet<String> {
+        let groups = route.peer_groups.iter();
+        let peers = groups
+            .clone()
+            .filter_map(|name| self.members.get(name.as_str()));
+        let peers = peers.flatten().copied().chain(single);
+        let peers = peers.map(|peer| format!("peer {peer}"));
+        let all = groups.map(|name| format!("group {name}")).chain(peers);
+        all.map(|router| format!("{:?} {:?} {router}", route.network, route.domains))
+            .collect()
     }
 }
 

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bind::Binding as Bound;
 use super::resolve::{Resolved, resolve};
-use super::{Adopting, Given, rows};
+use super::{Given, rows};
 use crate::account::actual::Actual;
 use crate::account::binding::Binding;
 use crate::base::id::Id;
-use crate::inventory::{Delta, Machine};
+use crate::inventory::{Adoption, Delta, Machine};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::Kind;
@@ -20,8 +20,8 @@ use crate::plan::ours::Standing;
 /// What is to be written down.
 #[derive(Debug, Default)]
 pub(super) struct Record {
-    /// What entries adopt, by address.
-    pub(super) adoptions: Vec<Adopting>,
+    /// What entries adopt, sorted.
+    pub(super) adoptions: Vec<(Address, Adoption)>,
     /// All else.
     pub(super) delta: Delta,
     /// Rows of agreements of what does not exist any more.
@@ -107,29 +107,26 @@ pub fn people(desired: &Desired, actual: &Actual, binding: &Bound, options: &Opt
 }
 
 /// Returns what entries adopt.
-fn adoptions(given: Given, resolved: &Resolved, skipped: &BTreeSet<Address>) -> Vec<Adopting> {
+fn adoptions(
+    given: Given,
+    resolved: &Resolved,
+    skipped: &BTreeSet<Address>,
+) -> Vec<(Address, Adoption)> {
     let binding = given.binding;
     let bound = binding.adopted.iter().map(|(id, (address, origin))| {
         let room = binding.stands.get(address).map_or(1, Vec::len);
-        Adopting {
-            address: address.clone(),
-            id: id.clone(),
-            origin: *origin,
-            room,
-        }
+        let (id, origin) = (id.clone(), *origin);
+        (address.clone(), Adoption { id, origin, room })
     });
     let keys = resolved.decisions.iter().filter_map(|(name, decision)| {
         let (id, origin) = decision.adopts.clone()?;
-        Some(Adopting {
-            address: Address::new(Kind::SetupKey, name),
-            id,
-            origin,
-            room: 1,
-        })
+        let room = 1;
+        let address = Address::new(Kind::SetupKey, name);
+        Some((address, Adoption { id, origin, room }))
     });
     let all = bound.chain(keys);
-    let mut all: Vec<Adopting> = all.filter(|of| !skipped.contains(&of.address)).collect();
-    all.sort_by(|a, b| (&a.address, &a.id).cmp(&(&b.address, &b.id)));
+    let mut all: Vec<_> = all.filter(|(at, _)| !skipped.contains(at)).collect();
+    all.sort_by(|(a, of_a), (b, of_b)| (a, &of_a.id).cmp(&(b, &of_b.id)));
     all
 }
 
@@ -144,7 +141,7 @@ fn enrolled(given: Given, record: &mut Record) {
     let inventory = &options.ours.inventory;
     let recorded = inventory.recorded().map(|(key, id, _)| (key, id));
     let adopted = record.adoptions.iter();
-    let adopted: Vec<(String, &Id)> = adopted.map(|of| (of.address.key(), &of.id)).collect();
+    let adopted: Vec<(String, &Id)> = adopted.map(|(at, of)| (at.key(), &of.id)).collect();
     let adopted = adopted.iter().map(|(key, id)| (key.as_str(), *id));
     for (key, id) in recorded.chain(adopted) {
         let bound = actual.bindings.of_key(id).and_then(Binding::bound);
@@ -162,7 +159,7 @@ fn enrolled(given: Given, record: &mut Record) {
             record.delta.enrolled.push((at.name, machine));
         }
     }
-    if !binding.knows_peers {
+    if !binding.whole.contains(&Kind::Peer) {
         return;
     }
     for (name, machines) in &inventory.enrolled {
@@ -186,7 +183,10 @@ fn enrolled(given: Given, record: &mut Record) {
 /// The listed members that are in their groups, and those that left.
 fn of_groups(given: Given, resolved: &Resolved, record: &mut Record) {
     let Given {
-        actual, options, ..
+        actual,
+        options,
+        binding,
+        ..
     } = given;
     let inventory = &options.ours.inventory;
     let live = |group: &str| {
@@ -204,6 +204,9 @@ fn of_groups(given: Given, resolved: &Resolved, record: &mut Record) {
             let key = (group.clone(), id.clone());
             record.listed.entry(key).or_insert_with(|| name.clone());
         }
+    }
+    if !binding.whole.contains(&Kind::Group) {
+        return;
     }
     for (group, members) in &inventory.members {
         let inside = live(group);

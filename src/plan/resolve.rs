@@ -66,11 +66,7 @@ pub(super) fn resolve(given: Given) -> Resolved {
     let members = parallel::map(&groups, |(name, group)| {
         let group = members::OfGroup {
             name,
-            recorded: live_groups
-                .recorded
-                .get(name.as_str())
-                .copied()
-                .unwrap_or(name),
+            recorded: live_groups.recorded.get(name.as_str()).unwrap_or(name),
             wanted: group.peers.as_ref()?,
         };
         let members = members::resolve(group, &live(name), known);
@@ -138,7 +134,7 @@ pub(super) fn resolve(given: Given) -> Resolved {
 struct LiveGroups<'a> {
     members: BTreeMap<&'a str, Cow<'a, BTreeSet<Id>>>,
     /// The names that groups were recorded by, where those are others.
-    recorded: BTreeMap<&'a str, &'a str>,
+    recorded: BTreeMap<&'a str, String>,
 }
 
 impl<'a> LiveGroups<'a> {
@@ -168,16 +164,10 @@ impl<'a> LiveGroups<'a> {
                 groups.members.insert(&address.name, Cow::Borrowed(own));
             }
             if binding.moved.contains_key(id) {
-                let mut recorded = options.ours.inventory.recorded();
-                let key = recorded
-                    .find(|(_, known, _)| *known == id)
-                    .map(|(key, ..)| key);
-                let name = key
-                    .and_then(|key| key.split_once('/'))
-                    .map(|(_, name)| name);
-                groups
-                    .recorded
-                    .extend(name.map(|name| (address.name.as_str(), name)));
+                let recorded = options.ours.inventory.entry_of(id);
+                let entry = recorded.and_then(|(key, _)| Address::of_key(key));
+                let name = entry.map(|entry| (address.name.as_str(), entry.name));
+                groups.recorded.extend(name);
             }
         }
         // who is in a second one of the group is a member of it

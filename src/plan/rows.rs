@@ -114,11 +114,9 @@ pub(super) fn cause(row: &Row, actual: &Actual, ours: &Ours) -> Option<Cause> {
             causes.max()
         }
         Piece::Whole => {
-            let mut recorded = ours.inventory.recorded();
-            let key = recorded
-                .find(|(_, id, _)| *id == object)
-                .map(|(key, ..)| key);
-            let removal = removal(key.unwrap_or(&address.key()), versions);
+            let recorded = ours.inventory.entry_of(object);
+            let key = recorded.map_or_else(|| address.key(), |(key, _)| key.to_owned());
+            let removal = removal(&key, versions);
             removal.or_else(|| changed(address, versions))
         }
     }

@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::impact::about;
 use super::words;
 use crate::base::text::visible;
-use crate::inventory::Origin;
+use crate::inventory::{Adoption, Origin};
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation, list_changes};
 use crate::model::kind::words::{address, listed};
 use crate::model::kind::{FieldChange, Kind, NameOf};
-use crate::plan::{Adopting, DNS_LABEL, Plan};
+use crate::plan::{DNS_LABEL, Plan};
 
 /// Most characters of a free text in a line.
 const MOST_TEXT: usize = 80;
@@ -32,14 +32,14 @@ pub(super) const ADOPTED: [&str; 3] = ["=", "36", "="];
 pub(super) const LET_GO: [&str; 2] = ["!", "33"];
 
 /// Returns what is said of an adoption.
-pub(super) fn adoption(of: &Adopting) -> String {
+pub(super) fn adoption(address: &Address, of: &Adoption) -> String {
     let what = match of.origin {
         Origin::Adopted => "exists in NetBird; this file manages it from now on",
         Origin::Created => {
             "was created by a run that did not record it; this file manages it from now on"
         }
     };
-    match place(&of.address).filter(|_| of.address.name.is_empty()) {
+    match place(address).filter(|_| address.name.is_empty()) {
         Some(place) => format!("{place}; {what}"),
         None => what.to_owned(),
     }

@@ -9,7 +9,7 @@ use crate::base::code::Code;
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::file::{Finding, Place};
-use crate::inventory::Origin;
+use crate::inventory::{Adoption, Origin};
 use crate::model::address::Address;
 use crate::model::held::{Held, Why};
 use crate::model::kind::Kind;
@@ -17,7 +17,6 @@ use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
 use crate::model::notice::Notice;
 use crate::model::reason::Reason;
 use crate::model::who::Who;
-use crate::plan::Adopting;
 use crate::plan::agreement::{self, Agreement, AllowDeletes};
 use crate::testing::{
     Case, MADE, document, enrolled, group, key, nameservers, over, peer, policy, policy_with,
@@ -116,12 +115,13 @@ pub(super) fn mixed() -> Document {
         why: Why::Needed(BTreeSet::from(["policy \"legacy\"".to_owned()])),
         cause: None,
     });
-    plan.adoptions.push(Adopting {
-        address: Address::new(Kind::Policy, "old-ssh"),
+    let adoption = Adoption {
         id: Id("daojn050reig0m8bel2g".into()),
         origin: Origin::Adopted,
         room: 1,
-    });
+    };
+    plan.adoptions
+        .push((Address::new(Kind::Policy, "old-ssh"), adoption));
     let let_go = |name: &str, why| LetGo {
         address: Address::new(Kind::Route, name),
         id: Id::from(format!("id-of-{name}").as_str()),

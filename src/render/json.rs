@@ -29,15 +29,11 @@ pub fn document(document: &Document, applied: bool) -> String {
         None => (&[][..], &nothing),
     };
     let adoption = document.adoption(applied);
-    let adoptions = planned.adoptions.iter().map(|of| {
-        let mut operation = named(
-            &of.address,
-            "type",
-            &format!("adopt_{}", of.address.kind.word()),
-        );
+    let adoptions = planned.adoptions.iter().map(|(address, of)| {
+        let mut operation = named(address, "type", &format!("adopt_{}", address.kind.word()));
         operation["id"] = json!(of.id.0);
         operation["status"] = json!(adoption.words()[0]);
-        operation["reason"] = json!(describe::adoption(of));
+        operation["reason"] = json!(describe::adoption(address, of));
         operation["changes"] = json!([]);
         operation["cause"] = Value::Null;
         operation

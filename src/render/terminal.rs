@@ -317,7 +317,7 @@ fn changes(document: &Document, plan: &Plan, color: Color) -> String {
     });
     let [sign, colour, _] = describe::ADOPTED;
     let adoptions = plan.adoptions.iter();
-    let adoptions = adoptions.map(|of| columns(sign, &of.address, describe::adoption(of)));
+    let adoptions = adoptions.map(|(at, of)| columns(sign, at, describe::adoption(at, of)));
     let lines = aligned(changes.chain(adoptions));
     let (lines, adoptions) = lines.split_at(plan.changes.len());
     let adoptions = adoptions

@@ -36,6 +36,26 @@ fn a_terminal_is_asked_and_a_job_with_a_terminal_is_not() {
 }
 
 #[test]
+fn an_apply_reads_the_inventory_before_any_list_also_where_it_asks() {
+    let site = Site::fake();
+    site.commit(one_group());
+    site.run(&["apply"]).expect(0);
+    site.bench.server().clear_requests();
+    let netbird = site.bench.netbird().clone();
+    let (send, seen) = std::sync::mpsc::channel();
+    let path = format!(
+        "/repos/{}/contents/.netbird-gitops/default/inventory.json",
+        site.repo().full_name()
+    );
+    site.gitea().before("GET", &path, move |_| {
+        let _ = send.send(netbird.requests().len());
+    });
+    let terminal = Terminal::start(site.command(&["apply"]));
+    terminal.ends(&site.bench).expect(0);
+    assert_eq!(seen.recv().unwrap(), 0);
+}
+
+#[test]
 fn the_first_signal_at_the_question_ends_it() {
     let bench = Bench::fake();
     bench.file(one_group());

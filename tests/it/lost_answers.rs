@@ -272,3 +272,50 @@ fn a_refused_first_write_changed_nothing_and_a_half_done_one_did() {
     let run = bench.apply(&["--replace", "policies/p"]).expect(4);
     run.shows("no operation was completed, 1 failed");
 }
+
+/// Two environments of one service user: the log says of either's objects that our own user made them.
+#[test]
+fn what_another_environment_makes_while_an_answer_is_lost_is_not_taken_for_ours() {
+    let key = json!({ "name": "k", "type": "one-off", "expires_in": 86400, "auto_groups": [], "usage_limit": 1 });
+    for section in ["setup_keys", "policies"] {
+        let bench = Bench::in_git();
+        let lab = json!({ "groups": { "x": {} }, "setup_keys": {}, "policies": {} });
+        std::fs::write(bench.path("lab.json"), lab.to_string()).unwrap();
+        let lab = ["apply", "-f", "lab.json", "--environment", "lab"];
+        bench.run(&lab).expect(0);
+        let mut file = json!({ "groups": { "g": {} }, "setup_keys": {}, "policies": {} });
+        bench.applied(0.0, file.clone());
+        let group = bench.id("/groups", "g");
+        let policy = json!({ "name": "p", "enabled": true, "rules": [{ "name": "p", "enabled": true, "action": "accept",
+            "bidirectional": true, "protocol": "all", "sources": [group], "destinations": [group] }] });
+        let (path, body) = match section {
+            "policies" => ("/policies", policy),
+            _ => ("/setup-keys", key.clone()),
+        };
+        file[section] = match section {
+            "policies" => json!({ "p": { "sources": ["g"], "destinations": ["g"] } }),
+            _ => json!({ "k": { "type": "one-off", "expires_in": 86400, "auto_groups": ["g"] } }),
+        };
+        bench.declared(1.0, file);
+        let (url, token) = (bench.server().url(), bench.server().token());
+        let url = format!("{url}/api{path}");
+        bench.netbird().before("POST", path, move |netbird| {
+            netbird.before("GET", path, move |_| {
+                fakes::client::send("POST", &url, Some(&token), Some(&body)).unwrap();
+            });
+        });
+        let lost = Fault::on("POST", path).times(1);
+        bench.netbird().fault(lost.then(Effect::ErrorBefore));
+        bench.apply(&[]);
+        let inventory = bench.inventory();
+        let created = inventory["created"].as_object().unwrap();
+        assert_eq!(
+            created.keys().collect::<Vec<_>>(),
+            ["groups/g"],
+            "{section}"
+        );
+        let theirs = bench.server().list(path);
+        let own = theirs.iter().filter(|of| of["name"] != "Default");
+        assert_eq!(own.count(), 1, "{section}: {theirs:?}");
+    }
+}

@@ -324,7 +324,7 @@ fn plan_lines(plan: &Plan) -> String {
     lines.extend(
         plan.adoptions
             .iter()
-            .map(|of| format!("adopts {} as {:?}", of.address, of.origin)),
+            .map(|(address, of)| format!("adopts {address} as {:?}", of.origin)),
     );
     lines.extend(
         plan.let_go

@@ -9,7 +9,6 @@ use super::super::history::Through;
 use super::super::inventory::Place;
 use super::super::session::Session;
 use crate::apply::{Applied, NotRecorded, Recorder};
-use crate::base::id::Id;
 use crate::inventory::{Delta, Inventory};
 use crate::model::change::Operation;
 use crate::model::notice::{Notice, OfInventory};
@@ -63,49 +62,35 @@ impl<'a> Recording<'a> {
             || through.is_some_and(|through| through.is_other_file)
     }
 
-    /// Sees that the inventory can be written. Errors where it cannot and the run would create, adopt or delete; else that is
-    /// worth a notice.
+    /// Sees that the inventory can be written. Errors where it cannot and the run would create, adopt or delete, or change what
+    /// nobody can tell to be ours; else that is worth a notice.
     pub(super) fn try_out(&mut self, plan: &Plan) -> Result<Option<Notice>, Failure> {
-        let Err(failure) = self.place.writable() else {
+        let Err(refused) = self.place.writable() else {
             return Ok(None);
         };
-        let is_update = |operation: &Operation| matches!(operation, Operation::Update { .. });
+        let is_known = self.standing != Standing::Unknown;
+        let is_harmless = |of: &Operation| is_known && matches!(of, Operation::Update { .. });
         let mut operations = plan.changes.iter().map(|change| &change.operation);
-        if !operations.all(is_update) || !plan.adoptions.is_empty() {
-            return Err(failure);
+        if !operations.all(is_harmless) || !plan.adoptions.is_empty() {
+            return Err(refused.into());
         }
         self.is_off = true;
-        // this run makes nothing
-        let why = failure.error.split(", so no later run").next();
-        let why = why.unwrap_or(&failure.error);
-        let notice = OfInventory::NotWritable(why.to_owned());
+        let notice = OfInventory::NotWritable(refused.why);
         Ok(Some(Notice::general(notice)))
     }
 
-    /// Writes what entries adopt, or a first inventory, before the first other write. Machines that go and are not recorded yet
-    /// are, too: once they are gone, nothing else tells that they belong to an agreement.
+    /// Writes what entries adopt, or a first inventory, before the first other write.
     pub(super) fn first(&mut self, plan: &Plan) -> Result<(), NotRecorded> {
-        let record = &plan.record;
         let is_first = self.standing != Standing::Read;
-        let adopts = !plan.adoptions.is_empty() || !record.rebound.is_empty();
-        let goes = |id: &Id| {
-            let mut operations = plan.changes.iter().map(|change| &change.operation);
-            operations.any(|of| matches!(of, Operation::Delete { live } if live.id == *id))
-        };
-        let machine_goes = record.enrolled.iter().any(|(_, machine)| goes(&machine.id));
-        let is_news = adopts || machine_goes || !record.moved.is_empty();
-        if self.is_off || !is_first && !is_news {
+        let delta = plan.first_record(is_first).filter(|_| !self.is_off);
+        let Some(delta) = delta else {
             return Ok(());
-        }
-        let commit = self.through.as_ref().map(|through| through.commit.clone());
-        let delta = Delta {
-            applied_commit: commit.filter(|_| is_first),
-            // what does not exist any more is written together with its cause
-            dead: BTreeSet::new(),
-            dead_machines: BTreeSet::new(),
-            ..plan.first_record()
         };
-        self.write(&delta)
+        let commit = self.through.as_ref().map(|through| through.commit.clone());
+        self.write(&Delta {
+            applied_commit: commit.filter(|_| is_first),
+            ..delta
+        })
     }
 
     /// Writes what became of the plan.
@@ -153,8 +138,8 @@ impl<'a> Recording<'a> {
 
     /// Returns why the inventory does not have what this run did, with the ids of what it made, and what to do about it.
     pub(super) fn failure(self, applied: &Applied) -> Option<(String, Option<String>)> {
-        let NotRecorded { text, hint } = self.failed?;
-        let mut lines = vec![format!("the inventory could not be written: {text}")];
+        let NotRecorded { why, hint } = self.failed?;
+        let mut lines = vec![format!("the inventory could not be written: {why}")];
         let made = applied.made_or_met();
         let lost = made.filter(|(_, id)| self.written.origin(id).is_none());
         let ids = lost.map(|(address, id)| format!("  {} {id}", address.key()));

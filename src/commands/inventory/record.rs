@@ -42,11 +42,18 @@ impl Recorder for Place {
             .with_context(|| format!("cannot read the inventory ({})", self.named()))
     }
 
+    fn log_proves(&self) -> Result<bool> {
+        let account = self.account.get().map_or("", String::as_str);
+        let others = self.others(account);
+        let others = others.map_err(|failure| anyhow!(failure.error))?;
+        Ok(!others.share_account)
+    }
+
     fn record(&self, delta: &Delta, copies: &[KeyCopy]) -> Result<Recorded, NotRecorded> {
         let keeps = match copies.is_empty() {
             true => false,
             false => self.copies(None).map_err(|failure| NotRecorded {
-                text: failure.error,
+                why: failure.error,
                 hint: failure.hint,
             })?,
         };
@@ -67,9 +74,9 @@ impl Recorder for Place {
                 };
                 let written = branch.write(&mut edit, &files, Policy::default());
                 let written = written.map_err(|error| NotRecorded {
-                    text: match &error {
+                    why: match &error {
                         CommitError::Edit(_) => error.to_string(),
-                        _ => format!("cannot write the inventory ({}): {error}", self.named()),
+                        _ => format!("{}: {error}", self.named()),
                     },
                     hint: branch.hint(&error),
                 });
@@ -78,17 +85,13 @@ impl Recorder for Place {
             At::File { path, .. } => {
                 self.onto_disk(path, &delta, &files)
                     .map_err(|error| NotRecorded {
-                        text: format!("{error:#}"),
+                        why: format!("{error:#}"),
                         hint: None,
                     })
             }
-            At::Clone(..) | At::Absent | At::Nowhere(_) | At::Unwanted => match self.writable() {
-                Ok(()) => Ok(None),
-                Err(failure) => Err(NotRecorded {
-                    text: failure.error,
-                    hint: failure.hint,
-                }),
-            },
+            At::Clone(..) | At::Absent | At::Nowhere(_) | At::Unwanted => {
+                self.writable().map(|()| None)
+            }
         };
         let inventory = written?.unwrap_or_default();
         self.is_known.store(true, Ordering::Relaxed);

@@ -9,7 +9,7 @@ use crate::base::text::count;
 use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::kind::Kind;
-use crate::plan::{Adopting, Plan};
+use crate::plan::Plan;
 use crate::render::{Document, Status, describe, is_loud};
 
 /// Most names of a kind where there is room for no more.
@@ -55,12 +55,18 @@ pub(super) fn table(document: &Document, plan: &Plan, level: Level) -> String {
         }
     }
     let [_, _, sign] = describe::ADOPTED;
-    for of in &plan.adoptions {
+    for (address, of) in &plan.adoptions {
         if level < Level::Folded {
-            quiet.push(adoption(of, has_results.then(|| document.adoption(true))));
+            let (what, status) = (describe::adoption(address, of), document.adoption(true));
+            quiet.push(columns(
+                sign,
+                address,
+                &what,
+                has_results.then_some(&status),
+            ));
         } else {
-            let key = (of.address.kind, sign);
-            folded.entry(key).or_default().push(&of.address);
+            let key = (address.kind, sign);
+            folded.entry(key).or_default().push(address);
         }
     }
     rows.extend(quiet);
@@ -130,11 +136,6 @@ fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> String {
         .collect();
     let [_, _, sign] = describe::signs(&change.operation);
     columns(sign, &change.address, &what.join("; "), status)
-}
-
-fn adoption(of: &Adopting, status: Option<Status>) -> String {
-    let [_, _, sign] = describe::ADOPTED;
-    columns(sign, &of.address, &describe::adoption(of), status.as_ref())
 }
 
 fn columns(sign: &str, address: &Address, what: &str, status: Option<&Status>) -> String {

@@ -96,8 +96,8 @@ fn names_are_visible() {
         change.address.name = evil.into();
         change.reason = Some(examples::replaced_by(evil));
     }
-    for of in &mut made.adoptions {
-        of.address.name = evil.into();
+    for (address, _) in &mut made.adoptions {
+        address.name = evil.into();
     }
     for of in &mut made.let_go {
         of.address.name = evil.into();

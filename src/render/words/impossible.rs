@@ -56,6 +56,14 @@ fn text_and_hint(problem: &Problem) -> (String, Option<String>) {
             );
             (text, "take reissue_after out of the entry, or do not adopt that key")
         }
+        Impossible::AdoptOfEntry(id, entry) => {
+            let text = format!("cannot adopt {id}: it is the object of {entry}");
+            (text, "take that entry out of the file, or rename it with renamed_from")
+        }
+        Impossible::AdoptStrange(id, file) => {
+            let text = format!("cannot adopt {id}: {file} manages it");
+            (text, "take its entry out of that file first, and apply that file")
+        }
         Impossible::ReplaceUndeclared => {
             let text = "is named by --replace, but the file does not have it";
             return (text.into(), None);

@@ -235,6 +235,27 @@ fn a_laptop_without_a_token_makes_nothing_that_no_run_would_know() {
 }
 
 #[test]
+fn a_laptop_without_a_token_changes_nothing_that_may_be_a_colleagues() {
+    let clone = Cloned::new(&[]);
+    let bench = &clone.site.bench;
+    let mut file = with(
+        base(),
+        "policies",
+        "p",
+        json!({ "sources": ["g"], "destinations": ["g"] }),
+    );
+    apply_on_forge(&clone.site, file.clone());
+    bench.edit("/policies", "p", json!({ "name": "ours, renamed" }));
+    super::by_hand(bench, "policies", "p");
+    file["policies"]["p"]["description"] = json!("ours");
+    std::fs::write(clone.dir.join("netbird.json"), file.to_string()).unwrap();
+    bench.server().clear_requests();
+    let run = clone.on_a_laptop(&["apply"]).expect(3);
+    run.says("refused: this run cannot write the inventory");
+    bench.assert_writes(&[]);
+}
+
+#[test]
 fn a_job_without_a_forge_makes_nothing_that_no_run_would_know() {
     let site = Site::fake();
     site.commit(base());

@@ -240,13 +240,90 @@ fn what_was_adopted_and_is_in_use_stays_whoever_agrees() {
         .shows("it is still used by DNS zone \"zone\"");
 }
 
+/// Somebody deleted the recorded object and made another one, which the entry adopts and changes at once.
+#[test]
+fn what_an_entry_adopts_in_the_place_of_a_dead_object_is_recorded_by_the_same_run() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, with_x("policies"));
+    bench.delete("/policies", "x");
+    let made = by_hand(&bench, "policies", "x");
+    let mut file = with_x("policies");
+    file["policies"]["x"]["description"] = json!("ours");
+    bench.declared(2.0, file);
+    let run = bench.apply(&[]).expect(0);
+    run.shows("1 changed, 1 adopted");
+    let inventory = bench.inventory();
+    assert_eq!(inventory["adopted"]["policies/x"], json!([made]));
+    bench.declared(9.0, base());
+    assert_eq!(bench.planned(&[]), Vec::<String>::new());
+    assert_eq!(bench.let_go(), ["policy x: adopted"]);
+}
+
+#[test]
+fn what_was_let_go_and_is_declared_again_is_adopted_and_not_taken_for_made() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, with_x("policies"));
+    bench.edit("/policies", "x", json!({ "name": "kept" }));
+    bench.applied(1.0, base());
+    assert_eq!(bench.let_go().len(), 1);
+    bench.edit("/policies", "kept", json!({ "name": "x" }));
+    bench.declared(2.0, with_x("policies"));
+    assert_eq!(bench.planned(&[]), ["adopt_policy x"]);
+    bench.leaves_all(&[]);
+    bench.declared(9.0, base());
+    assert_eq!(bench.planned(&[]), Vec::<String>::new());
+    assert_eq!(bench.let_go(), ["policy x: adopted"]);
+}
+
+/// Applies a file of another environment of the repository.
+fn lab(bench: &Bench, file: &Value) {
+    std::fs::write(bench.path("lab.json"), file.to_string()).unwrap();
+    let run = bench.run(&["apply", "-f", "lab.json", "--environment", "lab"]);
+    run.expect(0);
+}
+
+#[test]
+fn what_was_let_go_and_another_environment_adopted_since_is_its_own() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, base());
+    bench.group("x");
+    bench.applied(1.0, with_x("groups"));
+    bench.applied(2.0, base());
+    lab(&bench, &json!({ "groups": { "x": {} } }));
+    let all = bench.planned(&["--prune", "all"]);
+    assert!(!all.contains(&"delete_group x".to_owned()), "{all:?}");
+    bench.plan(&[]).says_anywhere("which lab.json manages");
+    assert_eq!(bench.let_go(), Vec::<String>::new());
+}
+
+#[test]
+fn a_person_cannot_adopt_what_is_somebodys_already() {
+    let bench = Bench::in_git();
+    lab(&bench, &json!({ "groups": { "theirs": {} } }));
+    let mut file = with_x("policies");
+    bench.applied(1.0, file.clone());
+    file["policies"]["q"] = file["policies"]["x"].clone();
+    file["groups"]["y"] = json!({});
+    bench.declared(2.0, file);
+    bench.server().clear_requests();
+    let [x, theirs] = [bench.id("/policies", "x"), bench.id("/groups", "theirs")];
+    for (adopt, why) in [
+        (
+            format!("policies/q={x}"),
+            "it is the object of policy \"x\"",
+        ),
+        (format!("groups/y={theirs}"), "lab.json manages it"),
+    ] {
+        let run = bench.apply(&["--adopt", &adopt]).expect(1);
+        run.says("cannot adopt").says(why);
+    }
+    bench.assert_writes(&[]);
+}
+
 #[test]
 fn what_another_environment_has_is_neither_adopted_nor_pruned() {
     let bench = Bench::in_git();
-    let lab = ["-f", "lab.json", "--environment", "lab"];
-    let file = json!({ "groups": { "x": {} }, "policies": {} });
-    std::fs::write(bench.path("lab.json"), file.to_string()).unwrap();
-    bench.run(&[&["apply"], &lab[..]].concat()).expect(0);
+    lab(&bench, &json!({ "groups": { "x": {} }, "policies": {} }));
     // by hand, and a name that both files have
     bench.group("theirs");
     bench.declared(2.0, json!({ "groups": { "y": {} }, "policies": {} }));

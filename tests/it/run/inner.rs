@@ -56,6 +56,10 @@ impl Recorder for InFile<'_> {
         Ok(self.newest.borrow().clone())
     }
 
+    fn log_proves(&self) -> anyhow::Result<bool> {
+        Ok(true)
+    }
+
     fn record(&self, delta: &Delta, copies: &[KeyCopy]) -> Result<Recorded, NotRecorded> {
         let newest = self.newest.borrow().clone();
         let newest = newest.unwrap_or_else(|| Inventory::new("account", "netbird.json"));
@@ -143,11 +147,10 @@ impl Inner {
         let recorder = InFile::of(bench);
         let record = |delta: &Delta| {
             let recorded = recorder.record(delta, &[]);
-            recorded
-                .unwrap_or_else(|error| panic!("{}", error.text))
-                .inventory
+            recorded.unwrap_or_else(|error| panic!("{error}")).inventory
         };
-        record(&plan.first_record());
+        let is_first = self.options.ours.standing != Standing::Read;
+        plan.first_record(is_first).map(|delta| record(&delta));
         let stop = AtomicBool::new(false);
         let conduct = Conduct {
             custody: Some(&custody),

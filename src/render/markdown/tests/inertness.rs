@@ -73,8 +73,8 @@ fn with(evil: &str) -> Document {
         });
         passage.why.rule.name = evil.into();
     }
-    for of in &mut plan.adoptions {
-        of.address.name = evil.into();
+    for (address, _) in &mut plan.adoptions {
+        address.name = evil.into();
     }
     for of in &mut plan.let_go {
         of.address.name = evil.into();

@@ -32,7 +32,7 @@ pub(super) fn inventory(of: &OfInventory) -> String {
             format!("the file was {from} when it was applied last. The inventory follows it.")
         }
         OfInventory::NotWritable(why) => format!(
-            "{why}. It creates, adopts and deletes nothing; the next run that can write it writes down the rest."
+            "this run cannot write the inventory ({why}). It creates, adopts and deletes nothing; the next run that can write it writes down the rest."
         ),
         OfInventory::TooShort {
             applied,

@@ -1,21 +1,30 @@
 //! A model of runs that disturb each other: every order of the steps of two applies, each of which can be killed at any step,
 //! with what people do in the dashboard between them.
 //!
-//! The steps are those of an apply: it reads the inventory, then the lists; writes what it adopts; makes what is missing;
-//! reads the inventory and the lists again and deletes; writes the rest. What holds afterwards: no object went that no run
-//! made or adopted; an undisturbed apply brings the account to the file, and a second one does nothing; and once the entry is
-//! gone, nothing is left that a run made.
+//! The steps are those of an apply, and what each decides the program itself decides: it reads the inventory, then the lists, and
+//! plans; writes what it adopts; makes what is missing; reads the inventory and the lists again and deletes; writes the rest.
+//! What holds afterwards: no object went that no run made; an undisturbed apply brings the account to the file, and a second one
+//! does nothing; and once the entry is gone, nothing is left that a run made.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::rc::Rc;
 
-use super::{
-    Adoption, Delta, Entry, Inventory, Leaving, Match, Object, Origin, Scene, match_objects,
-};
+use serde_json::{Value, json};
+
+use super::{Applied, deletions};
 use crate::base::id::Id;
+use crate::inventory::{Delta, Inventory};
+use crate::model::change::{Change, Operation};
+use crate::model::reason::Reason;
+use crate::plan::Plan;
+use crate::plan::options::Prune;
+use crate::plan::ours::Standing;
+use crate::render::Status;
+use crate::testing::{Case, over, policy};
 
 const NAME: &str = "x";
-const KEY: &str = "groups/x";
 
 /// What people do in the dashboard.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,10 +44,8 @@ struct World {
     inventory: Option<Inventory>,
     /// What runs made: the event log says so.
     made: BTreeSet<Id>,
-    /// What runs deleted and nobody had made or adopted.
+    /// What runs deleted and none had made.
     wrong: Vec<Id>,
-    /// What was ever recorded.
-    known: BTreeSet<Id>,
     next: u32,
     /// How often something was written.
     writes: usize,
@@ -78,7 +85,6 @@ impl World {
             None => return false,
         };
         let next = delta.onto(&newest);
-        self.known.extend(next.ids().into_iter().cloned());
         if self.inventory.as_ref() != Some(&next) {
             self.inventory = Some(next);
             self.writes += 1;
@@ -89,7 +95,7 @@ impl World {
     fn delete(&mut self, id: &Id) {
         if self.objects.remove(id).is_some() {
             self.writes += 1;
-            if !self.made.contains(id) && !self.known.contains(id) {
+            if !self.made.contains(id) {
                 self.wrong.push(id.clone());
             }
         }
@@ -102,11 +108,8 @@ struct Run {
     has_entry: bool,
     step: usize,
     read: Option<Inventory>,
-    matched: Match,
-    leaving: Vec<Leaving>,
-    /// Recorded objects that the lists lack.
-    dead: BTreeSet<Id>,
-    created: Option<Id>,
+    plan: Rc<Plan>,
+    made: BTreeSet<Id>,
     deleted: BTreeSet<Id>,
 }
 
@@ -119,10 +122,8 @@ impl Run {
             has_entry,
             step: 0,
             read: None,
-            matched: Match::default(),
-            leaving: Vec::new(),
-            dead: BTreeSet::new(),
-            created: None,
+            plan: Rc::default(),
+            made: BTreeSet::new(),
             deleted: BTreeSet::new(),
         }
     }
@@ -130,8 +131,11 @@ impl Run {
     fn step(&mut self, world: &mut World) {
         match self.step {
             0 => self.read.clone_from(&world.inventory),
-            1 => self.plan(world),
-            2 => self.adopt(world),
+            1 => self.plan = planned(world, self.read.as_ref(), self.has_entry),
+            2 => {
+                let delta = self.plan.first_record(self.read.is_none());
+                delta.map(|delta| world.record(&delta, true));
+            }
             3 => self.make(world),
             4 => self.delete(world),
             _ => self.write_down(world),
@@ -145,124 +149,112 @@ impl Run {
         }
     }
 
-    fn plan(&mut self, world: &World) {
-        let inventory = self.read.clone().unwrap_or_default();
-        let dead = inventory.ids().into_iter();
-        let dead = dead.filter(|id| !world.objects.contains_key(*id));
-        self.dead = dead.cloned().collect();
-        let key = |id: &Id| inventory.origin(id).map(|origin| (NAME, origin));
-        let objects = world.objects.iter().map(|(id, name)| {
-            let is_made = world.made.contains(id) && !inventory.is_let_go(id);
-            // without the entry, what a killed run left counts as created
-            let left_over = !self.has_entry && self.read.is_some() && is_made && name == NAME;
-            Object {
-                id,
-                name,
-                recorded: key(id).or(left_over.then_some((NAME, Origin::Created))),
-                is_made,
-                is_strange: false,
-            }
-        });
-        let entry = Entry {
-            name: NAME,
-            old: None,
-            number: 1,
-            asked: None,
-        };
-        let scene = Scene {
-            entries: self.has_entry.then_some(entry).into_iter().collect(),
-            objects: objects.collect(),
-            unlike: &|_, _, _| Some(0),
-            is_fixed: &|_, _, _| false,
-            is_several: false,
-            adopts: true,
-            trusts_log: self.read.is_some(),
-        };
-        let (matches, leaving) = match_objects(&scene);
-        self.matched = matches.into_iter().next().unwrap_or_default();
-        self.leaving = leaving;
-    }
-
-    fn adopt(&mut self, world: &mut World) {
-        let adopted = self.matched.adopted.iter().map(|(id, origin)| Adoption {
-            key: KEY.to_owned(),
-            id: id.clone(),
-            origin: *origin,
-            room: 1,
-        });
-        let delta = Delta {
-            adopted: adopted.collect(),
-            dead: self.dead.clone(),
-            ..Delta::default()
-        };
-        world.record(&delta, true);
-    }
-
     fn make(&mut self, world: &mut World) {
-        if self.matched.stands.iter().any(Option::is_none) {
-            let id = world.make(NAME);
-            world.made.insert(id.clone());
-            world.writes += 1;
-            self.created = Some(id);
-        }
-        // what somebody renamed gets its name back, where nobody else has it
-        let is_free = !world.objects.values().any(|name| name == NAME);
-        for id in self.matched.stands.iter().flatten().filter(|_| is_free) {
-            if let Some(name) = world.objects.get_mut(id) {
-                NAME.clone_into(name);
-                world.writes += 1;
+        for change in &self.plan.changes {
+            match &change.operation {
+                Operation::Create { .. } => {
+                    let id = world.make(NAME);
+                    world.made.insert(id.clone());
+                    world.writes += 1;
+                    self.made.insert(id);
+                }
+                Operation::Update { live, .. } => {
+                    if let Some(name) = world.objects.get_mut(&live.id) {
+                        NAME.clone_into(name);
+                        world.writes += 1;
+                    }
+                }
+                _ => {}
             }
         }
     }
 
-    /// What leaves and is deleted, and what is let go.
     fn delete(&mut self, world: &mut World) {
         let newest = world.inventory.clone().unwrap_or_default();
         let read = self.read.clone().unwrap_or_default();
-        let leaving = self
-            .leaving
-            .iter()
-            .filter(|left| goes(left))
-            .map(|left| &left.id);
-        let stands = self.matched.stands.iter().flatten();
-        let lives = stands.clone().all(|id| world.objects.contains_key(id));
-        let surplus = self
-            .matched
-            .surplus
-            .iter()
-            .filter(|(_, origin)| *origin == Origin::Created);
-        let surplus = surplus.map(|(id, _)| id).filter(|_| lives);
-        let going: Vec<Id> = leaving.chain(surplus).cloned().collect();
-        for id in going {
-            // planned as recorded: still so; planned by the log's proof: nobody has it since
-            if newest.origin(&id).is_some() == read.origin(&id).is_some() {
-                world.delete(&id);
-                self.deleted.insert(id);
+        for change in &self.plan.changes {
+            let Some(live) = change.deleted() else {
+                continue;
+            };
+            let others = deletions::others(&self.plan, change, live, &newest);
+            let stands = !self.made.is_empty()
+                || others.iter().any(|other| world.objects.contains_key(other));
+            let is_needed = change.reason == Some(Reason::Surplus) && !stands;
+            let now = world.objects.get(&live.id);
+            let is_renamed = now.is_some_and(|now| *now != live.name && now != NAME);
+            let stays = deletions::stays(&self.plan, change, live, [&read, &newest]);
+            if stays.is_none() && !is_needed && !is_renamed {
+                world.delete(&live.id);
+                self.deleted.insert(live.id.clone());
             }
         }
     }
 
     fn write_down(&mut self, world: &mut World) {
-        let let_go = self.leaving.iter().filter(|left| !goes(left));
-        let delta = Delta {
-            created: self
-                .created
-                .iter()
-                .map(|id| (KEY.to_owned(), id.clone()))
-                .collect(),
-            dead: &self.dead | &self.deleted,
-            let_go: let_go
-                .map(|left| (KEY.to_owned(), left.id.clone(), None))
-                .collect(),
-            ..Delta::default()
+        let address = self.plan.changes.first().map(|change| &change.address);
+        let made = self.made.iter().cloned();
+        let is_done = |change: &Change| match change.deleted() {
+            Some(live) if !self.deleted.contains(&live.id) => Status::Skipped,
+            _ => Status::Success,
         };
-        world.record(&delta, false);
+        let applied = Applied {
+            statuses: self.plan.changes.iter().map(is_done).collect(),
+            made: made.filter_map(|id| Some((id, address?.clone()))).collect(),
+            deleted: self.deleted.clone(),
+            ..Applied::default()
+        };
+        let read = self.read.clone().unwrap_or_default();
+        world.record(&applied.delta(&self.plan, &read, &|_| None), false);
     }
 }
 
-/// Whether what no entry stands for is deleted.
-fn goes(left: &Leaving) -> bool {
-    left.origin == Origin::Created && !left.is_renamed
+/// What a plan is made from: the objects, the inventory that was read, what the log tells, and whether the file has the entry.
+type Seen = (BTreeMap<Id, String>, Option<String>, BTreeSet<Id>, bool);
+
+thread_local! {
+    /// The plans so far: many histories see the same.
+    static PLANS: RefCell<HashMap<Seen, Rc<Plan>>> = RefCell::default();
+}
+
+/// Returns the plan of a run that read that inventory and now reads the lists.
+fn planned(world: &World, read: Option<&Inventory>, has_entry: bool) -> Rc<Plan> {
+    let text = read.map(Inventory::text);
+    let (objects, made) = (world.objects.clone(), world.made.clone());
+    let seen = (objects, text, made, has_entry);
+    let known = PLANS.with_borrow(|plans| plans.get(&seen).cloned());
+    known.unwrap_or_else(|| {
+        let plan = Rc::new(made_of(world, read, has_entry));
+        PLANS.with_borrow_mut(|plans| plans.insert(seen, plan.clone()));
+        plan
+    })
+}
+
+fn made_of(world: &World, read: Option<&Inventory>, has_entry: bool) -> Plan {
+    let all = json!({ "sources": ["All"], "destinations": ["All"] });
+    // an entry that stays, since a file of empty sections is none
+    let without = json!({ "policies": { "stays": all } });
+    let with = over(
+        without.clone(),
+        json!({ "policies": { NAME: all, "stays": all } }),
+    );
+    let file = if has_entry { with.clone() } else { without };
+    let live = world.objects.iter().map(|(id, name)| {
+        let own = json!({ "id": id, "name": name });
+        over(policy(NAME, &["All"], &["All"]), own)
+    });
+    let me = json!({ "id": "me", "is_current": true, "is_service_user": true, "role": "admin" });
+    let live = live.chain([policy("stays", &["All"], &["All"])]);
+    let live = json!({ "policies": live.collect::<Vec<Value>>(), "users": [me] });
+    let mut case = Case::new(file, live).since(&[with]).ours(|ours| {
+        ours.standing = match read {
+            Some(_) => Standing::Read,
+            None => Standing::First,
+        };
+        ours.inventory = read.cloned().unwrap_or_default();
+        ours.made = world.made.clone();
+    });
+    case.options.prune = Prune::Owned;
+    case.possible()
 }
 
 /// Looks at what a history of steps left.
