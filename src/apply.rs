@@ -30,7 +30,7 @@ use crate::base::id::Id;
 use crate::base::json;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
-use crate::model::kind::{Groups, Kind, Live, Refers, Resource, differences};
+use crate::model::kind::{Groups, Kind, Live, Resource, differences};
 use crate::plan::{Part, Plan, Step};
 use crate::render::Status;
 use crate::wire::api::objects::User;
@@ -165,14 +165,8 @@ impl Run<'_> {
 
     /// Notes what others refer to, or stand in.
     fn learn(&mut self, address: &Address, live: &Live) {
-        match address.kind {
-            Kind::Group => self.groups.insert(live.id.clone(), live.name.clone()),
-            // an answer that was read has what others need of it
-            Kind::NetworkResource => {
-                let others = live.wire.read().ok();
-                self.groups.insert_others(Refers::Resource, others);
-            }
-            _ => {}
+        if let Some(what) = address.kind.referred_as() {
+            self.groups.learn(what, live);
         }
         if address.kind.children().next().is_some() {
             self.parents.insert(address.clone(), live.id.clone());

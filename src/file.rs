@@ -22,7 +22,7 @@ pub(crate) use cursor::{Cursor, Log};
 pub(crate) use flaw::Flaw;
 pub(crate) use syntax::parse;
 pub use table::Outline;
-pub(crate) use table::{Field, Objects, Presence, Refused, Row, Shape, Table, Takes};
+pub(crate) use table::{Field, Names, Objects, Presence, Refused, Row, Shape, Table, Takes};
 
 pub use finding::{Finding, Findings, Place, Severity};
 

@@ -36,7 +36,7 @@ use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::desired::Desired;
 use crate::model::held::Held;
-use crate::model::kind::{Kind, Live};
+use crate::model::kind::{Kind, Live, Referred};
 use crate::model::let_go::{LeftBy, LetGo};
 use crate::model::notice::{Gone, Notice};
 use crate::model::origin::Cause;
@@ -133,9 +133,9 @@ impl Plan {
 
     /// Returns whether it deletes what other objects can refer to.
     pub fn deletes_referred(&self) -> bool {
-        let refers = |kind| matches!(kind, Kind::Group | Kind::Peer | Kind::NetworkResource);
+        let is_referred = |kind: Kind| kind.descriptor().referred != Referred::Never;
         let mut changes = self.changes.iter();
-        changes.any(|change| change.deleted().is_some() && refers(change.address.kind))
+        changes.any(|change| change.deleted().is_some() && is_referred(change.address.kind))
     }
 
     /// Returns what it takes away.

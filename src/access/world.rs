@@ -8,7 +8,7 @@ use super::traffic::Traffic;
 use crate::account::actual::Actual;
 use crate::base::id::Id;
 use crate::model::address::Address;
-use crate::model::kind::{ALL, Kind};
+use crate::model::kind::{ALL, Kind, Reach};
 use crate::plan::Plan;
 use crate::plan::memberships::Memberships;
 
@@ -197,25 +197,21 @@ impl<'a> World<'a> {
         };
         world.group(End::Group, ALL);
         let objects = objects(actual, plan);
-        let of = |kind: Kind| objects.iter().filter(move |it| it.address.kind == kind);
         world.add_peers(actual, plan);
-        for object in of(Kind::Group) {
-            world.add_group(object);
-        }
-        for object in of(Kind::SetupKey) {
-            world.add_key(object, actual, plan, memberships);
-        }
-        for object in of(Kind::NetworkRouter) {
-            world.add_router(object);
-        }
-        for object in of(Kind::NetworkResource) {
-            world.add_resource(object);
-        }
-        for object in of(Kind::Policy) {
-            world.add_policy(object, actual);
-        }
-        for object in of(Kind::Route) {
-            world.add_route(object);
+        for kind in Kind::ALL {
+            let reach = kind.descriptor().reach;
+            for object in objects.iter().filter(|it| it.address.kind == kind) {
+                match reach {
+                    // machines that no entry names, too, are there already; a network is what its parts say of it
+                    Reach::Nothing | Reach::Peer | Reach::Network => {}
+                    Reach::Group => world.add_group(object),
+                    Reach::SetupKey => world.add_key(object, actual, plan, memberships),
+                    Reach::Resource => world.add_resource(object),
+                    Reach::Router => world.add_router(object),
+                    Reach::Policy => world.add_policy(object, actual),
+                    Reach::Route => world.add_route(object),
+                }
+            }
         }
         world.join();
         world

@@ -182,15 +182,17 @@ impl Actual {
 
     /// Reads the names of what is no group and that entries name, where they were asked for.
     fn read_others(&mut self, snapshot: &Snapshot, names: &NewNames) -> Result<(), Unreadable> {
-        if snapshot.has(Kind::NetworkResource) {
-            let list = snapshot.list(Kind::NetworkResource);
-            let mut resources = typed::<Other>("network_resources", list)?;
-            for resource in &mut resources {
-                if let Some(new) = names.get(&(Kind::NetworkResource, resource.id.clone())) {
-                    resource.name.clone_from(new);
+        let listed = Kind::ALL.into_iter().filter(|kind| snapshot.has(*kind));
+        let referred = listed.filter_map(|kind| Some((kind, kind.referred_as()?)));
+        // groups have protections and twins besides, and are read before
+        for (kind, what) in referred.filter(|(kind, _)| *kind != Kind::Group) {
+            let mut others = typed::<Other>(kind.section(), snapshot.list(kind))?;
+            for other in &mut others {
+                if let Some(new) = names.get(&(kind, other.id.clone())) {
+                    other.name.clone_from(new);
                 }
             }
-            self.groups.insert_others(Refers::Resource, resources);
+            self.groups.insert_others(what, others);
         }
         if let Some(checks) = &snapshot.rest.posture_checks {
             let checks = typed::<Other>("posture_checks", checks)?;

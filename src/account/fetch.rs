@@ -16,7 +16,7 @@ use crate::base::evidence::Evidence;
 use crate::inventory::Inventory;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
-use crate::model::kind::{Groups, KeyType, Kind, Refers, Resource};
+use crate::model::kind::{Groups, KeyType, Kind, Reach, Refers, Resource};
 use crate::wire::api::objects;
 use crate::wire::api::{Api, ApiError};
 
@@ -28,14 +28,13 @@ pub struct Needs {
     others: BTreeSet<Refers>,
 }
 
-/// Returns the list of what is no group and that entries name.
+/// Returns the list of what entries name.
 fn list_of(what: Refers) -> &'static str {
-    match what {
-        Refers::Group => Kind::Group.path(),
-        Refers::Resource => "/networks/resources",
-        Refers::Check => "/posture-checks",
-    }
+    what.kind().and_then(Kind::list).unwrap_or(POSTURE_CHECKS)
 }
+
+/// The list of what entries name and no file declares.
+const POSTURE_CHECKS: &str = "/posture-checks";
 
 impl Needs {
     /// Returns what planning that file needs. What only deletions need is fetched by `complete`.
@@ -87,14 +86,8 @@ impl Needs {
 
     /// Adds all that says who reaches whom.
     pub fn and_reach(mut self) -> Self {
-        self.kinds.extend([
-            Kind::Group,
-            Kind::SetupKey,
-            Kind::Peer,
-            Kind::Network,
-            Kind::Policy,
-            Kind::Route,
-        ]);
+        let has_part = |kind: &Kind| kind.descriptor().reach != Reach::Nothing;
+        self.kinds.extend(Kind::ALL.into_iter().filter(has_part));
         self
     }
 
@@ -294,11 +287,11 @@ fn fetch_all(
             Err(error) => {
                 let access = error.is_access();
                 let what = what(path);
-                let context = match is_optional(path) && error.is_absent() {
-                    true => {
-                        format!("this NetBird has no {what}, which the file uses: it is too old")
-                    }
-                    false => format!("cannot list {what}"),
+                let context = match since(path).filter(|_| error.is_absent()) {
+                    Some(since) => format!(
+                        "this NetBird has no {what}, which the file uses: it is too old, NetBird {since} has them"
+                    ),
+                    None => format!("cannot list {what}"),
                 };
                 let error = anyhow::Error::new(error).context(context);
                 if failed.is_none() || access {
@@ -340,12 +333,14 @@ fn fetch_one(api: &Api, path: &str) -> Result<Answer, ApiError> {
     }
 }
 
+/// The first NetBird that has a list which older ones do not have.
+fn since(path: &str) -> Option<&'static str> {
+    kind_of(path)?.descriptor().since
+}
+
 /// Whether older servers, or servers of another kind, do not have the list.
 fn is_optional(path: &str) -> bool {
-    path.starts_with("/networks")
-        || path.starts_with("/dns/zones")
-        || path == "/dns/settings"
-        || optional_lists().any(|optional| optional == path)
+    since(path).is_some() || optional_lists().any(|optional| optional == path)
 }
 
 fn what(path: &str) -> &str {
@@ -354,7 +349,7 @@ fn what(path: &str) -> &str {
     }
     match path.split('?').next().unwrap_or(path) {
         "/users" => "users",
-        "/posture-checks" => "posture checks",
+        POSTURE_CHECKS => "posture checks",
         "/events" => "events",
         other => other,
     }
@@ -370,7 +365,7 @@ fn is_one(path: &str) -> bool {
 
 fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
     match (path.split('?').next().unwrap_or(path), answer) {
-        ("/posture-checks", Answer::Entries(entries)) => {
+        (POSTURE_CHECKS, Answer::Entries(entries)) => {
             snapshot.rest.posture_checks = Some(entries);
         }
         (path, Answer::Values(entries)) => {

@@ -4,11 +4,7 @@
 //! read. Nothing here knows NetBird's actual state: what only the server can tell (does that group exist?) is handed on
 //! in [`Valid::references`], for `plan` to judge.
 
-#[cfg(test)]
-mod cases;
 mod collisions;
-#[cfg(test)]
-mod examples;
 mod labels;
 mod members;
 mod overlaps;

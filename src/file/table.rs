@@ -13,7 +13,7 @@ pub(crate) struct Field<T: 'static> {
     /// Takes over another one's value where there is none; of a field that can be left out.
     pub(crate) keep: Option<fn(&mut T, &T)>,
     /// The groups that it names.
-    pub(crate) groups: Option<Names<T>>,
+    pub(crate) groups: Option<GroupsOf<T>>,
 }
 
 /// What there is to say of a field, whatever it is read into.
@@ -27,15 +27,26 @@ pub(crate) struct Row {
     pub(crate) default: Option<&'static str>,
     /// One line for people.
     pub(crate) doc: &'static str,
-    /// Whether it names groups.
-    pub(crate) is_reference: bool,
+    /// What it names, if it names other objects.
+    pub(crate) names: Option<Names>,
 }
 
 /// What a field takes: its values for the schema, and what reads one or notes why it will not do.
 pub(crate) struct Takes<V: 'static>(pub(crate) Shape, pub(crate) fn(&Cursor<'_>, &mut Log) -> V);
 
-/// The names in a field, where it has any.
-type Names<T> = fn(&T) -> Option<&BTreeSet<String>>;
+/// The names of groups in a field, where it has any.
+type GroupsOf<T> = fn(&T) -> Option<&BTreeSet<String>>;
+
+/// What a field names, and where the names stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// Groups, in a list.
+    Groups,
+    /// Groups, as the names of members.
+    GroupsByMember,
+    /// A network resource, as a text.
+    Resource,
+}
 
 /// The values that a field takes.
 #[derive(Debug, Clone, Copy)]
@@ -254,7 +265,7 @@ impl<T> Field<T> {
             shape: Shape::Text,
             default: None,
             doc: "",
-            is_reference: false,
+            names: None,
         };
         Field {
             row,

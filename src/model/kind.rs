@@ -44,7 +44,7 @@ use crate::base::sentence::Sentence;
 pub use crate::wire::key_type::KeyType;
 pub use account_settings::AccountSettings;
 pub(crate) use descriptor::{Answers, Entries, InFile, Inside, NameOf, One};
-pub use descriptor::{Descriptor, Special};
+pub use descriptor::{Descriptor, Reach, Referred, Role, Special};
 pub use dns_record::{DnsRecord, RecordType};
 pub use dns_settings::DnsSettings;
 pub use dns_zone::DnsZone;
@@ -333,6 +333,14 @@ impl Kind {
     pub fn has_names(self) -> bool {
         let unnamed = |inside: &Inside| matches!(inside.name, NameOf::Texts { own: [], .. });
         !self.is_one() && !self.inside().is_some_and(unnamed)
+    }
+
+    /// What names stand for it, where others refer to it by name.
+    pub fn referred_as(self) -> Option<Refers> {
+        match self.descriptor().referred {
+            Referred::ByName(what) => Some(what),
+            Referred::Never | Referred::ById => None,
+        }
     }
 
     /// Whether an entry that leaves the file takes its object along.

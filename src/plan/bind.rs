@@ -438,7 +438,7 @@ impl<'a> Binder<'a> {
         let others = namesakes.filter(|other| !elsewhere.contains(&other.id));
         let others: Vec<&&Live> = others.collect();
         // others refer to these by name, and mean the entry's own
-        let is_referred = matches!(kind, Kind::Group | Kind::NetworkResource);
+        let is_referred = kind.referred_as().is_some();
         for other in others
             .iter()
             .filter(|_| is_referred && !standing.is_empty())

@@ -77,16 +77,11 @@ fn references(
         (address, vec![keys::desired(declared)])
     });
     let keys: BTreeMap<Address, Vec<Resource>> = keys.collect();
-    let referred = |kind| match kind {
-        Kind::Group => Some(Refers::Group),
-        Kind::NetworkResource => Some(Refers::Resource),
-        _ => None,
-    };
     let made = resources.keys();
-    let made = made.filter_map(|at| Some((referred(at.kind)?, at.name.as_str())));
+    let made = made.filter_map(|at| Some((at.kind.referred_as()?, at.name.as_str())));
     let made: BTreeSet<(Refers, &str)> = made.collect();
     let going = changes.iter().filter_map(|change| {
-        let kind = referred(change.address.kind)?;
+        let kind = change.address.kind.referred_as()?;
         Some((kind, actual.label(change.deleted()?)))
     });
     let going: BTreeSet<(Refers, &str)> = going.collect();

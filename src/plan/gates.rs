@@ -13,7 +13,7 @@ use crate::base::text::count;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::held::Why;
-use crate::model::kind::{Kind, Live};
+use crate::model::kind::{Kind, Live, Role};
 use crate::plan::{Piece, Plan, Row};
 use crate::wire::api::objects::User;
 
@@ -201,7 +201,7 @@ pub fn sees_all(me: &User) -> bool {
 pub fn may_write(role: &str, kind: Kind) -> bool {
     match role {
         "owner" | "admin" => true,
-        "network_admin" => !matches!(kind, Kind::SetupKey | Kind::Peer | Kind::AccountSettings),
+        "network_admin" => kind.descriptor().least_role == Role::NetworkAdmin,
         _ => false,
     }
 }

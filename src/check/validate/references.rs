@@ -6,11 +6,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Entry;
 use crate::base::code::Code;
-use crate::file::{Cursor, Log, Place, quote};
+use crate::file::{Cursor, Log, Names, Place, quote};
 use crate::model::address::Address;
 use crate::model::hint::{self, Hint};
 use crate::model::kind::values::names;
-use crate::model::kind::{ALL, Kind};
+use crate::model::kind::{ALL, Kind, Refers};
 
 /// Most comparisons that are spent on suggestions; a file that asks for more gets none.
 const MAX_GUESSES: usize = 100_000;
@@ -91,12 +91,17 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
     };
     let mut hints: FxHashMap<(Kind, &str), Option<String>> = FxHashMap::default();
     let mut references = Vec::new();
-    for (entry, kind, name, named) in entries.iter().flat_map(named) {
-        let is_group = kind == Kind::Group;
+    for (entry, what, name, at) in entries.iter().flat_map(named) {
+        let (is_group, Some(kind)) = (what == Refers::Group, what.kind()) else {
+            continue;
+        };
         if is_group && name == ALL || is_declared(kind, name) || names::flaw(name).is_some() {
             continue;
         }
-        let place = named.place();
+        let place = match at.text() {
+            Some(_) => at.place(),
+            None => at.key_place(),
+        };
         if let Some(twin) = composed.get(&names::nfc(name)).filter(|_| is_group) {
             let message = format!(
                 "the group {} is declared in other characters that look the same",
@@ -114,12 +119,13 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
             let hint = way_out(kind, name, is_cheap);
             let brief = hint.iter().map(|hint| format!(" ({hint})"));
             let brief = quote(name) + &brief.collect::<String>();
-            let (code, label) = match is_group {
-                true => (Code::UndeclaredGroup, "group"),
-                false => (Code::UndeclaredResource, "network resource"),
+            let code = match is_group {
+                true => Code::UndeclaredGroup,
+                false => Code::UndeclaredResource,
             };
             let message = format!(
-                "{label} {} is not declared here, so it must exist in NetBird",
+                "{} {} is not declared here, so it must exist in NetBird",
+                what.label(),
                 quote(name)
             );
             log.notice(code, place.clone(), message)
@@ -139,46 +145,30 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
     references
 }
 
-/// What names a group: most are declared, so it is looked for where it stands when something is to be said of it.
-enum Named<'a> {
-    /// A text.
-    Text(Cursor<'a>),
-    /// The name of a member.
-    Member(Cursor<'a>),
-}
-
-impl Named<'_> {
-    fn place(&self) -> Place {
-        match self {
-            Named::Text(text) => text.place(),
-            Named::Member(member) => member.key_place(),
-        }
-    }
-}
-
-/// Every text of an entry that names a group, or in a policy a network resource: with the kind, and where it stands.
+/// Every text of an entry that names an object of another kind: with that kind, and where it stands: most are declared, so the
+/// place is looked for when something is to be said of it.
 fn named<'e, 'a>(
     entry: &'e Entry<'a>,
-) -> impl Iterator<Item = (&'e Entry<'a>, Kind, &'a str, Named<'a>)> {
+) -> impl Iterator<Item = (&'e Entry<'a>, Refers, &'a str, Cursor<'a>)> {
     let outline = (entry.address.kind.descriptor().outline)();
-    let is_list = move |field: &Cursor<'_>| {
+    let of_field = move |field: Cursor<'a>| -> Vec<(Refers, &'a str, Cursor<'a>)> {
         let mut rows = outline.rows.iter();
-        rows.any(|row| row.is_reference && row.name == field.name())
+        let names = rows.find(|row| row.name == field.name());
+        let Some(names) = names.and_then(|row| row.names) else {
+            return Vec::new();
+        };
+        let text = |it: Cursor<'a>| Some((names.into(), it.text()?, it));
+        match names {
+            Names::Groups => field.elements().filter_map(text).collect(),
+            Names::GroupsByMember => field
+                .members()
+                .map(|it| (names.into(), it.name(), it))
+                .collect(),
+            Names::Resource => text(field).into_iter().collect(),
+        }
     };
-    let lists = entry.cursor.members().filter(is_list);
-    let elements = lists.flat_map(Cursor::elements);
-    let texts = elements.filter_map(|text| Some((Kind::Group, text.text()?, Named::Text(text))));
-    let of_policy = |field| {
-        let is_policy = entry.address.kind == Kind::Policy;
-        is_policy.then(|| entry.cursor.get(field)).flatten()
-    };
-    let users = of_policy("authorized_groups").into_iter();
-    let users = users.flat_map(Cursor::members);
-    let users = users.map(|group| (Kind::Group, group.name(), Named::Member(group)));
-    let target = of_policy("destination_resource").into_iter();
-    let target = target.filter_map(|it| Some((Kind::NetworkResource, it.text()?, Named::Text(it))));
-    let all = texts.chain(users).chain(target);
-    all.map(move |(kind, name, named)| (entry, kind, name, named))
+    let all = entry.cursor.members().flat_map(of_field);
+    all.map(move |(what, name, at)| (entry, what, name, at))
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! The sections, entry by entry.
 
 mod account;
+mod cases;
 mod dns;
 mod elsewhere;
+mod examples;
 mod group;
 mod nameserver_group;
 mod network;

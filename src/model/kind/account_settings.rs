@@ -12,7 +12,8 @@ use serde_json::{Map, Value};
 
 use super::body::base_of;
 use super::{
-    About, Descriptor, Entries, Groups, Live, Moves, One, Sent, Spec, Special, Unresolved, spec,
+    About, Descriptor, Entries, Groups, Live, Moves, One, Reach, Referred, Role, Sent, Spec,
+    Special, Unresolved, spec,
 };
 use crate::base::entry::Entry;
 use crate::base::id::Id;
@@ -137,6 +138,10 @@ impl Spec for AccountSettings {
         collection: "/accounts",
         can_be_renamed: false,
         deletion_event: None,
+        reach: Reach::Nothing,
+        least_role: Role::Admin,
+        referred: Referred::Never,
+        since: None,
         entries: Entries::One(One {
             read: spec::entry::<AccountSettings>,
             is_listed: true,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::values::names;
-use super::{Declared, Kind, Moves, Resource};
+use super::{Declared, Kind, Moves, Refers, Resource};
 use crate::file::{Cursor, Log, Outline};
 
 /// The row of a kind: its names, where its entries stand in the file, and where its objects are in the API.
@@ -25,12 +25,63 @@ pub struct Descriptor {
     pub can_be_renamed: bool,
     /// The code of a deletion's event (docs/netbird-api.md, "Events").
     pub deletion_event: Option<&'static str>,
+    /// Its part in who reaches whom.
+    pub reach: Reach,
+    /// The weakest role that may write it (docs/netbird-api.md, "Roles").
+    pub least_role: Role,
+    /// How objects of other kinds refer to it.
+    pub referred: Referred,
+    /// The first NetBird that has its list, where older ones run that this program meets.
+    pub since: Option<&'static str>,
     /// How they stand in the file.
     pub(crate) entries: Entries,
     /// The fields of an entry, for the schema and the reference.
     pub(crate) outline: fn() -> Outline,
     /// What is otherwise than for most kinds.
     pub special: Special,
+}
+
+/// The part of a kind in who reaches whom: `access` makes one thing of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// None: no machine reaches another one by it.
+    Nothing,
+    /// Machines.
+    Peer,
+    /// Who is meant together.
+    Group,
+    /// Machines that enroll.
+    SetupKey,
+    /// What resources and routers stand in.
+    Network,
+    /// What is reached behind a network's routers.
+    Resource,
+    /// Who forwards to a network's resources.
+    Router,
+    /// Who may connect to whom.
+    Policy,
+    /// What is reached behind peers.
+    Route,
+}
+
+/// A role of NetBird that may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// `network_admin`, and the stronger ones.
+    NetworkAdmin,
+    /// `admin` and `owner`.
+    Admin,
+}
+
+/// How objects of other kinds refer to those of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Referred {
+    /// Not at all.
+    Never,
+    /// By names in the file, by ids in NetBird.
+    ByName(Refers),
+    /// By ids alone: names of machines prove nothing.
+    ById,
 }
 
 /// What is the same for most kinds.

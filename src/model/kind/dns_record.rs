@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 use super::values::domain;
 use super::values::word::Word;
 use super::{
-    About, Answers, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Sent, Spec, Special,
-    Unresolved,
+    About, Answers, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Reach, Referred, Role,
+    Sent, Spec, Special, Unresolved,
 };
 use crate::base::entry::Entry;
 use crate::base::id::Id;
@@ -101,6 +101,10 @@ impl Spec for DnsRecord {
         collection: "/records",
         can_be_renamed: false,
         deletion_event: Some("dns.zone.record.delete"),
+        reach: Reach::Nothing,
+        least_role: Role::NetworkAdmin,
+        referred: Referred::Never,
+        since: Some("0.63"),
         entries: Entries::Inside(Inside {
             parent: Kind::DnsZone,
             answers: Answers::Embedded("records"),

@@ -9,7 +9,10 @@ use super::rows::fields;
 use super::spec::entry;
 use super::values::names;
 use super::words::named;
-use super::{About, Descriptor, Entries, Groups, Live, One, Sent, Spec, Special, Unresolved};
+use super::{
+    About, Descriptor, Entries, Groups, Live, One, Reach, Referred, Role, Sent, Spec, Special,
+    Unresolved,
+};
 use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::sentence::Sentence;
@@ -52,6 +55,10 @@ impl Spec for DnsSettings {
         collection: "/dns/settings",
         can_be_renamed: false,
         deletion_event: None,
+        reach: Reach::Nothing,
+        least_role: Role::NetworkAdmin,
+        referred: Referred::Never,
+        since: Some("0.12"),
         entries: Entries::One(One {
             read: entry::<DnsSettings>,
             is_listed: false,

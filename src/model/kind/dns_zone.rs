@@ -12,8 +12,8 @@ use super::spec::{entry, objects};
 use super::values::{FLAG, domain, names, renamed_from};
 use super::words::named;
 use super::{
-    About, Descriptor, DnsRecord, Entries, Groups, InFile, Live, Resource, Sent, Spec, Special,
-    Unresolved,
+    About, Descriptor, DnsRecord, Entries, Groups, InFile, Live, Reach, Referred, Resource, Role,
+    Sent, Spec, Special, Unresolved,
 };
 use crate::base::code::Code;
 use crate::base::entry::Entry;
@@ -130,6 +130,10 @@ impl Spec for DnsZone {
         collection: "/dns/zones",
         can_be_renamed: true,
         deletion_event: Some("dns.zone.delete"),
+        reach: Reach::Nothing,
+        least_role: Role::NetworkAdmin,
+        referred: Referred::Never,
+        since: Some("0.63"),
         entries: Entries::Named(entry::<DnsZone>),
         outline: || TABLE.outline(),
         special: Special {

@@ -10,7 +10,8 @@ use super::rows::fields;
 use super::values::{names, renamed_from};
 use super::words::named;
 use super::{
-    ALL, About, Declared, Descriptor, Entries, Groups, Live, Sent, Spec, Special, Unresolved,
+    ALL, About, Declared, Descriptor, Entries, Groups, Live, Reach, Referred, Refers, Role, Sent,
+    Spec, Special, Unresolved,
 };
 use crate::base::code::Code;
 use crate::base::entry::Entry;
@@ -108,6 +109,10 @@ impl Spec for Group {
         collection: "/groups",
         can_be_renamed: true,
         deletion_event: Some("group.delete"),
+        reach: Reach::Group,
+        least_role: Role::NetworkAdmin,
+        referred: Referred::ByName(Refers::Group),
+        since: None,
         entries: Entries::Named(entry),
         outline: || TABLE.outline(),
         special: Special {

@@ -6,7 +6,9 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::{Kind, Live};
 use crate::base::id::Id;
+use crate::file::Names;
 
 /// The group that holds every peer; it cannot be changed or deleted, and the server knows it by this name.
 pub const ALL: &str = "All";
@@ -22,7 +24,22 @@ pub enum Refers {
     Check,
 }
 
+impl From<Names> for Refers {
+    fn from(names: Names) -> Self {
+        match names {
+            Names::Groups | Names::GroupsByMember => Refers::Group,
+            Names::Resource => Refers::Resource,
+        }
+    }
+}
+
 impl Refers {
+    /// The kind of it, where it is one of the file.
+    pub fn kind(self) -> Option<Kind> {
+        let mut all = Kind::ALL.into_iter();
+        all.find(|kind| kind.referred_as() == Some(self))
+    }
+
     /// What people call one of it.
     pub fn label(self) -> &'static str {
         match self {
@@ -47,12 +64,12 @@ pub struct Other {
 
 /// Names and ids of objects of one kind.
 #[derive(Debug, Clone, Default)]
-struct Names {
+struct Known {
     names: BTreeMap<Id, String>,
     ids: BTreeMap<String, BTreeSet<Id>>,
 }
 
-impl Names {
+impl Known {
     fn insert(&mut self, id: Id, name: String) {
         self.ids.entry(name.clone()).or_default().insert(id.clone());
         self.names.insert(id, name);
@@ -81,9 +98,8 @@ impl Names {
 /// they were asked for. Grows while an apply creates some.
 #[derive(Debug, Clone, Default)]
 pub struct Groups {
-    groups: Names,
     /// What was not asked for is not there.
-    others: BTreeMap<Refers, Names>,
+    names: BTreeMap<Refers, Known>,
     /// `host`, `subnet` or `domain`, by resource.
     types: BTreeMap<Id, String>,
 }
@@ -91,28 +107,34 @@ pub struct Groups {
 impl Groups {
     /// Adds a group.
     pub fn insert(&mut self, id: Id, name: String) {
-        self.groups.insert(id, name);
+        self.of_groups().insert(id, name);
     }
 
-    /// Adds what is no group: all of a list, or one that was made.
+    fn of_groups(&mut self) -> &mut Known {
+        self.names.entry(Refers::Group).or_default()
+    }
+
+    /// Adds one that was made, by its name in the file.
+    pub fn learn(&mut self, what: Refers, live: &Live) {
+        let made = live.wire.read().ok().map(|made| Other {
+            name: live.name.clone(),
+            ..made
+        });
+        self.insert_others(what, made);
+    }
+
+    /// Adds what is no group: all of a list.
     pub fn insert_others(&mut self, what: Refers, others: impl IntoIterator<Item = Other>) {
-        let names = self.others.entry(what).or_default();
+        let names = self.names.entry(what).or_default();
         for other in others {
             self.types.insert(other.id.clone(), other.kind);
             names.insert(other.id, other.name);
         }
     }
 
-    fn of(&self, what: Refers) -> Option<&Names> {
-        match what {
-            Refers::Group => Some(&self.groups),
-            Refers::Resource | Refers::Check => self.others.get(&what),
-        }
-    }
-
     /// Returns the id of the one of that name.
     pub fn other(&self, what: Refers, name: &str) -> Result<&Id, Unresolved> {
-        match self.of(what) {
+        match self.names.get(&what) {
             Some(names) => names.id(name, what.label()),
             None => Err(Unresolved::Absent(what.label(), name.into())),
         }
@@ -120,7 +142,7 @@ impl Groups {
 
     /// Returns the name of what is no group, or a text that says what its id stands for.
     pub fn other_name(&self, what: Refers, id: &Id) -> String {
-        let names = self.others.get(&what);
+        let names = self.names.get(&what);
         let name = names.map(|names| names.names.get(id).cloned());
         match name {
             Some(Some(name)) => name,
@@ -131,7 +153,7 @@ impl Groups {
 
     /// Returns every name of one.
     pub fn other_names(&self, what: Refers) -> impl Iterator<Item = &str> {
-        let names = self.of(what).into_iter();
+        let names = self.names.get(&what).into_iter();
         names.flat_map(|names| names.ids.keys().map(String::as_str))
     }
 
@@ -143,7 +165,8 @@ impl Groups {
 
     /// Returns the ids of the groups of that name; several after a rename that the server did not check.
     pub fn ids(&self, name: &str) -> impl Iterator<Item = &Id> {
-        self.groups.ids(name)
+        let groups = self.names.get(&Refers::Group).into_iter();
+        groups.flat_map(|groups| groups.ids(name))
     }
 
     /// Returns the id of the one group of that name.
@@ -153,7 +176,8 @@ impl Groups {
 
     /// Returns the name of a group, or a text that says what its id stands for.
     pub fn name(&self, id: &Id) -> String {
-        let name = self.groups.names.get(id).cloned();
+        let groups = self.names.get(&Refers::Group);
+        let name = groups.and_then(|groups| groups.names.get(id).cloned());
         name.unwrap_or_else(|| format!("(deleted group {id})"))
     }
 

@@ -9,7 +9,9 @@ use super::rows::fields;
 use super::spec::entry;
 use super::values::{FLAG, TEXT, domain, names, nameserver, renamed_from};
 use super::words::{address, named};
-use super::{About, Descriptor, Entries, Groups, Live, Spec, Special, Unresolved};
+use super::{
+    About, Descriptor, Entries, Groups, Live, Reach, Referred, Role, Spec, Special, Unresolved,
+};
 use crate::base::code::Code;
 use crate::base::entry::Entry;
 use crate::base::id::Id;
@@ -212,6 +214,10 @@ impl Spec for NameserverGroup {
         collection: "/dns/nameservers",
         can_be_renamed: true,
         deletion_event: Some("nameserver.group.delete"),
+        reach: Reach::Nothing,
+        least_role: Role::NetworkAdmin,
+        referred: Referred::Never,
+        since: None,
         entries: Entries::Named(entry::<NameserverGroup>),
         outline: || TABLE.outline(),
         special: Special {

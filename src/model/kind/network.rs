@@ -6,7 +6,8 @@ use super::rows::fields;
 use super::spec::{entry, objects};
 use super::values::{TEXT, renamed_from};
 use super::{
-    About, Descriptor, Entries, Groups, Live, NetworkResource, NetworkRouter, Spec, Special,
+    About, Descriptor, Entries, Groups, Live, NetworkResource, NetworkRouter, Reach, Referred,
+    Role, Spec, Special,
 };
 use crate::base::entry::Entry;
 use crate::base::id::Id;
@@ -79,6 +80,10 @@ impl Spec for Network {
         collection: "/networks",
         can_be_renamed: true,
         deletion_event: Some("network.delete"),
+        reach: Reach::Network,
+        least_role: Role::NetworkAdmin,
+        referred: Referred::Never,
+        since: Some("0.35"),
         entries: Entries::Named(entry::<Network>),
         outline: || TABLE.outline(),
         special: Special::NONE,

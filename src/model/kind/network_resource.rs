@@ -15,8 +15,8 @@ use super::spec::inside;
 use super::values::{FLAG, TEXT, domain, names, network, renamed_from};
 use super::words::named;
 use super::{
-    About, Answers, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Spec, Special,
-    Unresolved,
+    About, Answers, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Reach, Referred,
+    Refers, Role, Spec, Special, Unresolved,
 };
 use crate::base::entry::Entry;
 use crate::base::id::Id;
@@ -144,6 +144,10 @@ impl Spec for NetworkResource {
         collection: "/resources",
         can_be_renamed: true,
         deletion_event: Some("network.resource.delete"),
+        reach: Reach::Resource,
+        least_role: Role::NetworkAdmin,
+        referred: Referred::ByName(Refers::Resource),
+        since: Some("0.46"),
         entries: Entries::Inside(Inside {
             parent: Kind::Network,
             answers: Answers::Listed {

@@ -13,8 +13,8 @@ use super::spec::inside;
 use super::through;
 use super::values::{FLAG, whole};
 use super::{
-    About, Answers, Descriptor, Entries, Groups, InFile, Inside, Kind, Live, NameOf, Resource,
-    Spec, Special, Unresolved,
+    About, Answers, Descriptor, Entries, Groups, InFile, Inside, Kind, Live, NameOf, Reach,
+    Referred, Resource, Role, Spec, Special, Unresolved,
 };
 use crate::base::code::Code;
 use crate::base::entry::Entry;
@@ -104,6 +104,10 @@ impl Spec for NetworkRouter {
         collection: "/routers",
         can_be_renamed: false,
         deletion_event: Some("network.router.delete"),
+        reach: Reach::Router,
+        least_role: Role::NetworkAdmin,
+        referred: Referred::Never,
+        since: Some("0.46"),
         entries: Entries::Inside(Inside {
             parent: Kind::Network,
             answers: Answers::Listed {

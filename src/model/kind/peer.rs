@@ -9,7 +9,10 @@ use serde_json::{Map, Value, json};
 use super::rows::fields;
 use super::spec::entry;
 use super::values::FLAG;
-use super::{About, Descriptor, Entries, Groups, Live, PeerRef, Sent, Spec, Special, Unresolved};
+use super::{
+    About, Descriptor, Entries, Groups, Live, PeerRef, Reach, Referred, Role, Sent, Spec, Special,
+    Unresolved,
+};
 use crate::base::entry::Entry;
 use crate::base::sentence::Sentence;
 use crate::file::{Cursor, Log, Refused, Table};
@@ -114,6 +117,10 @@ impl Spec for Peer {
         collection: "/peers",
         can_be_renamed: false,
         deletion_event: None,
+        reach: Reach::Peer,
+        least_role: Role::Admin,
+        referred: Referred::ById,
+        since: None,
         entries: Entries::Enrolled(entry::<Peer>),
         outline: || TABLE.outline(),
         special: Special::NONE,

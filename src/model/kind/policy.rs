@@ -14,8 +14,8 @@ use super::body::{base_of, default, fill};
 use super::values::word::Word;
 use super::words::{listed, named};
 use super::{
-    ALL, About, Descriptor, Entries, Groups, Live, PeerRef, Refers, Resource, Sent, Spec, Special,
-    Unresolved, spec,
+    ALL, About, Descriptor, Entries, Groups, Live, PeerRef, Reach, Referred, Refers, Resource,
+    Role, Sent, Spec, Special, Unresolved, spec,
 };
 use crate::base::entry::Entry;
 use crate::base::sentence::Sentence;
@@ -177,6 +177,10 @@ impl Spec for Policy {
         collection: "/policies",
         can_be_renamed: true,
         deletion_event: Some("policy.delete"),
+        reach: Reach::Policy,
+        least_role: Role::NetworkAdmin,
+        referred: Referred::Never,
+        since: None,
         entries: Entries::Named(spec::entry::<Policy>),
         outline: || entry::TABLE.outline(),
         special: Special::NONE,

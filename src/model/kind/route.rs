@@ -11,7 +11,9 @@ use super::spec::entry;
 use super::through;
 use super::values::{FLAG, TEXT, domain, names, network, renamed_from, whole};
 use super::words::named;
-use super::{ALL, About, Descriptor, Entries, Groups, Live, Spec, Special, Unresolved};
+use super::{
+    ALL, About, Descriptor, Entries, Groups, Live, Reach, Referred, Role, Spec, Special, Unresolved,
+};
 use crate::base::code::Code;
 use crate::base::entry::Entry;
 use crate::base::id::Id;
@@ -195,6 +197,10 @@ impl Spec for Route {
         collection: "/routes",
         can_be_renamed: true,
         deletion_event: Some("route.delete"),
+        reach: Reach::Route,
+        least_role: Role::NetworkAdmin,
+        referred: Referred::Never,
+        since: None,
         entries: Entries::Named(entry::<Route>),
         outline: || TABLE.outline(),
         special: Special {

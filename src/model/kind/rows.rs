@@ -5,7 +5,7 @@
 /// out, as JSON.
 ///
 /// How it stands: `own` is an `Option`, and what the file leaves out is not ours; `needs` cannot be left out; `may` can, which
-/// says something by itself. What names groups has `(groups)` behind that. Fields that are made elsewhere come last.
+/// says something by itself. What names groups in a list has `(groups)` behind that, as names of members `(members)`, and what names a network resource `(resource)`. Fields that are made elsewhere come last.
 macro_rules! fields {
     (
         $(
@@ -23,7 +23,7 @@ macro_rules! fields {
                         shape: $takes.0,
                         default: $crate::model::kind::rows::part!(default $($default)?),
                         doc: concat!($($doc),+).trim_ascii(),
-                        is_reference: $crate::model::kind::rows::part!(is_reference $($of)?),
+                        names: $crate::model::kind::rows::part!(names $($of)?),
                     },
                     read: |it, value, log| it.$name = ($takes.1)(value, log),
                     keep: $crate::model::kind::rows::part!(keep $how $name),
@@ -56,11 +56,17 @@ macro_rules! part {
     (default) => {
         None
     };
-    (is_reference groups) => {
-        true
+    (names groups) => {
+        Some($crate::file::Names::Groups)
     };
-    (is_reference) => {
-        false
+    (names members) => {
+        Some($crate::file::Names::GroupsByMember)
+    };
+    (names resource) => {
+        Some($crate::file::Names::Resource)
+    };
+    (names) => {
+        None
     };
     (keep own $name:ident) => {
         Some(|it, live| {
@@ -78,7 +84,7 @@ macro_rules! part {
     (groups $how:ident $name:ident groups) => {
         Some(|it| Some(&it.$name))
     };
-    (groups $how:ident $name:ident) => {
+    (groups $how:ident $name:ident $($other:ident)?) => {
         None
     };
 }

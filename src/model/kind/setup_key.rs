@@ -11,7 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::body::keep;
 use super::words::named;
-use super::{About, Descriptor, Entries, Groups, Live, Sent, Spec, Special, Unresolved};
+use super::{
+    About, Descriptor, Entries, Groups, Live, Reach, Referred, Role, Sent, Spec, Special,
+    Unresolved,
+};
 use crate::base::entry::Entry;
 use crate::base::sentence::Sentence;
 use crate::base::text::{count, duration, visible};
@@ -99,6 +102,10 @@ impl Spec for SetupKey {
         collection: "/setup-keys",
         can_be_renamed: false,
         deletion_event: Some("setupkey.delete"),
+        reach: Reach::SetupKey,
+        least_role: Role::Admin,
+        referred: Referred::Never,
+        since: None,
         entries: Entries::Named(entry::read),
         outline: || entry::TABLE.outline(),
         special: Special::NONE,

@@ -23,7 +23,7 @@ pub(super) const TABLE: Table<Policy> = Table {
         /// Groups that they reach, at least one. Exactly one of destinations and destination_resource.
         may(groups) destinations: SIDE,
         /// What they reach: a network resource by its name, or one peer as { "peer": NAME }.
-        may destination_resource: target::DESTINATION,
+        may(resource) destination_resource: target::DESTINATION,
         /// Destinations may open connections to sources too.
         own bidirectional: FLAG => true,
         /// all, tcp, udp, icmp or netbird-ssh, in any case.
@@ -37,7 +37,7 @@ pub(super) const TABLE: Table<Policy> = Table {
         own source_posture_checks: Takes(Shape::Schema(CHECKS), checks) => [],
         /// Of netbird-ssh: groups of users, and the local users that they may log in as; an empty list is any. Every
         /// source group is one of them.
-        own authorized_groups: Takes(Shape::Schema(USERS), users) => {},
+        own(members) authorized_groups: Takes(Shape::Schema(USERS), users) => {},
         ; renamed_from(),
     ],
     refused: &[

@@ -3,11 +3,13 @@
 
 use snapbox::{IntoData, assert_data_eq, str};
 
-use super::testing::{assert_table, check, problems};
+use crate::check::validate::testing::{assert_table, check, problems};
 use crate::file::Severity;
 
 fn errors(text: &str) -> usize {
-    match super::validate(&crate::file::Source::from_text("f", text).expect("a text")) {
+    match crate::check::validate::validate(
+        &crate::file::Source::from_text("f", text).expect("a text"),
+    ) {
         Ok(_) => 0,
         Err(problems) => {
             assert!(

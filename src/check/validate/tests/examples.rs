@@ -6,14 +6,14 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Map, Value};
 
-use super::{Valid, validate};
+use crate::check::validate::{Valid, validate};
 use crate::file::Source;
 use crate::model::address::Address;
 use crate::model::kind::Kind;
 
-const NETBIRD: &str = include_str!("../../../netbird.json");
-const MINIMAL: &str = include_str!("../../../examples/minimal.json");
-const FULL: &str = include_str!("../../../examples/full.json");
+const NETBIRD: &str = include_str!("../../../../netbird.json");
+const MINIMAL: &str = include_str!("../../../../examples/minimal.json");
+const FULL: &str = include_str!("../../../../examples/full.json");
 
 fn valid(text: &str) -> Valid {
     let source = Source::from_text("example", text).expect("a text");
