@@ -6,6 +6,7 @@ use crate::base::code::Code;
 use crate::file::{Cursor, Field, Log, Presence, Refused, Table, quote};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
+use crate::model::kind::rows::refused;
 use crate::model::kind::values::names;
 use crate::model::kind::{Declared, Entries, InFile, Inside, Kind, NameOf};
 
@@ -73,106 +74,34 @@ fn folder(desired: &mut Desired, value: &Cursor<'_>, log: &mut Log) {
     }
 }
 
-const REFUSED: &[Refused] = &[
-    Refused::new(
-        &["nameserver_groups", "nameservers", "nameserver"],
-        "nameserver groups stand in \"dns\"",
-        Some("write \"dns\": { \"nameserver_groups\": { … } }"),
-    ),
-    Refused::new(
-        &["zones", "dns_zones", "dns_zone"],
-        "DNS zones stand in \"dns\"",
-        Some("write \"dns\": { \"zones\": { … } }"),
-    ),
-    Refused::new(
-        &["dns_settings"],
-        "the DNS settings stand in \"dns\"",
-        Some("write \"dns\": { \"settings\": { … } }"),
-    ),
-    Refused::new(
-        &["rule", "rules", "policy", "acl", "acls", "access_control"],
-        "rules of access are entries of \"policies\"",
-        Some(
-            "write \"policies\": { \"NAME\": { \"sources\": [ … ], \"destinations\": [ … ] } }, one entry a rule",
-        ),
-    ),
-    Refused::new(
-        &["keys", "key", "preauth_keys"],
-        "setup keys are entries of \"setup_keys\"",
-        None,
-    ),
-    Refused::new(
-        &["peer", "hosts", "nodes", "machines"],
-        "settings of machines are entries of \"peers\"",
-        Some("machines enroll by themselves; for a new one declare a setup key"),
-    ),
-    Refused::new(
-        &["dns_records", "dns_record", "records", "record"],
-        "DNS records stand in the zone that they are in",
-        Some(
-            "write \"dns\": { \"zones\": { \"NAME\": { \"domain\": \"…\", \"records\": [ … ] } } }",
-        ),
-    ),
-    Refused::new(
-        &[
-            "resource",
-            "data",
-            "variable",
-            "terraform",
-            "module",
-            "locals",
-            "output",
-        ],
-        "this is a file of Terraform",
-        Some("netbird-gitops export writes the account as it is (docs/coming-from.md)"),
-    ),
-    Refused::new(
-        &["users", "user", "tagOwners"],
-        "people are not managed here: they come from the identity provider",
-        Some("its groups can be named in policies and routes without being declared"),
-    ),
-    Refused::new(
-        &[
-            "network",
-            "resources",
-            "network_resources",
-            "network_resource",
-            "routers",
-            "network_routers",
-            "network_router",
-        ],
+const REFUSED: &[Refused] = refused![
+    ["nameserver_groups", "nameservers", "nameserver"] => "nameserver groups stand in \"dns\"",
+        "write \"dns\": { \"nameserver_groups\": { … } }";
+    ["zones", "dns_zones", "dns_zone"] => "DNS zones stand in \"dns\"", "write \"dns\": { \"zones\": { … } }";
+    ["dns_settings"] => "the DNS settings stand in \"dns\"", "write \"dns\": { \"settings\": { … } }";
+    ["rule", "rules", "policy", "acl", "acls", "access_control"] => "rules of access are entries of \"policies\"",
+        "write \"policies\": { \"NAME\": { \"sources\": [ … ], \"destinations\": [ … ] } }, one entry a rule";
+    ["keys", "key", "preauth_keys"] => "setup keys are entries of \"setup_keys\"";
+    ["peer", "hosts", "nodes", "machines"] => "settings of machines are entries of \"peers\"",
+        "machines enroll by themselves; for a new one declare a setup key";
+    ["dns_records", "dns_record", "records", "record"] => "DNS records stand in the zone that they are in",
+        "write \"dns\": { \"zones\": { \"NAME\": { \"domain\": \"…\", \"records\": [ … ] } } }";
+    ["resource", "data", "variable", "terraform", "module", "locals", "output"] => "this is a file of Terraform",
+        "netbird-gitops export writes the account as it is (docs/coming-from.md)";
+    ["users", "user", "tagOwners"] => "people are not managed here: they come from the identity provider",
+        "its groups can be named in policies and routes without being declared";
+    ["network", "resources", "network_resources", "network_resource", "routers", "network_routers",
+        "network_router"] =>
         "resources and routers stand in the network that they are in",
-        Some("write \"networks\": { \"NAME\": { \"resources\": { … }, \"routers\": [ … ] } }"),
-    ),
-    Refused::new(
-        &[
-            "posture_checks",
-            "posture_check",
-            "tokens",
-            "service_users",
-            "identity_providers",
-            "identity_provider",
-            "idp",
-            "scim",
-            "ingress_ports",
-            "ingress_peers",
-            "reverse_proxy",
-            "reverse_proxies",
-            "reverse_proxy_services",
-            "reverse_proxy_domains",
-            "reverse_proxy_clusters",
-            "services",
-            "integrations",
-            "events",
-        ],
+        "write \"networks\": { \"NAME\": { \"resources\": { … }, \"routers\": [ … ] } }";
+    ["posture_checks", "posture_check", "tokens", "service_users", "identity_providers", "identity_provider",
+        "idp", "scim", "ingress_ports", "ingress_peers", "reverse_proxy", "reverse_proxies",
+        "reverse_proxy_services", "reverse_proxy_domains", "reverse_proxy_clusters", "services",
+        "integrations", "events"] =>
         NOT_MANAGED,
-        Some(AS_IT_IS),
-    ),
-    Refused::new(
-        &["accounts", "settings", "account_settings"],
-        "the account's settings stand in \"account\"",
-        Some("write \"account\": { \"settings\": { … } }"),
-    ),
+        AS_IT_IS;
+    ["accounts", "settings", "account_settings"] => "the account's settings stand in \"account\"",
+        "write \"account\": { \"settings\": { … } }";
 ];
 
 /// What people write in the section `account`: of its settings they leave the name out.
@@ -193,24 +122,13 @@ static REFUSED_IN_ACCOUNT: LazyLock<[Refused; 2]> = LazyLock::new(|| {
     ]
 });
 
-const REFUSED_IN_DNS: &[Refused] = &[
-    Refused::new(
-        &["nameservers", "groups", "servers"],
-        "nameservers stand in groups of them, by name",
-        Some(
-            "write \"nameserver_groups\": { \"NAME\": { \"nameservers\": [ … ], \"groups\": [ … ] } }",
-        ),
-    ),
-    Refused::new(
-        &["domains", "search_domains"],
-        "domains stand in the group of nameservers that answers for them",
-        Some("write \"nameserver_groups\": { \"NAME\": { \"domains\": [ … ], … } }"),
-    ),
-    Refused::new(
-        &["records"],
-        "records stand in the zone that they are in",
-        Some("write \"zones\": { \"NAME\": { \"domain\": \"…\", \"records\": [ … ], … } }"),
-    ),
+const REFUSED_IN_DNS: &[Refused] = refused![
+    ["nameservers", "groups", "servers"] => "nameservers stand in groups of them, by name",
+        "write \"nameserver_groups\": { \"NAME\": { \"nameservers\": [ … ], \"groups\": [ … ] } }";
+    ["domains", "search_domains"] => "domains stand in the group of nameservers that answers for them",
+        "write \"nameserver_groups\": { \"NAME\": { \"domains\": [ … ], … } }";
+    ["records"] => "records stand in the zone that they are in",
+        "write \"zones\": { \"NAME\": { \"domain\": \"…\", \"records\": [ … ], … } }";
 ];
 
 const NOT_MANAGED: &str = "this is not managed here";

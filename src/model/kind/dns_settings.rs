@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::rows::fields;
+use super::rows::{fields, refused};
 use super::spec::entry;
 use super::values::names;
 use super::words::named;
@@ -16,7 +16,7 @@ use super::{
 use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::sentence::Sentence;
-use crate::file::{Refused, Table};
+use crate::file::Table;
 
 /// The DNS settings in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -31,10 +31,9 @@ const TABLE: Table<DnsSettings> = Table {
         /// Groups whose peers keep their own resolvers: they get no DNS settings from NetBird.
         own(groups) disabled_management_groups: names::GROUPS => [],
     ],
-    refused: &[Refused::meaning(
-        "disabled_management_groups",
-        &["disabled_groups", "groups", "disabled"],
-    )],
+    refused: refused![
+        ["disabled_groups", "groups", "disabled"] => disabled_management_groups;
+    ],
     rules: "{}",
 };
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::body::base_of;
-use super::rows::fields;
+use super::rows::{fields, refused};
 use super::spec::{entry, objects};
 use super::values::{FLAG, domain, names, renamed_from};
 use super::words::named;
@@ -56,17 +56,10 @@ const TABLE: Table<DnsZone> = Table {
         ),
         renamed_from(),
     ],
-    refused: &[
-        Refused::NAME,
-        Refused::meaning("distribution_groups", &["groups", "peers"]),
-        Refused::meaning(
-            "search_domain",
-            &[
-                "search_domains_enabled",
-                "enable_search_domain",
-                "search_domains",
-            ],
-        ),
+    refused: refused![
+        Refused::NAME;
+        ["groups", "peers"] => distribution_groups;
+        ["search_domains_enabled", "enable_search_domain", "search_domains"] => search_domain;
     ],
     rules: "{}",
 };

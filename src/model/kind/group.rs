@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::body::{base_of, embedded_ids, keep};
-use super::rows::fields;
+use super::rows::{fields, refused};
 use super::values::{names, renamed_from};
 use super::words::named;
 use super::{
@@ -43,22 +43,13 @@ const TABLE: Table<DeclaredGroup> = Table {
         own peers: names::PEERS,
         ; renamed_from(),
     ],
-    refused: &[
-        Refused::new(
-            &["description"],
-            "groups have no description in NetBird",
-            Some("leave it out: the commit says why"),
-        ),
-        Refused::NAME,
-        Refused::ID,
-        Refused::meaning("peers", &["members", "users"]),
-        Refused::new(
-            &["resources"],
-            "the groups of a network resource are listed in the resource",
-            Some(
-                "write \"networks\": { \"NAME\": { \"resources\": { \"NAME\": { \"groups\": [ … ] } } } }",
-            ),
-        ),
+    refused: refused![
+        ["description"] => "groups have no description in NetBird", "leave it out: the commit says why";
+        Refused::NAME;
+        Refused::ID;
+        ["members", "users"] => peers;
+        ["resources"] => "the groups of a network resource are listed in the resource",
+            "write \"networks\": { \"NAME\": { \"resources\": { \"NAME\": { \"groups\": [ … ] } } } }";
     ],
     rules: "{}",
 };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::rows::fields;
+use super::rows::{fields, refused};
 use super::spec::entry;
 use super::values::{FLAG, TEXT, domain, names, nameserver, renamed_from};
 use super::words::{address, named};
@@ -67,11 +67,11 @@ const TABLE: Table<NameserverGroup> = Table {
         own enabled: FLAG => true,
         ; renamed_from(),
     ],
-    refused: &[
-        Refused::NAME,
-        Refused::meaning("nameservers", &["servers", "name_servers", "dns"]),
-        Refused::meaning("domains", &["match_domains", "search_domains"]),
-        Refused::meaning("groups", &["distribution_groups", "peers"]),
+    refused: refused![
+        Refused::NAME;
+        ["servers", "name_servers", "dns"] => nameservers;
+        ["match_domains", "search_domains"] => domains;
+        ["distribution_groups", "peers"] => groups;
     ],
     rules: r#"{
         "if": {"properties": {"domains": {"minItems": 1}}, "required": ["domains"]},

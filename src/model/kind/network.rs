@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rows::fields;
+use super::rows::{fields, refused};
 use super::spec::{entry, objects};
 use super::values::{TEXT, renamed_from};
 use super::{
@@ -38,23 +38,16 @@ const TABLE: Table<Network> = Table {
         ),
         renamed_from(),
     ],
-    refused: &[
-        Refused::NAME,
-        Refused::new(
-            &["address", "addresses", "cidr", "network", "subnet", "range"],
+    refused: refused![
+        Refused::NAME;
+        ["address", "addresses", "cidr", "network", "subnet", "range"] =>
             "a network has no address: its resources have",
-            Some("write \"resources\": { \"NAME\": { \"address\": \"10.20.0.0/16\" } }"),
-        ),
-        Refused::new(
-            &["peer", "peers", "peer_groups", "routing_peers", "router"],
+            "write \"resources\": { \"NAME\": { \"address\": \"10.20.0.0/16\" } }";
+        ["peer", "peers", "peer_groups", "routing_peers", "router"] =>
             "the peers that route are listed in \"routers\"",
-            Some("write \"routers\": [{ \"peer_groups\": [ … ] }]"),
-        ),
-        Refused::new(
-            &["policies"],
-            "policies stand at the top of the file",
-            Some("who reaches a resource is said by a policy to one of its groups"),
-        ),
+            "write \"routers\": [{ \"peer_groups\": [ … ] }]";
+        ["policies"] => "policies stand at the top of the file",
+            "who reaches a resource is said by a policy to one of its groups";
     ],
     rules: "{}",
 };

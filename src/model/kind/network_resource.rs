@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::body::embedded_ids;
-use super::rows::fields;
+use super::rows::{fields, refused};
 use super::spec::inside;
 use super::values::{FLAG, TEXT, domain, names, network, renamed_from};
 use super::words::named;
@@ -53,14 +53,10 @@ const TABLE: Table<NetworkResource> = Table {
         own enabled: FLAG => true,
         ; renamed_from(),
     ],
-    refused: &[
-        Refused::NAME,
-        Refused::new(
-            &["type"],
-            "its type follows from its address: host, subnet or domain",
-            Some("leave it out"),
-        ),
-        Refused::meaning("address", &["cidr", "domain", "ip", "subnet"]),
+    refused: refused![
+        Refused::NAME;
+        ["type"] => "its type follows from its address: host, subnet or domain", "leave it out";
+        ["cidr", "domain", "ip", "subnet"] => address;
     ],
     rules: "{}",
 };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::peer_ref::PeerRef;
-use super::rows::fields;
+use super::rows::{fields, refused};
 use super::spec::inside;
 use super::through;
 use super::values::{FLAG, whole};
@@ -20,7 +20,7 @@ use crate::base::code::Code;
 use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::sentence::Sentence;
-use crate::file::{Cursor, Log, Refused, Table};
+use crate::file::{Cursor, Log, Table};
 
 /// A router in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -51,13 +51,9 @@ const TABLE: Table<NetworkRouter> = Table {
         /// Whether it is in use.
         own enabled: FLAG => true,
     ],
-    refused: &[
-        Refused::new(
-            &["name", "description"],
-            "a router has neither name nor description",
-            None,
-        ),
-        Refused::meaning("peer_groups", &["peers", "groups", "routing_peers"]),
+    refused: refused![
+        ["name", "description"] => "a router has neither name nor description";
+        ["peers", "groups", "routing_peers"] => peer_groups;
     ],
     rules: r#"{"oneOf": [{"required": ["peer_groups"]}, {"required": ["peer"]}]}"#,
 };

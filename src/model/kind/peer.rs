@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::rows::fields;
+use super::rows::{fields, refused};
 use super::spec::entry;
 use super::values::FLAG;
 use super::{
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::base::entry::Entry;
 use crate::base::sentence::Sentence;
-use crate::file::{Cursor, Log, Refused, Table};
+use crate::file::{Cursor, Log, Table};
 use crate::wire::api::objects;
 
 /// A peer's part that we change. `None` = not ours.
@@ -48,28 +48,13 @@ const TABLE: Table<Peer> = Table {
         /// Whether its person has to after it was offline for a time; likewise.
         own inactivity_expiration_enabled: FLAG,
     ],
-    refused: &[
-        Refused::new(
-            &["name", "renamed_from"],
-            "a machine is named by its setup key, or by whoever enrolls it",
-            Some("to rename it, rename the key's entry, or the peer in NetBird"),
-        ),
-        Refused::new(
-            &["groups"],
-            "members stand in the group",
-            Some("name the peer in the group's \"peers\""),
-        ),
-        Refused::new(
-            &["ip", "ipv6", "dns_label"],
-            "NetBird gives a machine its address and its name",
-            Some("leave it out"),
-        ),
-        Refused::new(
-            &["approval_required", "approved"],
-            "a self-hosted NetBird answers 200 to it and ignores it",
-            Some("leave it out"),
-        ),
-        Refused::meaning("ssh_enabled", &["ssh"]),
+    refused: refused![
+        ["name", "renamed_from"] => "a machine is named by its setup key, or by whoever enrolls it",
+            "to rename it, rename the key's entry, or the peer in NetBird";
+        ["groups"] => "members stand in the group", "name the peer in the group's \"peers\"";
+        ["ip", "ipv6", "dns_label"] => "NetBird gives a machine its address and its name", "leave it out";
+        ["approval_required", "approved"] => "a self-hosted NetBird answers 200 to it and ignores it", "leave it out";
+        ["ssh"] => ssh_enabled;
     ],
     rules: "{}",
 };

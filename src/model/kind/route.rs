@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::peer_ref::PeerRef;
-use super::rows::fields;
+use super::rows::{fields, refused};
 use super::spec::entry;
 use super::through;
 use super::values::{FLAG, TEXT, domain, names, network, renamed_from, whole};
@@ -82,20 +82,22 @@ const TABLE: Table<Route> = Table {
         own enabled: FLAG => true,
         ; renamed_from(),
     ],
-    refused: &[
-        Refused {
-            names: &["network_id", "name"],
-            message: "its network_id is its name, which is the name of its entry",
-            ..Refused::NAME
-        },
-        Refused::meaning("peer_groups", &["peers", "routing_peers", "routing_groups"]),
-        Refused::meaning("network", &["networks", "cidr", "prefix", "range"]),
-        Refused::meaning("groups", &["distribution_groups"]),
+    refused: refused![
+        NAME;
+        ["peers", "routing_peers", "routing_groups"] => peer_groups;
+        ["networks", "cidr", "prefix", "range"] => network;
+        ["distribution_groups"] => groups;
     ],
     rules: r#"{"allOf": [
         {"oneOf": [{"required": ["network"]}, {"required": ["domains"]}]},
         {"oneOf": [{"required": ["peer_groups"]}, {"required": ["peer"]}]}
     ]}"#,
+};
+
+const NAME: Refused = Refused {
+    names: &["network_id", "name"],
+    message: "its network_id is its name, which is the name of its entry",
+    ..Refused::NAME
 };
 
 const NETWORK: Takes<Option<String>> = Takes(

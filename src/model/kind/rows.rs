@@ -89,3 +89,29 @@ macro_rules! part {
     };
 }
 pub(crate) use part;
+
+/// Makes the list of fields that people may try. A row has their names and what to say of them, with what to do, if
+/// anything; or the one field that is meant by them. Rows that stand elsewhere have a path.
+macro_rules! refused {
+    ($($($known:path)? $([$($name:literal),+] => $said:tt $(, $hint:tt)?)?;)+) => {
+        &[$(
+            $($known)?
+            $($crate::model::kind::rows::refused_row!([$($name),+] $said $($hint)?))?
+        ),+]
+    };
+}
+pub(crate) use refused;
+
+/// Makes one row of it.
+macro_rules! refused_row {
+    ([$($name:literal),+] $said:tt $hint:tt) => {
+        $crate::file::Refused::new(&[$($name),+], $said, Some($hint))
+    };
+    ([$($name:literal),+] $said:literal) => {
+        $crate::file::Refused::new(&[$($name),+], $said, None)
+    };
+    ([$($name:literal),+] $field:ident) => {
+        $crate::file::Refused::meaning(stringify!($field), &[$($name),+])
+    };
+}
+pub(crate) use refused_row;

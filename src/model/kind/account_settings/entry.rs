@@ -4,13 +4,24 @@ use std::collections::BTreeSet;
 
 use super::AccountSettings;
 use crate::file::{Cursor, Flaw, Log, Refused, Shape, Table, Takes, quote};
-use crate::model::kind::rows::fields;
+use crate::model::kind::rows::{fields, refused};
 use crate::model::kind::values::{FLAG, TEXT, domain, names, network, whole};
 
 /// Most seconds of inactivity: the server makes a negative number of more.
 const MOST_SECS: i64 = 9_223_372_036;
 
-const LEAVE_OUT: Option<&str> = Some("leave it out: what NetBird has stays as it is");
+const LEAVE_OUT: &str = "leave it out: what NetBird has stays as it is";
+
+const TRAFFIC_LOGS: Refused = Refused::new(
+    &[
+        "network_traffic_logs_enabled",
+        "network_traffic_logs_groups",
+        "network_traffic_packet_counter_enabled",
+    ],
+    "traffic is logged by NetBird's cloud: a self-hosted one answers 200 to it and ignores it",
+    Some(LEAVE_OUT),
+)
+.unless_off();
 
 pub(super) const TABLE: Table<AccountSettings> = Table {
     what: "the account settings",
@@ -65,46 +76,17 @@ pub(super) const TABLE: Table<AccountSettings> = Table {
         /// Whether new users wait until somebody lets them in.
         own user_approval_required: FLAG => true,
     ],
-    refused: &[
-        Refused::new(
-            &["embedded_idp_enabled"],
-            "whether NetBird's own identity provider runs is set where the server is started: NetBird answers 200 to it and ignores it",
-            LEAVE_OUT,
-        ),
-        Refused::new(
-            &["local_auth_disabled"],
-            "a self-hosted NetBird answers 200 to it and ignores it",
-            LEAVE_OUT,
-        ),
-        Refused::new(
-            &["agent_network_only"],
-            "a NetBird without agent networks refuses it",
-            LEAVE_OUT,
-        ),
-        Refused::new(
-            &[
-                "network_traffic_logs_enabled",
-                "network_traffic_logs_groups",
-                "network_traffic_packet_counter_enabled",
-            ],
-            "traffic is logged by NetBird's cloud: a self-hosted one answers 200 to it and ignores it",
-            LEAVE_OUT,
-        )
-        .unless_off(),
-        Refused::new(
-            &["extra"],
-            "fields of the API's \"extra\" are written beside the other settings here",
-            Some(
-                "write \"peer_approval_enabled\" and \"user_approval_required\" without \"extra\" around them",
-            ),
-        ),
-        Refused::new(
-            &["onboarding"],
-            "the dashboard's first steps are not managed",
-            LEAVE_OUT,
-        ),
-        Refused::meaning("dns_domain", &["domain", "dns_label"]),
-        Refused::meaning("network_range", &["network", "cidr"]),
+    refused: refused![
+        ["embedded_idp_enabled"] => "whether NetBird's own identity provider runs is set where the server is started: NetBird answers 200 to it and ignores it",
+            LEAVE_OUT;
+        ["local_auth_disabled"] => "a self-hosted NetBird answers 200 to it and ignores it", LEAVE_OUT;
+        ["agent_network_only"] => "a NetBird without agent networks refuses it", LEAVE_OUT;
+        TRAFFIC_LOGS;
+        ["extra"] => "fields of the API's \"extra\" are written beside the other settings here",
+            "write \"peer_approval_enabled\" and \"user_approval_required\" without \"extra\" around them";
+        ["onboarding"] => "the dashboard's first steps are not managed", LEAVE_OUT;
+        ["domain", "dns_label"] => dns_domain;
+        ["network", "cidr"] => network_range;
     ],
     rules: "{}",
 };

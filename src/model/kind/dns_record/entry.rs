@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 
-use super::super::rows::fields;
+use super::super::rows::{fields, refused};
 use super::super::values::word::{self, Word};
 use super::super::values::{domain, whole};
 use super::super::{Declared, InFile, Resource};
@@ -33,9 +33,9 @@ pub(super) const TABLE: Table<DnsRecord> = Table {
         /// How long others may remember it, in seconds.
         own ttl: whole::<0, LONGEST_TTL>() => 300,
     ],
-    refused: &[
-        Refused::meaning("content", &["value", "target", "address", "ip", "data"]),
-        Refused::ID,
+    refused: refused![
+        ["value", "target", "address", "ip", "data"] => content;
+        Refused::ID;
     ],
     rules: r#"{
         "allOf": [

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Action, Policy, Protocol, target};
 use crate::base::code::Code;
 use crate::file::{Cursor, Log, Refused, Shape, Table, Takes, quote};
-use crate::model::kind::rows::fields;
+use crate::model::kind::rows::{fields, refused};
 use crate::model::kind::values::word::{self, Word};
 use crate::model::kind::values::{FLAG, TEXT, names, ports, renamed_from};
 
@@ -40,23 +40,17 @@ pub(super) const TABLE: Table<Policy> = Table {
         own(members) authorized_groups: Takes(Shape::Schema(USERS), users) => {},
         ; renamed_from(),
     ],
-    refused: &[
-        Refused::NAME,
-        Refused::new(
-            &["rules", "rule"],
-            "one policy is one rule: NetBird drops all but the first",
-            Some("write the rule's fields here, and a policy of its own for every other rule"),
-        ),
-        Refused::meaning("ports", &["port_ranges"]),
-        Refused::meaning("source_posture_checks", &["posture_checks"]),
-        Refused::meaning("sources", &["src", "from", "source_groups", "users"]),
-        Refused::meaning(
-            "destinations",
-            &["dst", "to", "destination_groups", "hosts"],
-        ),
-        Refused::meaning("protocol", &["proto"]),
-        Refused::meaning("source_resource", &["sourceResource"]),
-        Refused::meaning("destination_resource", &["destinationResource"]),
+    refused: refused![
+        Refused::NAME;
+        ["rules", "rule"] => "one policy is one rule: NetBird drops all but the first",
+            "write the rule's fields here, and a policy of its own for every other rule";
+        ["port_ranges"] => ports;
+        ["posture_checks"] => source_posture_checks;
+        ["src", "from", "source_groups", "users"] => sources;
+        ["dst", "to", "destination_groups", "hosts"] => destinations;
+        ["proto"] => protocol;
+        ["sourceResource"] => source_resource;
+        ["destinationResource"] => destination_resource;
     ],
     rules: r#"{
         "allOf": [

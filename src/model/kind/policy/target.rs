@@ -5,9 +5,9 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::base::id::Id;
-use crate::file::{Cursor, Log, Refused, Shape, Table, Takes};
+use crate::file::{Cursor, Log, Shape, Table, Takes};
 use crate::model::kind::peer_ref::{self, PeerRef};
-use crate::model::kind::rows::fields;
+use crate::model::kind::rows::{fields, refused};
 use crate::model::kind::values::names;
 use crate::model::kind::{Groups, Refers, Unresolved};
 
@@ -87,11 +87,10 @@ const TABLE: Table<Draft> = Table {
         /// The peer, named as in a group's peers.
         needs peer: Takes(Shape::Text, peer_ref::read),
     ],
-    refused: &[Refused::new(
-        &["id", "type", "name", "resource"],
-        "write only the name of the network resource",
-        Some("write its name as a string, or { \"peer\": \"NAME\" }"),
-    )],
+    refused: refused![
+        ["id", "type", "name", "resource"] => "write only the name of the network resource",
+            "write its name as a string, or { \"peer\": \"NAME\" }";
+    ],
     rules: "{}",
 };
 

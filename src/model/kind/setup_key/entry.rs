@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::DeclaredKey;
 use crate::base::code::Code;
 use crate::file::{Cursor, Log, Refused, Shape, Table, Takes, quote};
-use crate::model::kind::rows::fields;
+use crate::model::kind::rows::{fields, refused};
 use crate::model::kind::values::word::{self, Word};
 use crate::model::kind::values::{FLAG, names, times};
 use crate::model::kind::{ALL, Declared};
@@ -56,39 +56,16 @@ pub(super) const TABLE: Table<Draft> = Table {
         /// The secret is sealed for recipients alone.
         may recipients_only: FLAG => false,
     ],
-    refused: &[
-        Refused::new(
-            &["renamed_from"],
-            "a setup key's name can never change",
-            Some("a new name is a new key: the old one is deleted, a new one made and sealed"),
-        ),
-        Refused {
-            hint: None,
-            ..Refused::NAME
-        },
-        Refused::new(
-            &["key"],
-            "this file never has the secret of a key",
-            Some("if it is a real one, revoke it in NetBird: git keeps it for ever"),
-        ),
-        Refused::new(
-            &["revoked"],
-            "keys are not revoked here",
-            Some("remove the entry to delete the key"),
-        ),
-        Refused::meaning(
-            "expires_in",
-            &[
-                "expires",
-                "expiry",
-                "expiration",
-                "expiry_seconds",
-                "duration",
-                "ttl",
-            ],
-        ),
-        Refused::meaning("auto_groups", &["groups"]),
-        Refused::meaning("usage_limit", &["uses", "max_uses", "limit"]),
+    refused: refused![
+        ["renamed_from"] => "a setup key's name can never change",
+            "a new name is a new key: the old one is deleted, a new one made and sealed";
+        NAME;
+        ["key"] => "this file never has the secret of a key",
+            "if it is a real one, revoke it in NetBird: git keeps it for ever";
+        ["revoked"] => "keys are not revoked here", "remove the entry to delete the key";
+        ["expires", "expiry", "expiration", "expiry_seconds", "duration", "ttl"] => expires_in;
+        ["groups"] => auto_groups;
+        ["uses", "max_uses", "limit"] => usage_limit;
     ],
     rules: r#"{"allOf": [
         {
@@ -105,6 +82,11 @@ pub(super) const TABLE: Table<Draft> = Table {
             "then": {"required": ["recipients"], "properties": {"recipients": {"minItems": 1}}}
         }
     ]}"#,
+};
+
+const NAME: Refused = Refused {
+    hint: None,
+    ..Refused::NAME
 };
 
 const AUTO_GROUPS: &str =
