@@ -12,8 +12,12 @@ pub(crate) struct Field<T: 'static> {
     pub(crate) read: fn(&mut T, &Cursor<'_>, &mut Log),
     /// Takes over another one's value where there is none; of a field that can be left out.
     pub(crate) keep: Option<fn(&mut T, &T)>,
+    /// Puts what is empty, 0 or false where there is nothing.
+    pub(crate) zero: Option<fn(&mut T)>,
     /// The groups that it names.
     pub(crate) groups: Option<GroupsOf<T>>,
+    /// The same, to put names in the place of ids.
+    pub(crate) groups_mut: Option<GroupsMut<T>>,
 }
 
 /// What there is to say of a field, whatever it is read into.
@@ -21,6 +25,8 @@ pub(crate) struct Field<T: 'static> {
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) presence: Presence,
+    /// Its name in NetBird's API.
+    pub(crate) wire: &'static str,
     /// The values it takes, for the schema.
     pub(crate) shape: Shape,
     /// What creation takes where it is left out, as JSON.
@@ -36,6 +42,9 @@ pub(crate) struct Takes<V: 'static>(pub(crate) Shape, pub(crate) fn(&Cursor<'_>,
 
 /// The names of groups in a field, where it has any.
 type GroupsOf<T> = fn(&T) -> Option<&BTreeSet<String>>;
+
+/// The same, to change them.
+type GroupsMut<T> = fn(&mut T) -> Option<&mut BTreeSet<String>>;
 
 /// What a field names, and where the names stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -262,6 +271,7 @@ impl<T> Field<T> {
         let row = Row {
             name,
             presence: Presence::Optional,
+            wire: name,
             shape: Shape::Text,
             default: None,
             doc: "",
@@ -271,7 +281,9 @@ impl<T> Field<T> {
             row,
             read,
             keep: None,
+            zero: None,
             groups: None,
+            groups_mut: None,
         }
     }
 

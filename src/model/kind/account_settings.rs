@@ -20,6 +20,7 @@ use crate::base::id::Id;
 use crate::base::sentence::Sentence;
 use crate::base::spelling;
 use crate::file::Table;
+use crate::wire::api::objects::ids;
 
 use entry::TABLE;
 
@@ -54,10 +55,12 @@ pub struct AccountSettings {
     /// The IPv6 network of them.
     pub network_range_v6: Option<String>,
     /// Groups whose peers have an IPv6 address.
+    #[serde(deserialize_with = "ids")]
     pub ipv6_enabled_groups: Option<BTreeSet<String>>,
     /// Whether peers may expose services.
     pub peer_expose_enabled: Option<bool>,
     /// Groups whose peers may.
+    #[serde(deserialize_with = "ids")]
     pub peer_expose_groups: Option<BTreeSet<String>>,
     /// Whether connections are made when they are needed.
     pub lazy_connection_enabled: Option<bool>,
@@ -74,19 +77,12 @@ pub struct AccountSettings {
     /// Whether new users do.
     pub user_approval_required: Option<bool>,
     /// Groups whose traffic NetBird's cloud logs: no file says them, and they hold their groups.
-    #[serde(skip_serializing)]
+    #[serde(skip_serializing, deserialize_with = "ids")]
     pub network_traffic_logs_groups: BTreeSet<String>,
 }
 
 /// What stands in `extra`.
 const EXTRA: [&str; 2] = ["peer_approval_enabled", "user_approval_required"];
-
-/// Lists of ids of groups.
-const GROUPS: [&str; 3] = [
-    "ipv6_enabled_groups",
-    "peer_expose_groups",
-    "network_traffic_logs_groups",
-];
 
 impl AccountSettings {
     /// Returns whether the API has a setting in `extra`.
@@ -110,13 +106,15 @@ impl Answer {
         if let Some(Value::Object(extra)) = self.settings.remove("extra") {
             self.settings.extend(extra);
         }
-        for (field, value) in &mut self.settings {
-            if GROUPS.contains(&field.as_str()) {
-                let ids: Option<Vec<Id>> = serde_json::from_value(value.take())?;
-                *value = Value::from_iter(groups.read(&ids.unwrap_or_default()));
+        let mut settings: AccountSettings = serde_json::from_value(Value::Object(self.settings))?;
+        let of_table = TABLE.fields.iter().filter_map(|field| field.groups_mut);
+        for groups_of in of_table {
+            if let Some(ids) = groups_of(&mut settings) {
+                *ids = groups.read(ids.iter().map(String::as_str));
             }
         }
-        let settings: AccountSettings = serde_json::from_value(Value::Object(self.settings))?;
+        let logs = &mut settings.network_traffic_logs_groups;
+        *logs = groups.read(logs.iter().map(String::as_str));
         let network = |range: Option<String>| range.map(|range| spelling::network(&range));
         let domain = settings.dns_domain.map(|name| name.to_ascii_lowercase());
         Ok(AccountSettings {

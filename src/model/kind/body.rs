@@ -11,28 +11,35 @@ pub(super) fn base_of(live: Option<&Value>, answer_only: &[&str]) -> Map<String,
     base
 }
 
-/// Fills in the fields that may be left out, of these names: what is declared, or else what is there, or else the default
-/// of creation.
+/// Fills in the fields of these names: what is declared, or else what is there, or else the default of creation. What says
+/// something by being left out stays out.
 pub(super) fn fill<T: Spec>(
     body: &mut Map<String, Value>,
     it: &T,
     groups: &Groups,
     is_meant: impl Fn(&str) -> bool,
 ) -> Result<(), Unresolved> {
-    let ours = it.fields();
+    let mut ours = it.fields();
     let fields = T::TABLE.map_or(&[][..], |table| table.fields).iter();
-    let own = fields.filter(|field| field.keep.is_some());
-    for field in own.filter(|field| is_meant(field.row.name)) {
-        let name = field.row.name;
-        let value = match ours.get(name) {
-            Some(value) => value.clone(),
+    for field in fields.filter(|field| is_meant(field.row.name)) {
+        let (row, is_own) = (field.row, field.keep.is_some());
+        let there = body.get(row.wire).filter(|value| !value.is_null());
+        let value = match (ours.remove(row.name), there) {
+            (Some(Value::Null), _) => continue,
+            (Some(value), _) => value,
+            (None, _) if !is_own => continue,
+            (None, Some(there)) if field.groups.is_some() => {
+                let ids = embedded_ids(Some(there));
+                body.insert(row.wire.into(), ids);
+                continue;
+            }
+            (None, Some(_)) => continue,
             // null and absent are the same to the server, and null would not decode where a bool is wanted
-            None if body.get(name).is_none_or(Value::is_null) => {
-                let default = field.row.default;
+            (None, None) => {
+                let default = row.default;
                 let default = default.expect("a field that can be left out has a default");
                 serde_json::from_str(default).expect("a default is JSON")
             }
-            None => continue,
         };
         let value = match field.groups {
             Some(_) => {
@@ -42,7 +49,7 @@ pub(super) fn fill<T: Spec>(
             }
             None => value,
         };
-        body.insert(name.into(), value);
+        body.insert(row.wire.into(), value);
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use super::values::domain;
 use super::values::word::Word;
 use super::{
     About, Answers, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Reach, Referred, Role,
-    Sent, Spec, Special, Unresolved,
+    Spec, Special,
 };
 use crate::base::entry::Entry;
 use crate::base::id::Id;
@@ -137,19 +137,6 @@ impl Spec for DnsRecord {
             ttl: Some(record.ttl.unwrap_or_default()),
         };
         Ok(Live::new(record.id, name, canonical, wire))
-    }
-
-    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
-        let Sent { live, .. } = sent;
-        let live = live
-            .and_then(|live| live.get("ttl"))
-            .and_then(Value::as_i64);
-        Ok(json!({
-            "name": self.name,
-            "type": self.r#type,
-            "content": self.content,
-            "ttl": self.ttl.or(live).unwrap_or(300),
-        }))
     }
 
     fn excludes(&self, other: &Self) -> bool {

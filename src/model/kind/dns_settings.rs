@@ -3,25 +3,25 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::rows::{fields, refused};
-use super::spec::entry;
+use super::spec::{entry, read};
 use super::values::names;
 use super::words::named;
-use super::{
-    About, Descriptor, Entries, Groups, Live, One, Reach, Referred, Role, Sent, Spec, Special,
-    Unresolved,
-};
+use super::{About, Descriptor, Entries, Groups, Live, One, Reach, Referred, Role, Spec, Special};
 use crate::base::entry::Entry;
-use crate::base::id::Id;
 use crate::base::sentence::Sentence;
 use crate::file::Table;
+use crate::wire::api::objects::ids;
 
 /// The DNS settings in canonical form. `None` = not ours.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DnsSettings {
     /// Groups whose peers get no DNS settings from NetBird.
+    ///
+    /// Always sent: without a list, or with null, the server answers 404 and changes nothing (docs/netbird-api.md, "DNS settings").
+    #[serde(default, deserialize_with = "ids")]
     pub disabled_management_groups: Option<BTreeSet<String>>,
 }
 
@@ -36,13 +36,6 @@ const TABLE: Table<DnsSettings> = Table {
     ],
     rules: "{}",
 };
-
-/// The answer of `GET /dns/settings`.
-#[derive(Debug, Clone, Deserialize)]
-struct Answer {
-    /// Groups.
-    disabled_management_groups: Option<Vec<Id>>,
-}
 
 impl Spec for DnsSettings {
     const KIND: Descriptor = Descriptor {
@@ -72,29 +65,7 @@ impl Spec for DnsSettings {
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        let settings: Answer = wire.read()?;
-        let disabled = settings.disabled_management_groups.unwrap_or_default();
-        let canonical = DnsSettings {
-            disabled_management_groups: Some(groups.read(&disabled)),
-        };
-        let id = Id::from(Self::KIND.word); // it has none
-        Ok(Live::new(id, String::new(), canonical, wire))
-    }
-
-    /// Always with a list: without one, or with null, the server answers 404 and changes nothing (docs/netbird-api.md, "DNS
-    /// settings").
-    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
-        let Sent { live, groups, .. } = sent;
-        let field = "disabled_management_groups";
-        let list = match &self.disabled_management_groups {
-            Some(names) => groups.resolve(names)?,
-            None => live
-                .and_then(|live| live.get(field))
-                .filter(|list| !list.is_null())
-                .cloned()
-                .unwrap_or_else(|| json!([])),
-        };
-        Ok(json!({ field: list }))
+        read(wire, groups, |_: &mut Self| {})
     }
 
     /// A list that is empty is what there is without a file, too.

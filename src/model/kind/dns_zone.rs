@@ -4,35 +4,36 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::body::base_of;
 use super::rows::{fields, refused};
-use super::spec::{entry, objects};
+use super::spec::{entry, objects, read};
 use super::values::{FLAG, domain, names, renamed_from};
 use super::words::named;
 use super::{
     About, Descriptor, DnsRecord, Entries, Groups, InFile, Live, Reach, Referred, Resource, Role,
-    Sent, Spec, Special, Unresolved,
+    Spec, Special,
 };
 use crate::base::code::Code;
 use crate::base::entry::Entry;
-use crate::base::id::Id;
 use crate::base::sentence::Sentence;
 use crate::base::text::visible;
 use crate::file::{Cursor, Field, Log, Refused, Shape, Table, Takes, quote};
+use crate::wire::api::objects::ids;
 
 /// Longest name that the server takes, in bytes.
 const LONGEST_NAME: usize = 255;
 
 /// A zone in canonical form, without its records. `None` = not ours.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DnsZone {
     /// What it answers, with all below: lower case, ASCII. Only creation takes it.
     pub domain: String,
     /// Groups whose peers ask it; never empty.
+    #[serde(default, deserialize_with = "ids")]
     pub distribution_groups: BTreeSet<String>,
     /// Whether the domain is a search domain too.
+    #[serde(rename(deserialize = "enable_search_domain"))]
     pub search_domain: Option<bool>,
     /// Whether it is in use.
     pub enabled: Option<bool>,
@@ -46,7 +47,7 @@ const TABLE: Table<DnsZone> = Table {
         /// Groups whose peers ask the zone, at least one.
         needs(groups) distribution_groups: names::SOME_GROUPS,
         /// The domain is a search domain too.
-        own search_domain: FLAG => false,
+        own search_domain in "enable_search_domain": FLAG => false,
         /// Whether it is in use.
         own enabled: FLAG => true,
         ; Field::inside(
@@ -96,23 +97,6 @@ fn one_zone_a_domain(zones: &[InFile<'_>], log: &mut Log) {
     }
 }
 
-/// An entry of `GET /dns/zones`, without its records.
-#[derive(Debug, Clone, Deserialize)]
-struct Answer {
-    /// Id.
-    id: Id,
-    /// Not unique.
-    name: String,
-    /// Unique in the account.
-    domain: String,
-    /// In use or not.
-    enabled: bool,
-    /// Search domain or not.
-    enable_search_domain: Option<bool>,
-    /// Groups whose peers ask it.
-    distribution_groups: Option<Vec<Id>>,
-}
-
 impl Spec for DnsZone {
     const KIND: Descriptor = Descriptor {
         label: "DNS zone",
@@ -138,6 +122,8 @@ impl Spec for DnsZone {
     };
 
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    /// A PUT leaves the records alone.
+    const ANSWER_ONLY: &'static [&'static str] = &["id", "records"];
 
     fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
         let bytes = entry.name().len();
@@ -149,35 +135,7 @@ impl Spec for DnsZone {
     }
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        let zone: Answer = wire.read()?;
-        let canonical = DnsZone {
-            domain: zone.domain,
-            distribution_groups: groups.read(&zone.distribution_groups.unwrap_or_default()),
-            search_domain: Some(zone.enable_search_domain.unwrap_or_default()),
-            enabled: Some(zone.enabled),
-        };
-        Ok(Live::new(zone.id, zone.name, canonical, wire))
-    }
-
-    /// Without the records, which a PUT leaves alone.
-    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
-        let Sent { name, live, groups } = sent;
-        let mut body = base_of(live, &["id", "records"]);
-        body.insert("name".into(), json!(name));
-        body.insert("domain".into(), json!(self.domain));
-        body.insert(
-            "distribution_groups".into(),
-            groups.resolve(&self.distribution_groups)?,
-        );
-        let flags = [
-            ("enable_search_domain", self.search_domain, false),
-            ("enabled", self.enabled, true),
-        ];
-        for (field, ours, default) in flags {
-            let live = body.get(field).and_then(Value::as_bool);
-            body.insert(field.into(), json!(ours.or(live).unwrap_or(default)));
-        }
-        Ok(Value::Object(body))
+        read(wire, groups, |_: &mut Self| {})
     }
 
     fn excludes(&self, other: &Self) -> bool {

@@ -181,8 +181,9 @@ impl Groups {
         name.unwrap_or_else(|| format!("(deleted group {id})"))
     }
 
-    pub(super) fn read(&self, ids: &[Id]) -> BTreeSet<String> {
-        ids.iter().map(|id| self.name(id)).collect()
+    pub(super) fn read<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
+        let ids = ids.into_iter();
+        ids.map(|id| self.name(&Id::from(id))).collect()
     }
 
     pub(super) fn resolve(&self, names: &BTreeSet<String>) -> Result<Value, Unresolved> {

@@ -2,36 +2,37 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::rows::{fields, refused};
-use super::spec::entry;
+use super::spec::{entry, read};
 use super::values::{FLAG, TEXT, domain, names, nameserver, renamed_from};
 use super::words::{address, named};
-use super::{
-    About, Descriptor, Entries, Groups, Live, Reach, Referred, Role, Spec, Special, Unresolved,
-};
+use super::{About, Descriptor, Entries, Groups, Live, Reach, Referred, Role, Spec, Special};
 use crate::base::code::Code;
 use crate::base::entry::Entry;
-use crate::base::id::Id;
 use crate::base::sentence::Sentence;
 use crate::base::spelling;
 use crate::base::text::visible;
 use crate::file::{Cursor, Log, Refused, Shape, Table, Takes};
+use crate::wire::api::objects::{ids, nullable};
 
 /// A nameserver group in canonical form. `None` = not ours.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NameserverGroup {
     /// Text for people.
     pub description: Option<String>,
     /// 1 to 3 servers, in canonical text; clients ask the first one first.
+    #[serde(default, deserialize_with = "nullable")]
     pub nameservers: Vec<Nameserver>,
     /// Groups whose peers ask them; never empty.
+    #[serde(default, deserialize_with = "ids")]
     pub groups: BTreeSet<String>,
     /// Whether they answer for everything; exactly where `domains` is empty. `None` only while a file is read.
     pub primary: Option<bool>,
     /// Domains they answer for, as written; in that order clients search them.
+    #[serde(default, deserialize_with = "nullable")]
     pub domains: Vec<String>,
     /// Whether the domains are search domains too.
     pub search_domains_enabled: Option<bool>,
@@ -40,11 +41,12 @@ pub struct NameserverGroup {
 }
 
 /// One name server; always asked by UDP.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Nameserver {
     /// IPv4 or IPv6 address in canonical text, without brackets.
     pub ip: String,
-    /// 1 to 65535.
+    /// 1 to 65535; 0 stands for one that the server did not check, and is a difference to any declared one.
+    #[serde(default, deserialize_with = "port")]
     pub port: u16,
 }
 
@@ -130,8 +132,13 @@ fn check_primary(group: &NameserverGroup, entry: &Cursor<'_>, log: &mut Log) {
     }
 }
 
+fn port<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
+    let port: Option<i64> = Option::deserialize(deserializer)?;
+    Ok(port.and_then(|port| u16::try_from(port).ok()).unwrap_or(0))
+}
+
 /// A server that is listed twice is asked where it stands first.
-fn first_ones(servers: impl Iterator<Item = Nameserver>) -> Vec<Nameserver> {
+fn first_ones(servers: Vec<Nameserver>) -> Vec<Nameserver> {
     let mut kept = Vec::new();
     for server in servers {
         if !kept.contains(&server) {
@@ -172,38 +179,6 @@ impl NameserverGroup {
     }
 }
 
-/// An entry of `GET /dns/nameservers`.
-#[derive(Debug, Clone, Deserialize)]
-struct Answer {
-    /// Id.
-    id: Id,
-    /// Unique.
-    name: String,
-    /// Text for people.
-    description: Option<String>,
-    /// Answers for everything.
-    primary: bool,
-    /// Domains it answers for.
-    domains: Option<Vec<String>>,
-    /// Enabled or not.
-    enabled: bool,
-    /// Groups whose peers ask it.
-    groups: Option<Vec<Id>>,
-    /// Servers.
-    nameservers: Option<Vec<Server>>,
-    /// Domains are search domains too.
-    search_domains_enabled: Option<bool>,
-}
-
-/// One name server.
-#[derive(Debug, Clone, Deserialize)]
-struct Server {
-    /// Address.
-    ip: String,
-    /// The server does not check its range.
-    port: Option<i64>,
-}
-
 impl Spec for NameserverGroup {
     const KIND: Descriptor = Descriptor {
         label: "nameserver group",
@@ -239,33 +214,17 @@ impl Spec for NameserverGroup {
     }
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        let group: Answer = wire.read()?;
-        // the server does not check ports: 0 stands for one that does not fit, and is a difference to any declared one
-        let server = |server: Server| Nameserver {
-            ip: server.ip,
-            port: u16::try_from(server.port.unwrap_or(0)).unwrap_or(0),
-        };
-        let canonical = NameserverGroup {
-            description: Some(group.description.unwrap_or_default()),
-            nameservers: first_ones(group.nameservers.into_iter().flatten().map(server)),
-            groups: groups.read(&group.groups.unwrap_or_default()),
-            primary: Some(group.primary),
-            domains: group.domains.unwrap_or_default(),
-            search_domains_enabled: Some(group.search_domains_enabled.unwrap_or_default()),
-            enabled: Some(group.enabled),
-        };
-        Ok(Live::new(group.id, group.name, canonical, wire))
+        read(wire, groups, |group: &mut Self| {
+            group.primary = Some(group.primary == Some(true));
+            group.nameservers = first_ones(std::mem::take(&mut group.nameservers));
+        })
     }
 
-    fn required(&self, body: &mut Map<String, Value>, groups: &Groups) -> Result<(), Unresolved> {
+    fn finish(&self, body: &mut Map<String, Value>) {
         let server =
             |server: &Nameserver| json!({ "ip": server.ip, "ns_type": "udp", "port": server.port });
         let servers = self.nameservers.iter().map(server).collect();
         body.insert("nameservers".into(), servers);
-        body.insert("groups".into(), groups.resolve(&self.groups)?);
-        body.insert("primary".into(), json!(self.primary));
-        body.insert("domains".into(), json!(self.domains));
-        Ok(())
     }
 
     fn says_the_same(&self, live: &Self, field: &str) -> bool {

@@ -3,19 +3,18 @@
 use serde::{Deserialize, Serialize};
 
 use super::rows::{fields, refused};
-use super::spec::{entry, objects};
+use super::spec::{entry, objects, read};
 use super::values::{TEXT, renamed_from};
 use super::{
     About, Descriptor, Entries, Groups, Live, NetworkResource, NetworkRouter, Reach, Referred,
     Role, Spec, Special,
 };
 use crate::base::entry::Entry;
-use crate::base::id::Id;
 use crate::base::sentence::Sentence;
 use crate::file::{Field, Refused, Shape, Table};
 
 /// A network in canonical form, without what is in it. `None` = not ours.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Network {
     /// Text for people.
     pub description: Option<String>,
@@ -52,17 +51,6 @@ const TABLE: Table<Network> = Table {
     rules: "{}",
 };
 
-/// An entry of `GET /networks`, without the ids of what is in it.
-#[derive(Debug, Clone, Deserialize)]
-struct Answer {
-    /// Id.
-    id: Id,
-    /// Not unique.
-    name: String,
-    /// Text for people.
-    description: Option<String>,
-}
-
 impl Spec for Network {
     const KIND: Descriptor = Descriptor {
         label: "network",
@@ -91,12 +79,8 @@ impl Spec for Network {
         "routing_peers_count",
     ];
 
-    fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
-        let network: Answer = wire.read()?;
-        let canonical = Network {
-            description: Some(network.description.unwrap_or_default()),
-        };
-        Ok(Live::new(network.id, network.name, canonical, wire))
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        read(wire, groups, |_: &mut Self| {})
     }
 
     fn summary(&self, _about: &About) -> String {

@@ -9,25 +9,23 @@ use std::net::{IpAddr, SocketAddr};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::body::embedded_ids;
 use super::rows::{fields, refused};
-use super::spec::inside;
+use super::spec::{inside, read};
 use super::values::{FLAG, TEXT, domain, names, network, renamed_from};
 use super::words::named;
 use super::{
     About, Answers, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Reach, Referred,
-    Refers, Role, Spec, Special, Unresolved,
+    Refers, Role, Spec, Special,
 };
 use crate::base::entry::Entry;
-use crate::base::id::Id;
 use crate::base::sentence::Sentence;
 use crate::base::spelling;
 use crate::base::text::visible;
 use crate::file::{Flaw, Refused, Shape, Table, Takes, quote};
-use crate::wire::api::objects::Reference;
+use crate::wire::api::objects::ids;
 
 /// A resource in canonical form. `None` = not ours.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NetworkResource {
     /// Text for people.
     pub description: Option<String>,
@@ -35,6 +33,7 @@ pub struct NetworkResource {
     /// begin.
     pub address: String,
     /// Groups that it is in: policies to them are for it.
+    #[serde(default, deserialize_with = "ids")]
     pub groups: Option<BTreeSet<String>>,
     /// Whether it can be reached.
     pub enabled: Option<bool>,
@@ -113,23 +112,6 @@ fn canonical(text: &str) -> String {
     }
 }
 
-/// An entry of `GET /networks/resources`.
-#[derive(Debug, Clone, Deserialize)]
-struct Answer {
-    /// Id.
-    id: Id,
-    /// Unique in the account.
-    name: String,
-    /// Text for people.
-    description: Option<String>,
-    /// With its prefix, or a domain as it was sent.
-    address: String,
-    /// Reached or not.
-    enabled: Option<bool>,
-    /// Groups that it is in.
-    groups: Option<Vec<Reference>>,
-}
-
 impl Spec for NetworkResource {
     const KIND: Descriptor = Descriptor {
         label: "network resource",
@@ -165,27 +147,9 @@ impl Spec for NetworkResource {
     const ANSWER_ONLY: &'static [&'static str] = &["id", "type"];
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        let resource: Answer = wire.read()?;
-        let ids: Vec<Id> = resource
-            .groups
-            .into_iter()
-            .flatten()
-            .map(|group| group.id)
-            .collect();
-        let canonical = NetworkResource {
-            description: Some(resource.description.unwrap_or_default()),
-            address: canonical(&resource.address),
-            groups: Some(groups.read(&ids)),
-            enabled: Some(resource.enabled.unwrap_or_default()),
-        };
-        Ok(Live::new(resource.id, resource.name, canonical, wire))
-    }
-
-    fn required(&self, body: &mut Map<String, Value>, _groups: &Groups) -> Result<(), Unresolved> {
-        body.insert("address".into(), json!(self.address));
-        let ids = embedded_ids(body.get("groups"));
-        body.insert("groups".into(), ids);
-        Ok(())
+        read(wire, groups, |resource: &mut Self| {
+            resource.address = canonical(&resource.address);
+        })
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {

@@ -7,27 +7,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::peer_ref::PeerRef;
+use super::peer_ref::{self, PeerRef};
 use super::rows::{fields, refused};
-use super::spec::inside;
+use super::spec::{inside, read};
 use super::through;
 use super::values::{FLAG, whole};
 use super::{
     About, Answers, Descriptor, Entries, Groups, InFile, Inside, Kind, Live, NameOf, Reach,
-    Referred, Resource, Role, Spec, Special, Unresolved,
+    Referred, Resource, Role, Spec, Special,
 };
 use crate::base::code::Code;
 use crate::base::entry::Entry;
-use crate::base::id::Id;
 use crate::base::sentence::Sentence;
 use crate::file::{Cursor, Log, Table};
+use crate::wire::api::objects::ids;
 
 /// A router in canonical form. `None` = not ours.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NetworkRouter {
     /// The one peer that routes.
+    #[serde(default, deserialize_with = "peer_ref::answered")]
     pub peer: Option<PeerRef>,
     /// Groups whose peers route; empty where `peer` does.
+    #[serde(default, deserialize_with = "ids")]
     pub peer_groups: BTreeSet<String>,
     /// Priority among the routers of a network, 1 to 9999, the lowest wins.
     pub metric: Option<i64>,
@@ -57,23 +59,6 @@ const TABLE: Table<NetworkRouter> = Table {
     ],
     rules: r#"{"oneOf": [{"required": ["peer_groups"]}, {"required": ["peer"]}]}"#,
 };
-
-/// An entry of `GET /networks/routers`.
-#[derive(Debug, Clone, Deserialize)]
-struct Answer {
-    /// Id.
-    id: Id,
-    /// One router; empty where `peer_groups` are used.
-    peer: Option<String>,
-    /// Groups of routers.
-    peer_groups: Option<Vec<Id>>,
-    /// Not checked by the server.
-    metric: Option<i64>,
-    /// Hides the origin of routed traffic.
-    masquerade: Option<bool>,
-    /// In use or not.
-    enabled: Option<bool>,
-}
 
 /// Two routers of a network that are the same peer or the same groups: the server takes both, and nothing tells them apart.
 fn check(routers: &[InFile<'_>], log: &mut Log) {
@@ -135,23 +120,14 @@ impl Spec for NetworkRouter {
     }
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        let router: Answer = wire.read()?;
-        let canonical = NetworkRouter {
-            peer: PeerRef::read(router.peer.unwrap_or_default()),
-            peer_groups: groups.read(&router.peer_groups.unwrap_or_default()),
-            metric: Some(router.metric.unwrap_or_default()),
-            masquerade: Some(router.masquerade.unwrap_or_default()),
-            enabled: Some(router.enabled.unwrap_or_default()),
-        };
-        Ok(Live::new(router.id, String::new(), canonical, wire))
+        read(wire, groups, |_: &mut Self| {})
     }
 
     /// Of peer and peer_groups, the other one is sent empty.
-    fn required(&self, body: &mut Map<String, Value>, groups: &Groups) -> Result<(), Unresolved> {
-        let peer = self.peer.as_ref().map_or("", PeerRef::text);
-        body.insert("peer".into(), json!(peer));
-        body.insert("peer_groups".into(), groups.resolve(&self.peer_groups)?);
-        Ok(())
+    fn finish(&self, body: &mut Map<String, Value>) {
+        if self.peer.is_none() {
+            body.insert("peer".into(), json!(""));
+        }
     }
 
     fn peers(&mut self) -> Vec<&mut PeerRef> {

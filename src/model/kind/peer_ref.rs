@@ -1,6 +1,6 @@
 //! A peer that a field names. Names of peers prove nothing, so the canonical form holds an id: `members` says whose.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::base::id::Id;
 use crate::file::{Cursor, Log};
@@ -17,11 +17,6 @@ pub enum PeerRef {
 }
 
 impl PeerRef {
-    /// The reference of an answer, in which an empty text is none.
-    pub(super) fn read(id: String) -> Option<PeerRef> {
-        (!id.is_empty()).then_some(PeerRef::Id(Id::from(id.as_str())))
-    }
-
     /// Its name, or its id.
     pub(crate) fn text(&self) -> &str {
         match self {
@@ -44,6 +39,14 @@ impl Serialize for PeerRef {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.text())
     }
+}
+
+/// Reads the id of an answer, in which null and an empty text are none.
+pub(super) fn answered<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<PeerRef>, D::Error> {
+    let id: Option<Id> = Option::deserialize(deserializer)?;
+    Ok(id.filter(|id| !id.0.is_empty()).map(PeerRef::Id))
 }
 
 /// Reads the name of a peer.

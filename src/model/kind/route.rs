@@ -5,27 +5,25 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::peer_ref::PeerRef;
+use super::peer_ref::{self, PeerRef};
 use super::rows::{fields, refused};
-use super::spec::entry;
+use super::spec::{entry, read};
 use super::through;
 use super::values::{FLAG, TEXT, domain, names, network, renamed_from, whole};
 use super::words::named;
-use super::{
-    ALL, About, Descriptor, Entries, Groups, Live, Reach, Referred, Role, Spec, Special, Unresolved,
-};
+use super::{ALL, About, Descriptor, Entries, Groups, Live, Reach, Referred, Role, Spec, Special};
 use crate::base::code::Code;
 use crate::base::entry::Entry;
-use crate::base::id::Id;
 use crate::base::sentence::Sentence;
 use crate::base::spelling;
 use crate::base::text::visible;
 use crate::file::{Cursor, Log, Refused, Shape, Table, Takes};
+use crate::wire::api::objects::ids;
 
 const MAX_DOMAINS: usize = 32;
 
 /// A route in canonical form. `None` = not ours.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Route {
     /// Text for people.
     pub description: Option<String>,
@@ -34,12 +32,16 @@ pub struct Route {
     /// 1 to 32 domains, lower case and Unicode as the server renders them; `*.` may begin one.
     pub domains: Option<BTreeSet<String>>,
     /// Groups whose peers route; empty where `peer` does.
+    #[serde(default, deserialize_with = "ids")]
     pub peer_groups: BTreeSet<String>,
     /// The one peer that routes, in their place.
+    #[serde(default, deserialize_with = "peer_ref::answered")]
     pub peer: Option<PeerRef>,
     /// Groups that get the route.
+    #[serde(default, deserialize_with = "ids")]
     pub groups: Option<BTreeSet<String>>,
     /// Groups whose policies guard what is behind the route.
+    #[serde(default, deserialize_with = "ids")]
     pub access_control_groups: Option<BTreeSet<String>>,
     /// Priority among equal routes, 1 to 9999, the lowest wins.
     pub metric: Option<i64>,
@@ -154,39 +156,11 @@ impl Route {
     }
 }
 
-/// An entry of `GET /routes`.
-#[derive(Debug, Clone, Deserialize)]
-struct Answer {
-    /// Id.
-    id: Id,
-    /// Its name; not unique.
-    network_id: String,
+/// What an answer says of a route beside its form.
+#[derive(Deserialize)]
+struct Typed {
     /// `IPv4`, `IPv6` or `Domain`.
     network_type: Option<String>,
-    /// Text for people.
-    description: Option<String>,
-    /// Enabled or not.
-    enabled: bool,
-    /// One router; empty where `peer_groups` are used.
-    peer: Option<String>,
-    /// Groups of routers.
-    peer_groups: Option<Vec<Id>>,
-    /// A placeholder for domain routes.
-    network: Option<String>,
-    /// Domains of a domain route.
-    domains: Option<Vec<String>>,
-    /// 1 to 9999.
-    metric: i64,
-    /// Hides the origin of routed traffic.
-    masquerade: bool,
-    /// Groups that get the route.
-    groups: Option<Vec<Id>>,
-    /// Groups whose policies guard it.
-    access_control_groups: Option<Vec<Id>>,
-    /// See [`Route`].
-    keep_route: Option<bool>,
-    /// See [`Route`].
-    skip_auto_apply: Option<bool>,
 }
 
 impl Spec for Route {
@@ -238,41 +212,26 @@ impl Spec for Route {
     }
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        let route: Answer = wire.read()?;
         // a domain route comes with a placeholder network, so the type decides (docs/netbird-api.md, "Routes")
-        let by_domain = route.network_type.as_deref() == Some("Domain");
-        let names = |ids: Option<Vec<Id>>| groups.read(&ids.unwrap_or_default());
-        let canonical = Route {
-            description: Some(route.description.unwrap_or_default()),
-            network: (!by_domain).then_some(route.network.unwrap_or_default()),
-            domains: by_domain.then(|| {
-                let domains = route.domains.iter().flatten();
-                domains.map(|domain| spelling::domain(domain)).collect()
-            }),
-            peer_groups: names(route.peer_groups),
-            groups: Some(names(route.groups)),
-            access_control_groups: Some(names(route.access_control_groups)),
-            metric: Some(route.metric),
-            masquerade: Some(route.masquerade),
-            keep_route: Some(route.keep_route.unwrap_or_default()),
-            skip_auto_apply: Some(route.skip_auto_apply.unwrap_or_default()),
-            enabled: Some(route.enabled),
-            peer: PeerRef::read(route.peer.unwrap_or_default()),
-        };
-        Ok(Live::new(route.id, route.network_id, canonical, wire))
+        let by_domain = wire.read::<Typed>()?.network_type.as_deref() == Some("Domain");
+        read(wire, groups, |route: &mut Self| {
+            let domains = route.domains.take().unwrap_or_default();
+            let network = route.network.take().unwrap_or_default();
+            match by_domain {
+                true => {
+                    let domains = domains.iter().map(|domain| spelling::domain(domain));
+                    route.domains = Some(domains.collect());
+                }
+                false => route.network = Some(network),
+            }
+        })
     }
 
-    /// Of network and domains, and of peer and peer_groups, the other one must be absent: presence is what counts.
-    fn required(&self, body: &mut Map<String, Value>, groups: &Groups) -> Result<(), Unresolved> {
-        match &self.network {
-            Some(network) => body.insert("network".into(), json!(network)),
-            None => body.insert("domains".into(), json!(self.domains)),
-        };
-        match &self.peer {
-            Some(peer) => body.insert("peer".into(), json!(peer)),
-            None => body.insert("peer_groups".into(), groups.resolve(&self.peer_groups)?),
-        };
-        Ok(())
+    /// Of peer and peer_groups, the other one must be absent: presence is what counts.
+    fn finish(&self, body: &mut Map<String, Value>) {
+        if self.peer.is_some() {
+            body.remove("peer_groups");
+        }
     }
 
     fn peers(&mut self) -> Vec<&mut PeerRef> {

@@ -1,16 +1,17 @@
 //! The rows of the tables of fields: each has the name of a field of the form that it is read into.
 
 /// Makes the rows of a table. A row has what there is to say of the field to people; how it stands; its name, as in the form
-/// that it is read into, and as in the file where that is another; what it takes; and what creation takes where it is left
+/// that it is read into, in the file (`as`) and in NetBird's API (`in`) where that is another; what it takes; and what creation takes where it is left
 /// out, as JSON.
 ///
 /// How it stands: `own` is an `Option`, and what the file leaves out is not ours; `needs` cannot be left out; `may` can, which
-/// says something by itself. What names groups in a list has `(groups)` behind that, as names of members `(members)`, and what names a network resource `(resource)`. Fields that are made elsewhere come last.
+/// says something by itself. What names groups in a list has `(groups)` behind that, as names of members
+/// `(members)`, and what names a network resource `(resource)`. Fields that are made elsewhere come last.
 macro_rules! fields {
     (
         $(
             $(#[doc = $doc:literal])+
-            $how:ident $(($of:ident))? $name:ident $(as $word:literal)?: $takes:expr $(=> $default:tt)?
+            $how:ident $(($of:ident))? $name:ident $(as $word:literal)? $(in $wire:literal)?: $takes:expr $(=> $default:tt)?
         ),+ $(,)?
         $(; $($more:expr),+ $(,)?)?
     ) => {
@@ -20,6 +21,7 @@ macro_rules! fields {
                     row: $crate::file::Row {
                         name: $crate::model::kind::rows::part!(name $name $($word)?),
                         presence: $crate::model::kind::rows::part!(presence $how),
+                        wire: $crate::model::kind::rows::part!(name $name $($word)? $($wire)?),
                         shape: $takes.0,
                         default: $crate::model::kind::rows::part!(default $($default)?),
                         doc: concat!($($doc),+).trim_ascii(),
@@ -27,7 +29,9 @@ macro_rules! fields {
                     },
                     read: |it, value, log| it.$name = ($takes.1)(value, log),
                     keep: $crate::model::kind::rows::part!(keep $how $name),
+                    zero: $crate::model::kind::rows::part!(zero $how $name),
                     groups: $crate::model::kind::rows::part!(groups $how $name $($of)?),
+                    groups_mut: $crate::model::kind::rows::part!(groups_mut $how $name $($of)?),
                 },
             )+
             $($($more),+)?
@@ -78,13 +82,27 @@ macro_rules! part {
     (keep $how:ident $name:ident) => {
         None
     };
+    (zero own $name:ident) => {
+        Some(|it| {
+            it.$name.get_or_insert_default();
+        })
+    };
+    (zero $how:ident $name:ident) => {
+        None
+    };
     (groups own $name:ident groups) => {
         Some(|it| it.$name.as_ref())
     };
     (groups $how:ident $name:ident groups) => {
         Some(|it| Some(&it.$name))
     };
-    (groups $how:ident $name:ident $($other:ident)?) => {
+    (groups_mut own $name:ident groups) => {
+        Some(|it| it.$name.as_mut())
+    };
+    (groups_mut $how:ident $name:ident groups) => {
+        Some(|it| Some(&mut it.$name))
+    };
+    ($groups:ident $how:ident $name:ident $($other:ident)?) => {
         None
     };
 }

@@ -119,7 +119,7 @@ impl Spec for SetupKey {
             expires_in_secs: 0,
             // any number below 1 is no limit
             usage_limit: Some(key.usage_limit.max(0)),
-            auto_groups: Some(groups.read(&key.auto_groups)),
+            auto_groups: Some(groups.read(key.auto_groups.iter().map(|id| id.0.as_str()))),
             ephemeral: Some(key.ephemeral),
             allow_extra_dns_labels: Some(key.allow_extra_dns_labels),
             sealed_for: SealedFor::default(),

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::body::{base_of, fill};
-use super::{Declared, Descriptor, Groups, Live, PeerRef, Refers, Resource, Unresolved};
+use super::{Declared, Descriptor, Entries, Groups, Live, PeerRef, Refers, Resource, Unresolved};
 use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::sentence::Sentence;
@@ -38,15 +39,13 @@ pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
         if !name_field.is_empty() {
             body.insert(name_field.into(), name.into());
         }
-        self.required(&mut body, groups)?;
         fill(&mut body, self, groups, |_| true)?;
+        self.finish(&mut body);
         Ok(Value::Object(body))
     }
 
-    /// Puts what cannot be left out into a body.
-    fn required(&self, _body: &mut Map<String, Value>, _groups: &Groups) -> Result<(), Unresolved> {
-        Ok(())
-    }
+    /// Puts into a body what the table does not say.
+    fn finish(&self, _body: &mut Map<String, Value>) {}
 
     /// Returns the fields that are ours: of what can be left out, none is "not ours".
     fn fields(&self) -> Map<String, Value> {
@@ -126,6 +125,44 @@ pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
     fn opens_to_all(&self, _about: &About) -> Option<Sentence> {
         None
     }
+}
+
+/// What an answer says of the object as a whole.
+#[derive(Deserialize)]
+struct Identity {
+    id: Option<Id>,
+    name: Option<String>,
+    network_id: Option<String>,
+}
+
+/// Reads an answer whose fields are those of the form, with ids in the place of names of groups; `settle` does the rest.
+pub(super) fn read<T: Spec + DeserializeOwned>(
+    wire: Entry,
+    groups: &Groups,
+    settle: impl FnOnce(&mut T),
+) -> Result<Live, serde_json::Error> {
+    let (identity, mut form): (Identity, T) = (wire.read()?, wire.read()?);
+    for field in T::TABLE.map_or(&[][..], |table| table.fields) {
+        field.zero.iter().for_each(|zero| zero(&mut form));
+        let ids = field.groups_mut.and_then(|groups_of| groups_of(&mut form));
+        if let Some(ids) = ids {
+            *ids = groups.read(ids.iter().map(String::as_str));
+        }
+    }
+    settle(&mut form);
+    let name_field = T::KIND.special.name_field;
+    let name = match name_field {
+        "" => Some(String::new()),
+        "network_id" => identity.network_id,
+        _ => identity.name,
+    };
+    let id = match T::KIND.entries {
+        Entries::One(_) => Some(Id::from(T::KIND.word)), // it has none
+        _ => identity.id,
+    };
+    let id = id.ok_or_else(|| serde_json::Error::missing_field("id"))?;
+    let name = name.ok_or_else(|| serde_json::Error::missing_field(name_field))?;
+    Ok(Live::new(id, name, form, wire))
 }
 
 /// What a field for objects of a kind takes.

@@ -4,7 +4,7 @@
 //! of a later version are ignored here; they survive an update because `Live` keeps the whole answer.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
@@ -18,6 +18,23 @@ pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>
     deserializer: D,
 ) -> Result<T, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Reads ids: of a list of ids, of a list of objects, or of null.
+pub(crate) fn ids<'de, D: Deserializer<'de>, T: From<BTreeSet<String>>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Named {
+        Id(String),
+        Object { id: String },
+    }
+    let list: Vec<Named> = nullable(deserializer)?;
+    let id = |one| match one {
+        Named::Id(id) | Named::Object { id } => id,
+    };
+    Ok(list.into_iter().map(id).collect::<BTreeSet<_>>().into())
 }
 
 /// Reads a time; year 1, Go's zero time, means never.

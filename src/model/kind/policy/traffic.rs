@@ -7,20 +7,22 @@ use serde::{Serialize, Serializer};
 use crate::model::kind::values::word::Word;
 
 /// What happens to matching traffic.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
     /// Let through.
+    #[default]
     Accept,
     /// Drop.
     Drop,
 }
 
 /// Protocols that the server knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
     /// Everything.
+    #[default]
     All,
     /// TCP, with or without ports.
     Tcp,
