@@ -217,9 +217,6 @@ fn manages_something(root: &Cursor<'_>, entries: &[Entry<'_>], desired: &Desired
     } else {
         log.error(root.place(), "every section is empty, which would delete all that was ever declared here")
             .coded(Code::NothingManaged)
-            .suggest(
-                "leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird"
-                    .to_owned(),
-            );
+            .suggest("leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird");
     }
 }

@@ -50,6 +50,30 @@ pub struct Findings {
     pub list: Vec<Finding>,
 }
 
+/// What to do about something, if that is known.
+pub trait IntoHint {
+    /// Returns the hint.
+    fn into_hint(self) -> Option<String>;
+}
+
+impl IntoHint for &str {
+    fn into_hint(self) -> Option<String> {
+        Some(self.to_owned())
+    }
+}
+
+impl IntoHint for String {
+    fn into_hint(self) -> Option<String> {
+        Some(self)
+    }
+}
+
+impl<T: IntoHint> IntoHint for Option<T> {
+    fn into_hint(self) -> Option<String> {
+        self.and_then(T::into_hint)
+    }
+}
+
 impl Finding {
     /// An error at that place.
     pub fn error(code: Code, place: Place, message: impl Into<String>) -> Self {
@@ -79,8 +103,8 @@ impl Finding {
     }
 
     /// Adds what to do about it, where that is known.
-    pub fn suggest(&mut self, hint: impl Into<Option<String>>) {
-        self.hint = hint.into();
+    pub fn suggest(&mut self, hint: impl IntoHint) {
+        self.hint = hint.into_hint();
     }
 
     /// Says what it is about, in one sentence with others of its cause.
@@ -167,14 +191,14 @@ mod tests {
             place("policies.web.protcol", 14, 7),
             "unknown field \"protcol\"",
         );
-        typo.suggest("did you mean \"protocol\"?".to_owned());
+        typo.suggest("did you mean \"protocol\"?");
         let comment = Finding::error(Code::Syntax, place("", 20, 1), "comments are not JSON");
         let mut group = Finding::notice(
             Code::UndeclaredGroup,
             place("policies.web.sources[0]", 9, 2),
             "group is not declared",
         );
-        group.suggest("first\nsecond".to_owned());
+        group.suggest("first\nsecond");
         let odd = Finding::notice(Code::IdleSection, place("", 1, 1), "odd");
         let file = "netbird.json".to_owned();
         let problems = Findings {

@@ -39,13 +39,13 @@ pub(crate) fn parse(source: &Source) -> Result<Value<'_>, Finding> {
             column,
         };
         let mut problem = Finding::error(Code::Syntax, place, message);
-        problem.suggest(hint.map(str::to_owned));
+        problem.suggest(hint);
         if ["<<<<<<<", "|||||||", "=======", ">>>>>>>"]
             .iter()
             .any(|mark| source.line(line).starts_with(mark))
         {
             problem.message = "an unresolved merge conflict".to_owned();
-            problem.suggest("keep one of the two sides and remove the markers".to_owned());
+            problem.suggest("keep one of the two sides and remove the markers");
         }
         problem
     })

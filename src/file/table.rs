@@ -385,7 +385,7 @@ impl Cursor<'_> {
         match table.refused_as(name) {
             Some(refused) if refused.is_fine_off && self.is_off() => {
                 log.notice(Code::Ignored, self.key_place(), refused.message)
-                    .suggest(refused.hint.map(str::to_owned));
+                    .suggest(refused.hint);
             }
             Some(refused) => {
                 let field = refused.meant.and_then(|meant| table.field(meant));
@@ -398,7 +398,7 @@ impl Cursor<'_> {
                 };
                 log.error(self.key_place(), message)
                     .coded(Code::UnknownField)
-                    .suggest(hint.map(str::to_owned));
+                    .suggest(hint);
             }
             None => {
                 let hint = did_you_mean(name, table.names()).or_else(|| begun(name, table.names()));

@@ -25,6 +25,7 @@ mod network_router;
 mod peer;
 mod peer_ref;
 mod policy;
+mod prelude;
 mod route;
 pub(crate) mod rows;
 mod setup_key;

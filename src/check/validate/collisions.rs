@@ -49,7 +49,7 @@ pub(super) fn check(entries: &[Entry<'_>], log: &mut Log) {
             );
             log.error(place(), message)
                 .coded(Code::Name)
-                .suggest("two names must differ when composed (Unicode NFC)".to_owned());
+                .suggest("two names must differ when composed (Unicode NFC)");
         } else if sibling.address != entry.address {
             let message = format!(
                 "the name {} differs only by case from {} in line {}",

@@ -41,7 +41,7 @@ pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
                 let taken = quote(&other.address.name);
                 log.notice(Code::DnsLabel, place(), message)
                     .brief(format!("{} → {}, as {taken}", quote(name), quote(&label)))
-                    .suggest("give them names that differ before the first dot, in letters, digits or hyphens".to_owned());
+                    .suggest("give them names that differ before the first dot, in letters, digits or hyphens");
             }
         } else if is_pending && is_cut(name, &label) {
             let message = format!("the DNS label of this key's peer will be {}", quote(&label));

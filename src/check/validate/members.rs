@@ -122,10 +122,7 @@ fn check_members(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
                     member.place(),
                     format!("{} is {kind} setup key, which names no peer", quote(name)),
                 )
-                .suggest(
-                    "name one of its peers by that peer's own name; all of them join a group by auto_groups"
-                        .to_owned(),
-                );
+                .suggest("name one of its peers by that peer's own name; all of them join a group by auto_groups");
             }
             continue;
         }

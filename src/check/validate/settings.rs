@@ -37,7 +37,7 @@ fn account(entry: &Entry<'_>, entries: &[Entry<'_>], desired: &Desired, log: &mu
         );
         log.error(entry.cursor.place_of("dns_domain"), message)
             .coded(Code::Overlap)
-            .suggest("give the machines, or the zone, another one".to_owned());
+            .suggest("give the machines, or the zone, another one");
     }
     let nobody = settings.peer_expose_groups.as_ref();
     let nobody = nobody.is_some_and(|groups| groups.is_empty());
@@ -45,7 +45,7 @@ fn account(entry: &Entry<'_>, entries: &[Entry<'_>], desired: &Desired, log: &mu
         let message =
             "machines cannot expose services without a group of those that may: NetBird refuses it";
         log.error(entry.cursor.place_of("peer_expose_groups"), message)
-            .suggest("name one, or write \"peer_expose_enabled\": false".to_owned());
+            .suggest("name one, or write \"peer_expose_enabled\": false");
     }
 }
 
@@ -65,7 +65,7 @@ fn peer(entry: &Entry<'_>, desired: &Desired, log: &mut Log) {
         if wanted == Some(true) {
             let message = "it enrolls with a setup key, and only machines of people log in again";
             log.error(entry.cursor.place_of(field), message)
-                .suggest("leave the field out".to_owned());
+                .suggest("leave the field out");
         }
     }
 }

@@ -5,23 +5,7 @@
 
 mod entry;
 
-use std::collections::BTreeSet;
-
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
-use super::body::base_of;
-use super::{
-    About, Descriptor, Entries, Groups, Live, Moves, One, Reach, Referred, Role, Sent, Spec,
-    Special, Unresolved, spec,
-};
-use crate::base::entry::Entry;
-use crate::base::id::Id;
-use crate::base::sentence::Sentence;
-use crate::base::spelling;
-use crate::file::Table;
-use crate::wire::api::objects::ids;
-
+use super::prelude::*;
 use entry::TABLE;
 
 /// The settings in canonical form. `None` = not ours; of a live one, that this NetBird has no such setting.

@@ -7,21 +7,7 @@ mod entry;
 
 use std::net::Ipv6Addr;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-
-use super::values::domain;
-use super::values::word::Word;
-use super::{
-    About, Answers, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Reach, Referred, Role,
-    Spec, Special,
-};
-use crate::base::entry::Entry;
-use crate::base::id::Id;
-use crate::base::sentence::Sentence;
-use crate::base::spelling;
-use crate::base::text::visible;
-use crate::file::Table;
+use super::prelude::*;
 
 /// A record in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

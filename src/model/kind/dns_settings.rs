@@ -1,19 +1,7 @@
 //! DNS settings: which groups' peers NetBird leaves their own resolvers (docs/netbird-api.md, "DNS settings").
 
-use std::collections::BTreeSet;
-
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
-use super::rows::{fields, refused};
+use super::prelude::*;
 use super::spec::{entry, read};
-use super::values::names;
-use super::words::named;
-use super::{About, Descriptor, Entries, Groups, Live, One, Reach, Referred, Role, Spec, Special};
-use crate::base::entry::Entry;
-use crate::base::sentence::Sentence;
-use crate::file::Table;
-use crate::wire::api::objects::ids;
 
 /// The DNS settings in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

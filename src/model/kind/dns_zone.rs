@@ -1,25 +1,9 @@
 //! DNS zones: domains whose names NetBird itself answers, for the peers of groups (docs/netbird-api.md, "DNS zones and
 //! records").
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
-use super::rows::{fields, refused};
+use super::DnsRecord;
+use super::prelude::*;
 use super::spec::{entry, objects, read};
-use super::values::{FLAG, domain, names, renamed_from};
-use super::words::named;
-use super::{
-    About, Descriptor, DnsRecord, Entries, Groups, InFile, Live, Reach, Referred, Resource, Role,
-    Spec, Special,
-};
-use crate::base::code::Code;
-use crate::base::entry::Entry;
-use crate::base::sentence::Sentence;
-use crate::base::text::visible;
-use crate::file::{Cursor, Field, Log, Refused, Shape, Table, Takes, quote};
-use crate::wire::api::objects::ids;
 
 /// Longest name that the server takes, in bytes.
 const LONGEST_NAME: usize = 255;
@@ -88,9 +72,9 @@ fn one_zone_a_domain(zones: &[InFile<'_>], log: &mut Log) {
                     quote(&zone.domain),
                     quote(other)
                 );
-                log.error(here, text).coded(Code::Duplicate).suggest(
-                    "NetBird takes one zone for a domain: put the records into one".to_owned(),
-                );
+                log.error(here, text)
+                    .coded(Code::Duplicate)
+                    .suggest("NetBird takes one zone for a domain: put the records into one");
             }
             None => drop(first.insert(&zone.domain, (name, here.line))),
         }

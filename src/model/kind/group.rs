@@ -1,25 +1,7 @@
 //! Groups: sets of peers that everything else refers to (docs/netbird-api.md, "Groups").
 
-use std::collections::BTreeSet;
-
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-
-use super::body::{base_of, embedded_ids, keep};
-use super::rows::{fields, refused};
-use super::values::{names, renamed_from};
-use super::words::named;
-use super::{
-    ALL, About, Declared, Descriptor, Entries, Groups, Live, Reach, Referred, Refers, Role, Sent,
-    Spec, Special, Unresolved,
-};
-use crate::base::code::Code;
-use crate::base::entry::Entry;
-use crate::base::id::Id;
-use crate::base::sentence::Sentence;
-use crate::base::text::{count, listed};
-use crate::file::{Cursor, Log, Refused, Table, quote};
-use crate::wire::api::objects::{Reference, nullable};
+use super::prelude::*;
+use crate::base::text::listed;
 
 /// A group in canonical form.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -76,7 +58,7 @@ fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
             entry.key_place(),
             "All is NetBird's own group of every peer: it cannot be declared",
         )
-        .suggest("refer to it without declaring it".to_owned());
+        .suggest("refer to it without declaring it");
     }
     Some(Declared::Group(group))
 }

@@ -1,22 +1,11 @@
 //! Nameserver groups: who asks which name servers for which domains (docs/netbird-api.md, "Nameserver groups").
 
-use std::collections::BTreeSet;
+use serde::Deserializer;
 
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value, json};
-
-use super::rows::{fields, refused};
+use super::prelude::*;
 use super::spec::{entry, read};
-use super::values::{FLAG, TEXT, domain, names, nameserver, renamed_from};
-use super::words::{address, named};
-use super::{About, Descriptor, Entries, Groups, Live, Reach, Referred, Role, Spec, Special};
-use crate::base::code::Code;
-use crate::base::entry::Entry;
-use crate::base::sentence::Sentence;
-use crate::base::spelling;
-use crate::base::text::visible;
-use crate::file::{Cursor, Log, Refused, Shape, Table, Takes};
-use crate::wire::api::objects::{ids, nullable};
+use super::values::nameserver;
+use super::words::address;
 
 /// A nameserver group in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -101,14 +90,14 @@ fn check_primary(group: &NameserverGroup, entry: &Cursor<'_>, log: &mut Log) {
                 entry.place_of("primary"),
                 "a primary group answers for every domain, and this one lists some",
             )
-            .suggest("remove \"primary\" or \"domains\"".to_owned());
+            .suggest("remove \"primary\" or \"domains\"");
         }
         Some(false) if !listed => {
             log.error(
                 entry.place_of("primary"),
                 "a group that is not primary needs domains to answer for",
             )
-            .suggest("add \"domains\", or remove \"primary\"".to_owned());
+            .suggest("add \"domains\", or remove \"primary\"");
         }
         None if !listed
             && ["primary", "domains"]
@@ -120,7 +109,7 @@ fn check_primary(group: &NameserverGroup, entry: &Cursor<'_>, log: &mut Log) {
                 entry.key_place(),
                 "has no domains, so it answers for every domain",
             )
-            .suggest("write \"primary\": true if that is meant".to_owned());
+            .suggest("write \"primary\": true if that is meant");
         }
         _ => (),
     }

@@ -1,17 +1,8 @@
 //! Networks: what is reached through routers, as a place for resources and routers (docs/netbird-api.md, "Networks").
 
-use serde::{Deserialize, Serialize};
-
-use super::rows::{fields, refused};
+use super::prelude::*;
 use super::spec::{entry, objects, read};
-use super::values::{TEXT, renamed_from};
-use super::{
-    About, Descriptor, Entries, Groups, Live, NetworkResource, NetworkRouter, Reach, Referred,
-    Role, Spec, Special,
-};
-use crate::base::entry::Entry;
-use crate::base::sentence::Sentence;
-use crate::file::{Field, Refused, Shape, Table};
+use super::{NetworkResource, NetworkRouter};
 
 /// A network in canonical form, without what is in it. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -3,26 +3,10 @@
 //!
 //! Its name is unique in the account, and it can move from one network to another.
 
-use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-
-use super::rows::{fields, refused};
+use super::prelude::*;
 use super::spec::{inside, read};
-use super::values::{FLAG, TEXT, domain, names, network, renamed_from};
-use super::words::named;
-use super::{
-    About, Answers, Descriptor, Entries, Groups, Inside, Kind, Live, NameOf, Reach, Referred,
-    Refers, Role, Spec, Special,
-};
-use crate::base::entry::Entry;
-use crate::base::sentence::Sentence;
-use crate::base::spelling;
-use crate::base::text::visible;
-use crate::file::{Flaw, Refused, Shape, Table, Takes, quote};
-use crate::wire::api::objects::ids;
 
 /// A resource in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -2,25 +2,9 @@
 //!
 //! A router has no name: what tells it from others of its network is through whom it goes.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-
-use super::peer_ref::{self, PeerRef};
-use super::rows::{fields, refused};
+use super::prelude::*;
 use super::spec::{inside, read};
 use super::through;
-use super::values::{FLAG, whole};
-use super::{
-    About, Answers, Descriptor, Entries, Groups, InFile, Inside, Kind, Live, NameOf, Reach,
-    Referred, Resource, Role, Spec, Special,
-};
-use crate::base::code::Code;
-use crate::base::entry::Entry;
-use crate::base::sentence::Sentence;
-use crate::file::{Cursor, Log, Table};
-use crate::wire::api::objects::ids;
 
 /// A router in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -3,20 +3,9 @@
 //! A peer's settings are fields of it, and not an object of their own: with its name they go in one `PUT`, which resets what is
 //! left out, so a run that renames a machine and sets something of it changes one object once.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-
-use super::rows::{fields, refused};
+use super::PeerRef;
+use super::prelude::*;
 use super::spec::entry;
-use super::values::FLAG;
-use super::{
-    About, Descriptor, Entries, Groups, Live, PeerRef, Reach, Referred, Role, Sent, Spec, Special,
-    Unresolved,
-};
-use crate::base::entry::Entry;
-use crate::base::sentence::Sentence;
-use crate::file::{Cursor, Log, Table};
-use crate::wire::api::objects;
 
 /// A peer's part that we change. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

@@ -5,22 +5,8 @@ mod entry;
 mod target;
 mod traffic;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde::Serialize;
-use serde_json::{Map, Value, json};
-
-use super::body::{base_of, default, fill};
-use super::values::word::Word;
-use super::words::{listed, named};
-use super::{
-    ALL, About, Descriptor, Entries, Groups, Live, PeerRef, Reach, Referred, Refers, Resource,
-    Role, Sent, Spec, Special, Unresolved, spec,
-};
-use crate::base::entry::Entry;
-use crate::base::sentence::Sentence;
-use crate::base::text::visible;
-use crate::file::{Cursor, Log, Table};
+use super::body::{default, fill};
+use super::prelude::*;
 
 pub use target::Target;
 pub use traffic::{Action, PortRange, Protocol};

@@ -1,24 +1,8 @@
 //! Routes: a network, or domains, reached through the peers of groups (docs/netbird-api.md, "Routes").
 
-use std::collections::BTreeSet;
-
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-
-use super::peer_ref::{self, PeerRef};
-use super::rows::{fields, refused};
+use super::prelude::*;
 use super::spec::{entry, read};
 use super::through;
-use super::values::{FLAG, TEXT, domain, names, network, renamed_from, whole};
-use super::words::named;
-use super::{ALL, About, Descriptor, Entries, Groups, Live, Reach, Referred, Role, Spec, Special};
-use crate::base::code::Code;
-use crate::base::entry::Entry;
-use crate::base::sentence::Sentence;
-use crate::base::spelling;
-use crate::base::text::visible;
-use crate::file::{Cursor, Log, Refused, Shape, Table, Takes};
-use crate::wire::api::objects::ids;
 
 const MAX_DOMAINS: usize = 32;
 
@@ -126,7 +110,7 @@ fn domains(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
     let domains: BTreeSet<String> = domains.into_iter().collect();
     if list.elements().next().is_none() {
         log.error(list.place(), "\"domains\" cannot be empty")
-            .suggest("list at least one domain".to_owned());
+            .suggest("list at least one domain");
     }
     if domains.len() > MAX_DOMAINS {
         log.error(
@@ -136,7 +120,7 @@ fn domains(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
                 domains.len()
             ),
         )
-        .suggest("make two routes".to_owned());
+        .suggest("make two routes");
     }
     Some(domains)
 }
@@ -207,7 +191,7 @@ impl Spec for Route {
                 entry.key_place(),
                 "a new route without \"groups\" is distributed to every peer (All)",
             )
-            .suggest("name the groups that shall get it in \"groups\"".to_owned());
+            .suggest("name the groups that shall get it in \"groups\"");
         }
     }
 

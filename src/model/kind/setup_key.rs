@@ -3,23 +3,12 @@
 mod entry;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use serde::Serialize;
-use serde_json::{Map, Value, json};
 
-use super::body::keep;
-use super::words::named;
-use super::{
-    About, Descriptor, Entries, Groups, Live, Reach, Referred, Role, Sent, Spec, Special,
-    Unresolved,
-};
-use crate::base::entry::Entry;
-use crate::base::sentence::Sentence;
-use crate::base::text::{count, duration, visible};
+use super::prelude::*;
+use crate::base::text::duration;
 use crate::secret::SealedFor;
-use crate::wire::api::objects;
 use crate::wire::key_type::KeyType;
 
 /// A setup key in canonical form. `None` = not ours.

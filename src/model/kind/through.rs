@@ -1,15 +1,6 @@
 //! Who routes: groups of peers, or one peer in their place. Routes and routers of networks say it in the same two fields.
 
-use std::collections::BTreeSet;
-
-use serde_json::{Map, Value};
-
-use super::About;
-use super::peer_ref::{self, PeerRef};
-use super::values::names;
-use super::words::named;
-use crate::base::text::visible;
-use crate::file::{Shape, Takes};
+use super::prelude::*;
 
 /// The two fields, of which an entry has one: the server refuses both, and neither (docs/netbird-api.md, "Routes",
 /// "Networks").

@@ -1,11 +1,7 @@
 //! The settings in the file: which there are, and how each is read.
 
-use std::collections::BTreeSet;
-
 use super::AccountSettings;
-use crate::file::{Cursor, Flaw, Log, Refused, Shape, Table, Takes, quote};
-use crate::model::kind::rows::{fields, refused};
-use crate::model::kind::values::{FLAG, TEXT, domain, names, network, whole};
+use crate::model::kind::prelude::*;
 
 /// Most seconds of inactivity: the server makes a negative number of more.
 const MOST_SECS: i64 = 9_223_372_036;
@@ -165,7 +161,7 @@ fn version(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
     if !["", "latest", "disabled"].contains(&version) && !numbers.split('.').all(is_number) {
         let message = format!("{} is no version", quote(version));
         log.error(value.place(), message)
-            .suggest("write \"latest\", \"disabled\", or one such as \"0.77.1\"".to_owned());
+            .suggest("write \"latest\", \"disabled\", or one such as \"0.77.1\"");
         return None;
     }
     Some(version.to_owned())

@@ -3,16 +3,9 @@
 use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
-use serde_json::{Map, Value};
 
-use super::super::rows::{fields, refused};
-use super::super::values::word::{self, Word};
-use super::super::values::{domain, whole};
-use super::super::{Declared, InFile, Resource};
 use super::{DnsRecord, RecordType};
-use crate::base::code::Code;
-use crate::base::spelling;
-use crate::file::{Cursor, Flaw, Log, Refused, Shape, Table, Takes, quote};
+use crate::model::kind::prelude::*;
 
 /// The longest time to live that the DNS knows, in seconds (RFC 2181, section 8).
 const LONGEST_TTL: i64 = 2_147_483_647;
@@ -108,7 +101,7 @@ fn name_in(zone: &str, written: &Cursor<'_>, log: &mut Log) -> Option<String> {
     let text = written.text()?;
     if text.is_empty() {
         log.error(written.place(), "a record's name cannot be empty")
-            .suggest("write \"@\" for the zone itself".to_owned());
+            .suggest("write \"@\" for the zone itself");
         return None;
     }
     let name = full_name(text, zone);
@@ -116,7 +109,7 @@ fn name_in(zone: &str, written: &Cursor<'_>, log: &mut Log) -> Option<String> {
     if text.strip_suffix('.').is_some_and(|bare| !is_full(bare)) {
         let message = format!("{} is no name in {}", quote(text), quote(zone));
         log.error(written.place(), message)
-            .suggest("a name that ends with a dot is a full one".to_owned());
+            .suggest("a name that ends with a dot is a full one");
         return None;
     }
     let found = domain::of_zone(name.strip_prefix("*.").unwrap_or(&name));
@@ -141,7 +134,7 @@ fn says_what_it_seems(record: &DnsRecord, zone: &str, entry: &Cursor<'_>, log: &
     if record.content == record.name {
         let message = format!("{} points to itself", quote(&record.name));
         log.error(entry.place_of("content"), message)
-            .suggest("write the name that it points to".to_owned());
+            .suggest("write the name that it points to");
     } else if !content.contains('.') && record.content != zone {
         let full = quote(&format!("{content}.{zone}"));
         let message = format!("{} is a full name, not that of {full}", quote(content));
@@ -177,7 +170,7 @@ fn checked(kind: RecordType, place: &Cursor<'_>, log: &mut Log) -> Option<String
         (RecordType::Aaaa, Some(IpAddr::V6(address))) if address.to_ipv4_mapped().is_some() => {
             let message = format!("{} is an IPv4 address written as IPv6", quote(text));
             log.error(place.place(), message)
-                .suggest("write it as IPv4, with the type A".to_owned());
+                .suggest("write it as IPv4, with the type A");
             None
         }
         (RecordType::A, Some(IpAddr::V4(_))) | (RecordType::Aaaa, Some(IpAddr::V6(_))) => {
@@ -202,7 +195,7 @@ fn checked(kind: RecordType, place: &Cursor<'_>, log: &mut Log) -> Option<String
                     quote(text)
                 ),
             )
-            .suggest("the type of an IPv4 address is A, that of an IPv6 address AAAA".to_owned());
+            .suggest("the type of an IPv4 address is A, that of an IPv6 address AAAA");
             None
         }
         (RecordType::Cname, None) => {

@@ -1,15 +1,8 @@
 //! Policies as the server answers them (docs/netbird-api.md, "Policies: one rule").
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde::Deserialize;
-
 use super::{Action, OneRule, Policy, PortRange, Protocol, Target};
-use crate::base::entry::Entry;
-use crate::base::id::Id;
-use crate::model::kind::values::word::Word;
-use crate::model::kind::{Groups, Live, Refers};
-use crate::wire::api::objects::{self, Reference, ResourceReference};
+use crate::model::kind::prelude::*;
+use crate::wire::api::objects::ResourceReference;
 
 /// An entry of `GET /policies`.
 #[derive(Debug, Clone, Deserialize)]

@@ -1,13 +1,8 @@
 //! Policies in the file: section `policies`.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{Action, Policy, Protocol, target};
-use crate::base::code::Code;
-use crate::file::{Cursor, Log, Refused, Shape, Table, Takes, quote};
-use crate::model::kind::rows::{fields, refused};
-use crate::model::kind::values::word::{self, Word};
-use crate::model::kind::values::{FLAG, TEXT, names, ports, renamed_from};
+use crate::model::kind::prelude::*;
+use crate::model::kind::values::ports;
 
 pub(super) const TABLE: Table<Policy> = Table {
     what: "a policy",
@@ -120,7 +115,7 @@ fn check_ssh(policy: &Policy, entry: &Cursor<'_>, log: &mut Log) {
             entry.place_of("protocol"),
             "netbird-ssh without ports opens every TCP port of the destination, not SSH alone",
         )
-        .suggest("write \"ports\": [22]".to_owned());
+        .suggest("write \"ports\": [22]");
     }
     let (Some(users), Some(place)) = (&policy.authorized_groups, entry.get("authorized_groups"))
     else {
@@ -131,7 +126,7 @@ fn check_ssh(policy: &Policy, entry: &Cursor<'_>, log: &mut Log) {
             place.key_place(),
             "users who may log in are of the protocol netbird-ssh alone",
         )
-        .suggest("add \"protocol\": \"netbird-ssh\", or take them out".to_owned());
+        .suggest("add \"protocol\": \"netbird-ssh\", or take them out");
         return;
     }
     for group in policy
@@ -155,7 +150,7 @@ fn check_ssh(policy: &Policy, entry: &Cursor<'_>, log: &mut Log) {
                 quote(group.name())
             );
             log.notice(Code::AnyLocalUser, group.key_place(), text)
-                .suggest("name the local users".to_owned());
+                .suggest("name the local users");
         }
     }
 }
@@ -192,14 +187,14 @@ fn check_ports(policy: &Policy, entry: &Cursor<'_>, log: &mut Log) {
                 entry.place_of("ports"),
                 format!("the protocol {} has no ports", protocol.word()),
             )
-            .suggest("ports need \"protocol\": \"tcp\" or \"udp\"".to_owned());
+            .suggest("ports need \"protocol\": \"tcp\" or \"udp\"");
         }
         None if !entry.mentions(&TABLE, "protocol") => {
             log.error(
                 entry.place_of("ports"),
                 "ports need a protocol, and this policy names none",
             )
-            .suggest("add \"protocol\": \"tcp\" or \"udp\"".to_owned());
+            .suggest("add \"protocol\": \"tcp\" or \"udp\"");
         }
         _ => (),
     }

@@ -1,15 +1,9 @@
 //! What stands on a side of a policy in the place of groups: a network resource or a peer.
 
+use serde::Serializer;
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
-use serde_json::{Value, json};
 
-use crate::base::id::Id;
-use crate::file::{Cursor, Log, Shape, Table, Takes};
-use crate::model::kind::peer_ref::{self, PeerRef};
-use crate::model::kind::rows::{fields, refused};
-use crate::model::kind::values::names;
-use crate::model::kind::{Groups, Refers, Unresolved};
+use crate::model::kind::prelude::*;
 
 /// What stands on a side of a policy in the place of groups.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,8 +125,7 @@ fn source(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
         "a network resource as a source does nothing: it never opens a connection",
     )
     .suggest(
-        "for a peer write { \"peer\": \"NAME\" }; list what may reach a resource in \"sources\""
-            .to_owned(),
+        "for a peer write { \"peer\": \"NAME\" }; list what may reach a resource in \"sources\"",
     );
     None
 }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::Serializer;
 
-use crate::model::kind::values::word::Word;
+use crate::model::kind::prelude::*;
 
 /// What happens to matching traffic.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]

@@ -1,18 +1,11 @@
 //! Setup keys in the file: section `setup_keys`.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use jiff::Timestamp;
 
 use super::DeclaredKey;
-use crate::base::code::Code;
-use crate::file::{Cursor, Log, Refused, Shape, Table, Takes, quote};
-use crate::model::kind::rows::{fields, refused};
-use crate::model::kind::values::word::{self, Word};
-use crate::model::kind::values::{FLAG, names, times};
-use crate::model::kind::{ALL, Declared};
-use crate::secret::SealedFor;
-use crate::secret::literal;
+use crate::model::kind::prelude::*;
+use crate::model::kind::values::times;
+use crate::secret::{SealedFor, literal};
 use crate::wire::key_type::KeyType;
 
 /// A key as written; what is missing or wrong is `None`.
@@ -126,7 +119,7 @@ fn recipients(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeMap<String, Stri
         let message = "expected a list of age or SSH public keys, found a string";
         log.error(value.place(), message)
             .coded(Code::WrongType)
-            .suggest("write it in brackets: [\"…\"]".to_owned());
+            .suggest("write it in brackets: [\"…\"]");
         return None;
     }
     let mut keys: BTreeMap<String, String> = BTreeMap::new();
@@ -151,7 +144,7 @@ fn recipients(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeMap<String, Stri
             let message =
                 "a post-quantum key (age1tagpq1…) and keys of other kinds cannot open one text";
             log.error(element.place(), message)
-                .suggest("use keys of one sort only".to_owned());
+                .suggest("use keys of one sort only");
         }
         keys.insert(text.to_owned(), key.to_string());
     }
@@ -166,7 +159,7 @@ fn recipients_only(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
             entry.place_of("recipients_only"),
             "nobody could open this key: it is sealed for its \"recipients\" only, and has none",
         )
-        .suggest("list the public keys of those who may open it in \"recipients\"".to_owned());
+        .suggest("list the public keys of those who may open it in \"recipients\"");
     }
 }
 
@@ -188,7 +181,7 @@ fn auto_groups(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
             element.place(),
             "every peer is in All: a setup key cannot grant it",
         )
-        .suggest("leave it out".to_owned());
+        .suggest("leave it out");
     }
     groups
 }
@@ -210,12 +203,12 @@ fn usage_limit(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
         }
         (Some(KeyType::Reusable), Some(..0)) => {
             log.error(place, "a usage limit cannot be negative")
-                .suggest("0 means without limit".to_owned());
+                .suggest("0 means without limit");
         }
         // what 64 bits cannot hold was read as the last number that they can; NetBird refuses such a body
         (Some(KeyType::Reusable), Some(i64::MAX)) => {
             log.error(place, "a usage limit has 18 digits at most")
-                .suggest("0 means without limit".to_owned());
+                .suggest("0 means without limit");
         }
         (Some(KeyType::Reusable), None) if !written => {
             log.notice(
@@ -241,7 +234,7 @@ fn enrolled(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
                 entry.place_of("enrolled"),
                 format!("{why}: it cannot be marked as enrolled"),
             )
-            .suggest("remove \"enrolled\"".to_owned());
+            .suggest("remove \"enrolled\"");
         }
         Some(false) => {
             log.notice(
@@ -263,8 +256,7 @@ fn reissue(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
             "the key is enrolled, so this has done its work",
         )
         .suggest(
-            "it can be taken out; for another new key set \"enrolled\" to false and a new time"
-                .to_owned(),
+            "it can be taken out; for another new key set \"enrolled\" to false and a new time",
         );
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn expires_in(value: &Cursor<'_>, log: &mut Log) -> Option<i64> {
     match secs {
         ..0 => {
             log.error(value.place(), "a life time cannot be negative")
-                .suggest("0 means never".to_owned());
+                .suggest("0 means never");
         }
         0 => {}
         1..HOUR_SECS => {
@@ -42,7 +42,7 @@ pub(crate) fn expires_in(value: &Cursor<'_>, log: &mut Log) -> Option<i64> {
                 value.place(),
                 format!("a life time is at most {MAX_EXPIRES_IN_SECS} seconds, which is 292 years"),
             )
-            .suggest("0 means never".to_owned());
+            .suggest("0 means never");
         }
     }
     Some(secs)
