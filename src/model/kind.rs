@@ -267,7 +267,7 @@ impl Resource {
 
     /// Returns whether it is not switched off.
     pub fn is_on(&self) -> bool {
-        each!(self, it => it.enabled()) != Some(false)
+        self.fields().get("enabled") != Some(&Value::Bool(false))
     }
 
     /// Returns who loses what when it goes or is switched off.

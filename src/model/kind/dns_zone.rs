@@ -141,10 +141,6 @@ impl Spec for DnsZone {
         format!("{}, asked by {groups}", visible(&self.domain))
     }
 
-    fn enabled(&self) -> Option<bool> {
-        self.enabled
-    }
-
     fn loss(&self, _about: &About) -> Sentence {
         let text = Sentence::default().say("peers in ");
         let text = text.names(self.distribution_groups.iter().map(String::as_str));

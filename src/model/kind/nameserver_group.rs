@@ -236,10 +236,6 @@ impl Spec for NameserverGroup {
         format!("{} for {what}, asked by {groups}", self.servers())
     }
 
-    fn enabled(&self) -> Option<bool> {
-        self.enabled
-    }
-
     fn loss(&self, _about: &About) -> Sentence {
         let text = Sentence::default().say("peers in ");
         let text = text.names(self.groups.iter().map(String::as_str));

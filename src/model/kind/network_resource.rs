@@ -162,10 +162,6 @@ impl Spec for NetworkResource {
         format!("{} {groups}", visible(&self.address))
     }
 
-    fn enabled(&self) -> Option<bool> {
-        self.enabled
-    }
-
     fn loss(&self, _about: &About) -> Sentence {
         let text = Sentence::default().say("nobody reaches ");
         text.name(&self.address).say(" by it any more")

@@ -139,10 +139,6 @@ impl Spec for NetworkRouter {
         format!("through {through}")
     }
 
-    fn enabled(&self) -> Option<bool> {
-        self.enabled
-    }
-
     fn loss(&self, about: &About) -> Sentence {
         let text = Sentence::default().say("nothing of its network is reached through ");
         let text = match &self.peer {

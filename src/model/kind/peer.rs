@@ -8,7 +8,7 @@ use super::prelude::*;
 use super::spec::entry;
 
 /// A peer's part that we change. `None` = not ours.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Peer {
     /// Which one an entry means; of a live one nothing.
     #[serde(skip)]
@@ -48,15 +48,6 @@ const TABLE: Table<Peer> = Table {
     rules: "{}",
 };
 
-/// The switches of an answer.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Switches {
-    ssh_enabled: bool,
-    login_expiration_enabled: bool,
-    inactivity_expiration_enabled: bool,
-}
-
 impl Peer {
     /// A peer that shall have that name.
     pub fn named(name: impl Into<String>) -> Self {
@@ -69,15 +60,11 @@ impl Peer {
     /// A live one in canonical form.
     pub fn of(peer: &objects::Peer) -> Self {
         let answer = peer.answer.as_ref();
-        let switches = answer.and_then(|answer| answer.read::<Switches>().ok());
-        let switches = switches.unwrap_or_default();
-        Peer {
-            peer: None,
-            name: Some(peer.name.clone()),
-            ssh_enabled: Some(switches.ssh_enabled),
-            login_expiration_enabled: Some(switches.login_expiration_enabled),
-            inactivity_expiration_enabled: Some(switches.inactivity_expiration_enabled),
-        }
+        let mut form: Peer = answer.and_then(|it| it.read().ok()).unwrap_or_default();
+        let zeros = TABLE.fields.iter().filter_map(|field| field.zero);
+        zeros.for_each(|zero| zero(&mut form));
+        form.name = Some(peer.name.clone());
+        form
     }
 }
 
@@ -106,31 +93,26 @@ impl Spec for Peer {
         self.peer = Some(PeerRef::Name(entry.name().to_owned()));
     }
 
-    fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
-        let mut peer: objects::Peer = wire.read()?;
-        peer.answer = Some(wire.clone());
-        let canonical = Peer::of(&peer);
-        Ok(Live::new(peer.id, peer.name, canonical, wire))
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        spec::read(wire, groups, |_: &mut Self| {})
     }
 
     /// All of it goes back as it came, but for what is ours: left out, a switch would be switched off (docs/netbird-api.md,
     /// "Peers").
     fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
         let Sent { live, .. } = sent;
-        let fields = [
-            ("name", self.name.clone().map(Value::String)),
-            ("ssh_enabled", self.ssh_enabled.map(Value::Bool)),
-            (EXPIRY[0], self.login_expiration_enabled.map(Value::Bool)),
-            (
-                EXPIRY[1],
-                self.inactivity_expiration_enabled.map(Value::Bool),
-            ),
-        ];
-        let mut body = Map::new();
-        for (field, ours) in fields {
-            let live = || live.and_then(|live| live.get(field)).cloned();
-            body.insert(field.into(), ours.or_else(live).unwrap_or(json!(false)));
-        }
+        let ours = self.fields();
+        let fields = ["name"].into_iter().chain(TABLE.names());
+        let value = |field: &str| {
+            let live = || live?.get(field).filter(|live| !live.is_null());
+            ours.get(field)
+                .or_else(live)
+                .cloned()
+                .unwrap_or(json!(false))
+        };
+        let body = fields
+            .map(|field| (field.to_owned(), value(field)))
+            .collect();
         Ok(Value::Object(body))
     }
 

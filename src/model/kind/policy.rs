@@ -335,10 +335,6 @@ impl Spec for Policy {
         text
     }
 
-    fn enabled(&self) -> Option<bool> {
-        self.enabled
-    }
-
     fn loss(&self, about: &About) -> Sentence {
         let what = self.traffic();
         let [from, to] = self.sides().map(|side| side.names(about));

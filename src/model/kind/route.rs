@@ -250,10 +250,6 @@ impl Spec for Route {
         format!("{what} through {through}, for {to}{guarded}")
     }
 
-    fn enabled(&self) -> Option<bool> {
-        self.enabled
-    }
-
     fn loss(&self, _about: &About) -> Sentence {
         let text = Sentence::default().say("peers in ");
         let text = text

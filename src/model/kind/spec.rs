@@ -113,11 +113,6 @@ pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
     /// Returns the object in one line; empty where its name says all.
     fn summary(&self, about: &About) -> String;
 
-    /// Returns whether it is switched on, where it has such a switch.
-    fn enabled(&self) -> Option<bool> {
-        None
-    }
-
     /// Returns who loses what when it goes or is switched off.
     fn loss(&self, about: &About) -> Sentence;
 
