@@ -51,6 +51,8 @@ type GroupsMut<T> = fn(&mut T) -> Option<&mut BTreeSet<String>>;
 pub(crate) enum Names {
     /// Groups, in a list.
     Groups,
+    /// Posture checks, in a list.
+    Checks,
     /// Groups, as the names of members.
     GroupsByMember,
     /// A network resource, as a text.

@@ -6,7 +6,7 @@ use super::Entry;
 use crate::base::code::Code;
 use crate::file::{Log, quote};
 use crate::model::desired::Desired;
-use crate::model::kind::{KeyType, Kind};
+use crate::model::kind::{DeclaredKey, Kind};
 use crate::model::label::plain_label;
 
 /// Notes names of keys whose peer's DNS label is not what a reader expects (docs/netbird-api.md, "DNS labels of
@@ -17,7 +17,7 @@ pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
         let name = entry.address.name.as_str();
         let names_a_peer = || {
             let key = desired.setup_key(name);
-            key.is_some_and(|key| key.key_type == KeyType::OneOff && key.ephemeral != Some(true))
+            key.is_some_and(DeclaredKey::is_for_one_peer)
         };
         if entry.address.kind != Kind::SetupKey || !names_a_peer() {
             continue;

@@ -14,12 +14,9 @@ use crate::model::kind::{DeclaredKey, KeyType, Kind};
 
 /// Notes pending keys that a group forgets, and members that look like a key and are none.
 pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
-    let is_pending = |entry: &&Entry<'_>| {
-        let key = desired.setup_key(&entry.address.name);
-        key.is_some_and(is_pending)
-    };
-    let mut pending = of_kind(entries, Kind::SetupKey)
-        .filter(is_pending)
+    let keys = of_kind(entries, Kind::SetupKey);
+    let mut pending = keys
+        .filter(|entry| desired.awaits_enrollment(&entry.address.name))
         .peekable();
     if pending.peek().is_some() {
         let groups: FxHashMap<&str, Cursor<'_>> = peers_of(entries).collect();
@@ -51,11 +48,6 @@ fn single_peers<'e, 'a>(
         let itself = is_one.then(|| (entry.cursor, entry.cursor.name()));
         named.chain(itself).collect::<Vec<_>>()
     })
-}
-
-/// A key whose one peer is still to come, and to stay.
-fn is_pending(key: &DeclaredKey) -> bool {
-    key.key_type == KeyType::OneOff && !key.enrolled && key.ephemeral != Some(true)
 }
 
 /// A peer that joins by its key, and is not listed where members are, would be thrown out by the next apply.
@@ -111,7 +103,7 @@ fn check_members(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
     let of_groups = of_groups.filter_map(|member| Some((member, member.text()?)));
     for (member, name) in of_groups.chain(single_peers(entries)) {
         if let Some(key) = declared.get(name) {
-            if !key.enrolled && !is_pending(key) {
+            if !key.enrolled && !key.is_for_one_peer() {
                 let kind = if key.key_type == KeyType::Reusable {
                     "a reusable"
                 } else {

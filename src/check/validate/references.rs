@@ -159,7 +159,7 @@ fn named<'e, 'a>(
         };
         let text = |it: Cursor<'a>| Some((names.into(), it.text()?, it));
         match names {
-            Names::Groups => field.elements().filter_map(text).collect(),
+            Names::Groups | Names::Checks => field.elements().filter_map(text).collect(),
             Names::GroupsByMember => field
                 .members()
                 .map(|it| (names.into(), it.name(), it))

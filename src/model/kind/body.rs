@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Groups, Spec, Unresolved};
+use crate::file::Names;
 
 /// Returns a live answer as the base of a PUT: without what only answers carry.
 pub(super) fn base_of(live: Option<&Value>, answer_only: &[&str]) -> Map<String, Value> {
@@ -28,7 +29,7 @@ pub(super) fn fill<T: Spec>(
             (Some(Value::Null), _) => continue,
             (Some(value), _) => value,
             (None, _) if !is_own => continue,
-            (None, Some(there)) if field.groups.is_some() => {
+            (None, Some(there)) if row.names.is_some() => {
                 let ids = embedded_ids(Some(there));
                 body.insert(row.wire.into(), ids);
                 continue;
@@ -41,13 +42,12 @@ pub(super) fn fill<T: Spec>(
                 serde_json::from_str(default).expect("a default is JSON")
             }
         };
-        let value = match field.groups {
-            Some(_) => {
+        let value = match row.names {
+            Some(what @ (Names::Groups | Names::Checks)) => {
                 let names = value.as_array().into_iter().flatten();
-                let names = names.filter_map(Value::as_str).map(str::to_owned);
-                groups.resolve(&names.collect())?
+                groups.ids_of(what.into(), names.filter_map(Value::as_str))?
             }
-            None => value,
+            _ => value,
         };
         body.insert(row.wire.into(), value);
     }

@@ -29,6 +29,7 @@ impl From<Names> for Refers {
         match names {
             Names::Groups | Names::GroupsByMember => Refers::Group,
             Names::Resource => Refers::Resource,
+            Names::Checks => Refers::Check,
         }
     }
 }
@@ -187,10 +188,16 @@ impl Groups {
     }
 
     pub(super) fn resolve(&self, names: &BTreeSet<String>) -> Result<Value, Unresolved> {
-        names
-            .iter()
-            .map(|name| Ok(Value::String(self.id(name)?.to_string())))
-            .collect()
+        self.ids_of(Refers::Group, names.iter().map(String::as_str))
+    }
+
+    pub(super) fn ids_of<'a>(
+        &self,
+        what: Refers,
+        names: impl Iterator<Item = &'a str>,
+    ) -> Result<Value, Unresolved> {
+        let id = |name| Ok(Value::String(self.other(what, name)?.to_string()));
+        names.map(id).collect()
     }
 }
 

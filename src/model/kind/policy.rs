@@ -186,14 +186,8 @@ impl Spec for Policy {
         let Sent { name, live, groups } = sent;
         let mut body = base_of(live, &["id", "rules"]);
         body.insert("name".into(), json!(name));
-        let of_policy = |field: &str| ["description", "enabled"].contains(&field);
-        fill(&mut body, self, groups, of_policy)?;
-        if let Some(checks) = &self.source_posture_checks {
-            let id = |name: &String| Ok(json!(groups.other(Refers::Check, name)?));
-            let ids: Result<Value, Unresolved> = checks.iter().map(id).collect();
-            body.insert("source_posture_checks".into(), ids?);
-        }
-        default(&mut body, "source_posture_checks", json!([]));
+        let of_policy = ["description", "enabled", "source_posture_checks"];
+        fill(&mut body, self, groups, |field| of_policy.contains(&field))?;
 
         // the rule's id must be repeated: without it an old policy gets a second rule (docs/netbird-api.md, "Policies:
         // one rule")
@@ -217,34 +211,25 @@ impl Spec for Policy {
             };
         }
         if let Some(ports) = &self.ports {
-            let single = ports.iter().all(|range| range.start == range.end);
             rule.remove("ports");
             rule.remove("port_ranges");
+            let is_single = ports.iter().all(|range| range.start == range.end);
+            let range = |range: &PortRange| match is_single {
+                true => json!(range.to_string()),
+                false => json!({ "start": range.start, "end": range.end }),
+            };
             // never both fields: the server refuses that
-            if single {
-                rule.insert(
-                    "ports".into(),
-                    ports.iter().map(|range| json!(range.to_string())).collect(),
-                );
-            } else {
-                let range = |range: &PortRange| json!({ "start": range.start, "end": range.end });
-                rule.insert("port_ranges".into(), ports.iter().map(range).collect());
-            }
+            let field = if is_single { "ports" } else { "port_ranges" };
+            rule.insert(field.into(), ports.iter().map(range).collect());
         }
-        if let Some(users) = &self.authorized_groups {
+        if self.authorized_groups.is_some() {
             rule.remove("authorized_groups");
-            let ssh = self.users().filter(|users| !users.is_empty());
-            let ssh = ssh.map(|_| {
-                let entry = |(group, logins): (&String, &BTreeSet<String>)| {
-                    Ok((groups.id(group)?.to_string(), json!(logins)))
-                };
-                users
-                    .iter()
-                    .map(entry)
-                    .collect::<Result<Map<String, Value>, Unresolved>>()
-            });
-            if let Some(users) = ssh {
-                rule.insert("authorized_groups".into(), Value::Object(users?));
+            let users = self.users().into_iter().flatten();
+            let users = users
+                .map(|(group, logins)| Ok((groups.id(group)?.to_string(), json!(logins))))
+                .collect::<Result<Map<String, Value>, Unresolved>>()?;
+            if !users.is_empty() {
+                rule.insert("authorized_groups".into(), users.into());
             }
         }
         body.insert("rules".into(), json!([rule]));
@@ -285,52 +270,38 @@ impl Spec for Policy {
         if let Some(why) = self.unsayable() {
             return Err(format!("it has {why}"));
         }
-        fields.retain(|field, _| entry::TABLE.names().any(|name| name == field));
-        for (side, target) in self
-            .sides()
-            .iter()
-            .zip(["source_resource", "destination_resource"])
-        {
-            fields.remove(match side.target {
-                Some(_) => side.field,
-                None => target,
-            });
-        }
-        if self
-            .source_posture_checks
-            .as_ref()
-            .is_none_or(BTreeSet::is_empty)
-        {
-            fields.remove("source_posture_checks");
-        }
-        if self.users().is_none_or(BTreeMap::is_empty) {
-            fields.remove("authorized_groups");
-        }
-        // ports of all and icmp cannot stand; of others an empty list is every port
-        if self.ports.as_ref().is_none_or(BTreeSet::is_empty) {
-            fields.remove("ports");
-        }
+        let [from, to] = self.sides().map(|side| side.target.is_some());
+        let unsaid = [
+            if from { "sources" } else { "source_resource" },
+            if to {
+                "destinations"
+            } else {
+                "destination_resource"
+            },
+        ];
+        let is_empty = |value: &Value| *value == json!([]) || *value == json!({});
+        fields.retain(|field, value| match field.as_str() {
+            // ports of all and icmp cannot stand; of others an empty list is every port
+            "source_posture_checks" | "ports" => !is_empty(value),
+            "authorized_groups" => self.users().is_some() && !is_empty(value),
+            field => entry::TABLE.field(field).is_some() && !unsaid.contains(&field),
+        });
         Ok(fields)
     }
 
     fn summary(&self, about: &About) -> String {
-        let arrow = if self.bidirectional == Some(false) {
-            "→"
-        } else {
-            "↔"
+        let arrow = match self.bidirectional {
+            Some(false) => "→",
+            _ => "↔",
         };
         let [from, to] = self.sides().map(|side| side.words(about));
         let mut text = format!("{from} {arrow} {to}: {}", self.traffic());
         if self.action == Some(Action::Drop) {
             text.push_str(", dropped");
         }
-        if let Some(checks) = self
-            .source_posture_checks
-            .as_ref()
-            .filter(|all| !all.is_empty())
-        {
-            let checks = named(checks);
-            text.push_str(&format!(", for those who pass {checks}"));
+        let mut checks = self.source_posture_checks.iter().flatten().peekable();
+        if checks.peek().is_some() {
+            text = format!("{text}, for those who pass {}", named(checks));
         }
         text
     }

@@ -6,7 +6,7 @@
 ///
 /// How it stands: `own` is an `Option`, and what the file leaves out is not ours; `needs` cannot be left out; `may` can, which
 /// says something by itself. What names groups in a list has `(groups)` behind that, as names of members
-/// `(members)`, and what names a network resource `(resource)`. Fields that are made elsewhere come last.
+/// `(members)`; what names posture checks in a list `(checks)`, and what names a network resource `(resource)`. Fields that are made elsewhere come last.
 macro_rules! fields {
     (
         $(
@@ -62,6 +62,9 @@ macro_rules! part {
     };
     (names groups) => {
         Some($crate::file::Names::Groups)
+    };
+    (names checks) => {
+        Some($crate::file::Names::Checks)
     };
     (names members) => {
         Some($crate::file::Names::GroupsByMember)

@@ -29,7 +29,7 @@ pub(super) const TABLE: Table<Policy> = Table {
         /// What happens to matching traffic: "accept" or "drop".
         own action: Takes(Shape::Schema(r#"{"enum": ["accept", "drop"]}"#), word::read::<Action>) => "accept",
         /// Posture checks of NetBird, by name, that sources have to pass. They are not declared here.
-        own source_posture_checks: Takes(Shape::Schema(CHECKS), checks) => [],
+        own(checks) source_posture_checks: Takes(Shape::Schema(CHECKS), checks) => [],
         /// Of netbird-ssh: groups of users, and the local users that they may log in as; an empty list is any. Every
         /// source group is one of them.
         own(members) authorized_groups: Takes(Shape::Schema(USERS), users) => {},
