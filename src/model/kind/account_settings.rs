@@ -77,14 +77,14 @@ impl AccountSettings {
 
 /// An entry of `GET /accounts`.
 #[derive(Debug, Clone, Deserialize)]
-struct Answer {
+struct AccountAnswer {
     /// Id.
     id: Id,
     /// All settings.
     settings: Map<String, Value>,
 }
 
-impl Answer {
+impl AccountAnswer {
     /// All settings side by side, as names of groups where they are ids.
     fn canonical(mut self, groups: &Groups) -> Result<AccountSettings, serde_json::Error> {
         if let Some(Value::Object(extra)) = self.settings.remove("extra") {
@@ -144,7 +144,7 @@ impl Spec for AccountSettings {
     const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        let answer: Answer = wire.read()?;
+        let answer: AccountAnswer = wire.read()?;
         let id = answer.id.clone();
         Ok(Live::new(
             id,

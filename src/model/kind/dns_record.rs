@@ -63,7 +63,7 @@ impl DnsRecord {
 
 /// A record of an answer.
 #[derive(Debug, Clone, Deserialize)]
-struct Answer {
+struct RecordAnswer {
     /// Id.
     id: Id,
     /// The full name.
@@ -113,7 +113,7 @@ impl Spec for DnsRecord {
     const TABLE: Option<&'static Table<Self>> = Some(&entry::TABLE);
 
     fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
-        let record: Answer = wire.read()?;
+        let record: RecordAnswer = wire.read()?;
         let kind = RecordType::of(&record.kind);
         let name = entry::address_of(&record.name, &record.kind);
         let canonical = DnsRecord {

@@ -65,7 +65,7 @@ fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
 
 /// An entry of `GET /groups`, with its members.
 #[derive(Deserialize)]
-struct Answer {
+struct GroupAnswer {
     id: Id,
     name: String,
     #[serde(default, deserialize_with = "nullable")]
@@ -95,7 +95,7 @@ impl Spec for Group {
     };
 
     fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
-        let group: Answer = wire.read()?;
+        let group: GroupAnswer = wire.read()?;
         let peers = group.peers.into_iter().map(|peer| peer.id).collect();
         let canonical = Group { peers: Some(peers) };
         Ok(Live::new(group.id, group.name, canonical, wire))

@@ -1,6 +1,7 @@
 //! Requests and canonical forms, on bodies made for the tests and on every recorded answer.
 
 mod bodies;
+mod descriptors;
 mod normal;
 mod recorded;
 

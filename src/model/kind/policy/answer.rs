@@ -6,7 +6,7 @@ use crate::wire::api::objects::ResourceReference;
 
 /// An entry of `GET /policies`.
 #[derive(Debug, Clone, Deserialize)]
-struct Answer {
+struct PolicyAnswer {
     /// Id.
     id: Id,
     /// Not unique.
@@ -18,7 +18,7 @@ struct Answer {
     enabled: bool,
     /// One in practice (docs/netbird-api.md, "Policies: one rule").
     #[serde(default, deserialize_with = "objects::nullable")]
-    rules: Vec<Rule>,
+    rules: Vec<RuleAnswer>,
     /// Ids of posture checks.
     #[serde(default, deserialize_with = "objects::nullable")]
     source_posture_checks: Vec<Id>,
@@ -26,7 +26,7 @@ struct Answer {
 
 /// A rule of a policy.
 #[derive(Debug, Clone, Deserialize)]
-struct Rule {
+struct RuleAnswer {
     /// Its own switch beside the policy's.
     #[serde(default)]
     enabled: bool,
@@ -42,7 +42,7 @@ struct Rule {
     ports: Vec<String>,
     /// Ranges.
     #[serde(default, deserialize_with = "objects::nullable")]
-    port_ranges: Vec<Range>,
+    port_ranges: Vec<RangeAnswer>,
     /// Groups.
     #[serde(default, deserialize_with = "objects::nullable")]
     sources: Vec<Reference>,
@@ -62,7 +62,7 @@ struct Rule {
 
 /// A range of ports, both ends included.
 #[derive(Debug, Clone, Deserialize)]
-struct Range {
+struct RangeAnswer {
     /// First; the server takes any number from 1 on.
     start: i64,
     /// Last, up to 65535.
@@ -71,29 +71,29 @@ struct Range {
 
 /// Reads an entry of `GET /policies`.
 pub(super) fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-    let policy: Answer = wire.read()?;
+    let policy: PolicyAnswer = wire.read()?;
     let canonical = canonical(&policy, policy.rules.first(), groups);
     Ok(Live::new(policy.id, policy.name, canonical, wire))
 }
 
 /// Reads every rule of a live policy as if it were the only one: old servers kept several.
 pub(super) fn rules(wire: &Entry, groups: &Groups) -> Result<Vec<Policy>, serde_json::Error> {
-    let policy: Answer = wire.read()?;
+    let policy: PolicyAnswer = wire.read()?;
     let rules = policy.rules.iter();
     Ok(rules
         .map(|rule| canonical(&policy, Some(rule), groups))
         .collect())
 }
 
-fn canonical(policy: &Answer, rule: Option<&Rule>, groups: &Groups) -> Policy {
-    let side = |pick: fn(&Rule) -> &Vec<Reference>| {
+fn canonical(policy: &PolicyAnswer, rule: Option<&RuleAnswer>, groups: &Groups) -> Policy {
+    let side = |pick: fn(&RuleAnswer) -> &Vec<Reference>| {
         let references = rule.map(pick).into_iter().flatten();
         // the name that the list of groups gives, so that both sides of a comparison speak alike
         references
             .map(|group| groups.name(&group.id))
             .collect::<BTreeSet<_>>()
     };
-    let resource = |pick: fn(&Rule) -> Option<&ResourceReference>| {
+    let resource = |pick: fn(&RuleAnswer) -> Option<&ResourceReference>| {
         let reference = rule
             .and_then(pick)
             .filter(|resource| !resource.id.is_empty());
@@ -129,7 +129,7 @@ fn canonical(policy: &Answer, rule: Option<&Rule>, groups: &Groups) -> Policy {
 }
 
 /// Single ports and ranges are one set: 443 is 443 to 443.
-fn live_ports(rule: &Rule) -> BTreeSet<PortRange> {
+fn live_ports(rule: &RuleAnswer) -> BTreeSet<PortRange> {
     // ports are texts that the server keeps as sent ("080"); it refuses what is no port
     let single = rule
         .ports

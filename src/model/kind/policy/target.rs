@@ -71,11 +71,11 @@ impl Serialize for Target {
 
 /// A peer in the place of groups, as written.
 #[derive(Default)]
-struct Draft {
+struct PeerDraft {
     peer: Option<PeerRef>,
 }
 
-const TABLE: Table<Draft> = Table {
+const TABLE: Table<PeerDraft> = Table {
     what: "a peer in the place of groups",
     fields: fields![
         /// The peer, named as in a group's peers.
@@ -141,7 +141,7 @@ fn peer(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
         log.error(value.place(), message).suggest(hint);
         return None;
     }
-    let mut draft = Draft::default();
+    let mut draft = PeerDraft::default();
     value.object(log, &TABLE, &mut draft);
     draft.peer.map(Target::Peer)
 }

@@ -10,7 +10,7 @@ use crate::wire::key_type::KeyType;
 
 /// A key as written; what is missing or wrong is `None`.
 #[derive(Default)]
-pub(super) struct Draft {
+pub(super) struct KeyDraft {
     key_type: Option<KeyType>,
     expires_in_secs: Option<i64>,
     usage_limit: Option<i64>,
@@ -23,7 +23,7 @@ pub(super) struct Draft {
     recipients_only: Option<bool>,
 }
 
-pub(super) const TABLE: Table<Draft> = Table {
+pub(super) const TABLE: Table<KeyDraft> = Table {
     what: "a setup key",
     fields: fields![
         /// one-off enrolls one peer, reusable up to usage_limit.
@@ -91,7 +91,7 @@ const INSTANT: &str =
 const RECIPIENTS: &str = r#"{"type": "array", "items": {"type": "string", "pattern": "^(age1|AGE1|ssh-ed25519 |ssh-rsa )"}}"#;
 
 pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut draft = Draft::default();
+    let mut draft = KeyDraft::default();
     entry.object(log, &TABLE, &mut draft);
     for check in [usage_limit, enrolled, reissue, recipients_only, peer_name] {
         check(&draft, entry, log);
@@ -152,7 +152,7 @@ fn recipients(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeMap<String, Stri
 }
 
 /// A key that nobody is named for could be opened by nobody.
-fn recipients_only(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
+fn recipients_only(draft: &KeyDraft, entry: &Cursor<'_>, log: &mut Log) {
     let listed = entry.get("recipients").map(|list| list.elements().count());
     if draft.recipients_only == Some(true) && listed.unwrap_or_default() == 0 {
         log.error(
@@ -187,7 +187,7 @@ fn auto_groups(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
 }
 
 /// A one-off key is used once; the server stores 1 whatever a file says (docs/netbird-api.md, "Setup keys").
-fn usage_limit(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
+fn usage_limit(draft: &KeyDraft, entry: &Cursor<'_>, log: &mut Log) {
     let place = entry.place_of("usage_limit");
     let written = entry.mentions(&TABLE, "usage_limit");
     match (draft.key_type, draft.usage_limit) {
@@ -222,7 +222,7 @@ fn usage_limit(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
 }
 
 /// One key, one peer, one name: only there does it mean something that the key did its work.
-fn enrolled(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
+fn enrolled(draft: &KeyDraft, entry: &Cursor<'_>, log: &mut Log) {
     let why = match (draft.key_type, draft.ephemeral) {
         (Some(KeyType::Reusable), _) => "a reusable key enrolls many peers and is never done",
         (_, Some(true)) => "an ephemeral key's peer is forgotten, so the key is never done",
@@ -248,7 +248,7 @@ fn enrolled(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
 }
 
 /// The commit that marks a key as enrolled flips the flag and nothing else: what asked for the key stays beside it.
-fn reissue(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
+fn reissue(draft: &KeyDraft, entry: &Cursor<'_>, log: &mut Log) {
     if draft.enrolled == Some(true) && entry.get("reissue_after").is_some() {
         log.notice(
             Code::ReissueDone,
@@ -263,7 +263,7 @@ fn reissue(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
 
 /// The peer that enrolls gets the key's name, and the server makes its DNS label of the part before the first dot: where
 /// there is none, the rename is a 500 (docs/netbird-api.md, "Peers").
-fn peer_name(draft: &Draft, entry: &Cursor<'_>, log: &mut Log) {
+fn peer_name(draft: &KeyDraft, entry: &Cursor<'_>, log: &mut Log) {
     let names_a_peer = draft.key_type == Some(KeyType::OneOff)
         && draft.ephemeral != Some(true)
         && draft.enrolled != Some(true);

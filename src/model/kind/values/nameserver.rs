@@ -13,14 +13,14 @@ const DNS_PORT: u16 = 53;
 
 /// A name server as written.
 #[derive(Default)]
-struct Draft {
+struct NameserverDraft {
     ip: Option<String>,
     port: Option<i64>,
     /// Always `udp`.
     ns_type: (),
 }
 
-const TABLE: Table<Draft> = Table {
+const TABLE: Table<NameserverDraft> = Table {
     what: "a nameserver",
     fields: fields![
         /// IPv4 or IPv6 address.
@@ -64,7 +64,7 @@ pub(crate) fn read(list: &Cursor<'_>, log: &mut Log) -> Vec<Nameserver> {
                 .suggest(format!("write {{ \"ip\": {} }}", quote(text)));
             continue;
         }
-        let mut draft = Draft::default();
+        let mut draft = NameserverDraft::default();
         element.object(log, &TABLE, &mut draft);
         let Some(ip) = draft.ip else { continue };
         let port = draft.port.and_then(|port| u16::try_from(port).ok());
