@@ -10,6 +10,7 @@ mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::base::evidence::Evidence;
@@ -33,7 +34,7 @@ pub enum Origin {
 }
 
 /// Objects or members that are not recorded any more, and the change of the file that took out their entry.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Left {
     /// The ids.
     pub ids: Vec<Id>,

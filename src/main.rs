@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         }
     };
     let lookup = commands::environment;
-    let say = logging::start(&cli.global, lookup);
+    let say = logging::say(&cli.global, lookup);
+    logging::start(say, &cli.global, lookup);
     commands::run(&cli, say).into()
 }

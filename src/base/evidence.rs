@@ -1,9 +1,9 @@
 //! What tells that a peer came by a setup key.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What tells that a peer came by a key; in JSON its name in small letters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
     /// The event log says so.

@@ -190,10 +190,10 @@ pub struct Scope {
     /// What happens to live objects that the file does not declare
     #[arg(long, default_value = "owned", value_name = "WHAT")]
     pub prune: Prune,
-    /// Make an entry anew, as in setup_keys/NAME or policies/NAME
+    /// Replace an entry, as in setup_keys/NAME or policies/NAME
     #[arg(long, value_name = "KIND/NAME")]
     pub replace: Vec<String>,
-    /// Refuse to delete that or to make it anew, whoever agreed; NETBIRD_GITOPS_PROTECT holds more, with commas or one a line
+    /// Refuse to delete or replace that, whoever agreed; NETBIRD_GITOPS_PROTECT holds more, with commas or one a line
     #[arg(long, value_name = "KIND/NAME", help_heading = "Gates")]
     pub protect: Vec<String>,
 }

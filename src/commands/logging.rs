@@ -30,14 +30,27 @@ pub struct Say {
     moves: bool,
 }
 
-/// Starts the log and returns how to speak on stderr. `lookup` reads the environment; an empty variable is unset.
-pub fn start(global: &Global, lookup: impl Fn(&str) -> Option<String>) -> Say {
+/// Returns how to speak on stderr. `lookup` reads the environment; an empty variable is unset.
+pub fn say(global: &Global, lookup: impl Fn(&str) -> Option<String>) -> Say {
     let json = match global.log_format {
         LogFormat::Auto => lookup("CI").is_some_and(|ci| ci != "false" && ci != "0"),
         LogFormat::Text => false,
         LogFormat::Json => true,
     };
-    let color = use_color(global.color, std::io::stderr().is_terminal(), &lookup);
+    let in_job = lookup("CI").is_some();
+    let can_erase = lookup("TERM").is_some_and(|term| term != "dumb");
+    let is_watched = std::io::stderr().is_terminal() && can_erase;
+    Say {
+        json,
+        in_job,
+        moves: is_watched && !in_job && !json && !global.quiet,
+        quiet: global.quiet,
+        color: use_color(global.color, std::io::stderr().is_terminal(), &lookup),
+    }
+}
+
+/// Starts the log of this process, which `say` speaks beside.
+pub fn start(say: Say, global: &Global, lookup: impl Fn(&str) -> Option<String>) {
     let level = match (global.quiet, global.verbose) {
         (true, _) => LevelFilter::Error,
         (false, 0) => LevelFilter::Warn,
@@ -53,11 +66,11 @@ pub fn start(global: &Global, lookup: impl Fn(&str) -> Option<String>) -> Say {
             .filter_level(LevelFilter::Warn)
             .filter_module("netbird_gitops", level),
     };
-    builder.write_style(match color {
+    builder.write_style(match say.color {
         true => WriteStyle::Always,
         false => WriteStyle::Never,
     });
-    if json {
+    if say.json {
         builder.format(|buffer, record| {
             let mut fields = Fields(Map::new());
             let _ = record.key_values().visit(&mut fields);
@@ -74,18 +87,7 @@ pub fn start(global: &Global, lookup: impl Fn(&str) -> Option<String>) -> Say {
             writeln!(buffer, "{}", json::escape(&line))
         });
     }
-    // a second start, in a test, keeps the first
-    let _ = builder.try_init();
-    let in_job = lookup("CI").is_some();
-    let can_erase = lookup("TERM").is_some_and(|term| term != "dumb");
-    let is_watched = std::io::stderr().is_terminal() && can_erase;
-    Say {
-        json,
-        in_job,
-        moves: is_watched && !in_job && !json && !global.quiet,
-        quiet: global.quiet,
-        color,
-    }
+    builder.init();
 }
 
 /// Returns whether to colour a stream.

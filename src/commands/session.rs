@@ -156,9 +156,11 @@ impl Session {
                 found.join().expect("a reading thread does not panic"),
             )
         });
+        let merged = history.as_ref().ok().and_then(|it| it.merged.as_ref());
+        let is_there = merged.is_some() || path == Path::new("-") || path.exists();
         let found = match found {
-            // before all else that is wrong: its comment is that of the other file
-            Err(failure) if failure.is_of_other_file => return Err(failure),
+            // before all else that is wrong with a file: its comment is that of the other one
+            Err(failure) if failure.is_of_other_file && is_there => return Err(failure),
             found => found,
         };
         let mut history = history?;

@@ -1,9 +1,12 @@
 //! The text of an inventory: JSON, sorted, one entry a line, so that a diff of two versions says what happened.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
-use serde_json::{Map, Value, json};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::{Inventory, Left, Machine};
 use crate::base::evidence::Evidence;
@@ -39,48 +42,40 @@ impl Inventory {
     /// Reads a text. Errors where it is no JSON object, has a form that is not known, or names no account.
     pub fn parse(text: &[u8]) -> Result<Self, Unreadable> {
         let refuse = |why: String| Err(Unreadable::Damaged(why));
-        let mut fields: Map<String, Value> = match serde_json::from_slice(text) {
-            Ok(Value::Object(fields)) => fields,
-            Ok(_) => return refuse("it is no JSON object".into()),
+        let mut fields: BTreeMap<String, &RawValue> = match serde_json::from_slice(text) {
+            Ok(fields) => fields,
+            Err(error) if error.is_data() => return refuse("it is no JSON object".into()),
             Err(error) => {
                 return refuse(format!("it is no JSON: {}", crate::base::json::why(&error)));
             }
         };
-        match fields.remove("format_version").map(|value| value.as_u64()) {
-            Some(Some(FORMAT)) => {}
-            Some(Some(other)) if other > FORMAT => return Err(Unreadable::Newer(other)),
+        match take(&mut fields, "format_version") {
+            Ok(Some(FORMAT)) => {}
+            Ok(Some(other)) if other > FORMAT => return Err(Unreadable::Newer(other)),
             _ => return refuse("it has no format_version".into()),
         }
-        let inventory = Inventory {
-            account: text_of(&mut fields, "account")?.unwrap_or_default(),
-            file: text_of(&mut fields, "file")?.unwrap_or_default(),
-            applied_commit: text_of(&mut fields, "applied_commit")?,
-            created: each(&mut fields, "created", ids_of)?,
-            adopted: each(&mut fields, "adopted", ids_of)?,
-            let_go: each(&mut fields, "let_go", left_of)?,
-            released: match fields.remove("released") {
-                None => BTreeSet::new(),
-                Some(ids) => {
-                    let ids = ids_of(&ids).ok_or_else(|| wrong("released"))?;
-                    ids.into_iter().collect()
-                }
-            },
-            gone: each(&mut fields, "gone", left_of)?,
-            members: each(&mut fields, "members", |value| {
-                let members = value.as_object()?.iter();
-                let member = |(name, id): (&String, &Value)| Some((name.clone(), id_of(id)?));
-                members.map(member).collect()
-            })?,
-            enrolled: each(&mut fields, "enrolled", |value| {
-                value.as_array()?.iter().map(machine_of).collect()
-            })?,
-            names: each(&mut fields, "names", |value| match value {
-                Value::Null => Some(None),
-                id => id_of(id).map(Some),
-            })?,
-            unknown: fields,
+        let fields = &mut fields;
+        let mut inventory = Inventory {
+            account: take::<Option<_>>(fields, "account")?.unwrap_or_default(),
+            file: take::<Option<_>>(fields, "file")?.unwrap_or_default(),
+            applied_commit: take(fields, "applied_commit")?,
+            created: take(fields, "created")?,
+            adopted: take(fields, "adopted")?,
+            let_go: take(fields, "let_go")?,
+            released: take(fields, "released")?,
+            gone: take(fields, "gone")?,
+            members: take(fields, "members")?,
+            enrolled: take(fields, "enrolled")?,
+            names: take(fields, "names")?,
             ..Inventory::default()
         };
+        for field in fields.keys().cloned().collect::<Vec<_>>() {
+            let value = take(fields, &field)?;
+            inventory.unknown.insert(field, value);
+        }
+        if inventory.recorded().any(|(_, id, _)| id.0.is_empty()) {
+            return refuse("an id in it is empty".into());
+        }
         if inventory.account.is_empty() {
             return refuse("it names no account".into());
         }
@@ -140,63 +135,42 @@ fn section<T>(
     (!is_empty).then(|| format!("  {}: {{\n{}\n  }}", json!(field), lines.join(",\n")))
 }
 
-fn wrong(field: &str) -> Unreadable {
-    Unreadable::Damaged(format!("its field {field:?} has another form"))
-}
-
-fn text_of(fields: &mut Map<String, Value>, field: &str) -> Result<Option<String>, Unreadable> {
-    match fields.remove(field) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(wrong(field)),
-    }
-}
-
-/// Reads a field that has a value of one form for each entry.
-fn each<T>(
-    fields: &mut Map<String, Value>,
+/// Takes a field out and reads it; what stands for nothing where it is not there.
+fn take<T: DeserializeOwned + Default>(
+    fields: &mut BTreeMap<String, &RawValue>,
     field: &str,
-    read: impl Fn(&Value) -> Option<T>,
-) -> Result<BTreeMap<String, T>, Unreadable> {
-    let entries = match fields.remove(field) {
-        None => return Ok(BTreeMap::new()),
-        Some(Value::Object(entries)) => entries,
-        Some(_) => return Err(wrong(field)),
+) -> Result<T, Unreadable> {
+    let Some(value) = fields.remove(field) else {
+        return Ok(T::default());
     };
-    let read = |(key, value): (String, Value)| {
-        let value = read(&value).ok_or_else(|| wrong(&format!("{field}.{key}")))?;
-        Ok((key, value))
-    };
-    entries.into_iter().map(read).collect()
-}
-
-fn id_of(value: &Value) -> Option<Id> {
-    value.as_str().filter(|text| !text.is_empty()).map(Id::from)
-}
-
-fn ids_of(value: &Value) -> Option<Vec<Id>> {
-    value.as_array()?.iter().map(id_of).collect()
-}
-
-fn left_of(value: &Value) -> Option<Left> {
-    let cause = match value.get("cause") {
-        None | Some(Value::Null) => None,
-        Some(cause) => Some(cause.as_str()?.to_owned()),
-    };
-    let ids = ids_of(value.get("ids")?)?;
-    Some(Left { ids, cause })
+    serde_json::from_str(value.get()).map_err(|error| {
+        let why = crate::base::json::why(&error);
+        Unreadable::Damaged(format!("its field {field:?} has another form: {why}"))
+    })
 }
 
 /// A machine that the event log tells is its id; another one says what told it.
-fn machine_of(value: &Value) -> Option<Machine> {
-    let by = match value.get("by").map(|by| by.as_str()) {
-        None => Evidence::Event,
-        Some(Some("time")) => Evidence::Time,
-        Some(Some("name")) => Evidence::Name,
-        Some(_) => return None,
-    };
-    let id = id_of(value.get("id").unwrap_or(value))?;
-    Some(Machine { id, by })
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Id(Id),
+    By { id: Id, by: Evidence },
+}
+
+impl From<Written> for Machine {
+    fn from(written: Written) -> Self {
+        let (id, by) = match written {
+            Written::Id(id) => (id, Evidence::Event),
+            Written::By { id, by } => (id, by),
+        };
+        Machine { id, by }
+    }
+}
+
+impl<'de> Deserialize<'de> for Machine {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Written::deserialize(deserializer)?.into())
+    }
 }
 
 fn written(machine: &Machine) -> Value {
@@ -264,11 +238,11 @@ mod tests {
             (r#"{"format_version": 1}"#, "it names no account"),
             (
                 r#"{"format_version": 1, "account": "a", "created": {"groups/x": "dc"}}"#,
-                "\"created.groups/x\"",
+                "its field \"created\" has another form",
             ),
             (
                 r#"{"format_version": 1, "account": "a", "gone": {"groups/x": {"ids": [1]}}}"#,
-                "\"gone.groups/x\"",
+                "its field \"gone\" has another form",
             ),
             (
                 r#"{"format_version": 1, "account": "a", "created": {"#,

@@ -341,7 +341,7 @@ fn the_commit_and_the_files_digest_are_told() {
     let run = bench
         .run_with(&["apply"], &[("GITHUB_SHA", "0123456789abcdef0123")])
         .expect(0);
-    run.shows("(commit 0123456789ab, sha256 ");
+    run.shows("(commit 0123456789, sha256 ");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use snapbox::{assert_data_eq, file};
 const HEAD: &str = "\
 # The command line
 
-Made of the program's own texts, which `--help` shows too; `SNAPSHOTS=overwrite cargo test --test it cli_page` writes this page anew.
+Made of the program's own texts, which `--help` shows too; `SNAPSHOTS=overwrite cargo test --test it cli_page` writes this page again.
 A flag goes before its variable, and an empty variable is an unset one. Tokens are never flags: arguments show in `ps`.
 
 On a laptop:

@@ -208,13 +208,10 @@ fn entries_that_replace_does_not_know() {
             "setup_keys/nope",
             "is named by --replace, but the file does not have it",
         ),
-        (
-            "groups/g",
-            "makes setup keys and policies anew and nothing else",
-        ),
-        ("nope", "KIND/NAME is wanted"),
-        ("gadgets/g", "KIND/NAME is wanted"),
-        ("policies/", "KIND/NAME is wanted"),
+        ("groups/g", "works for setup keys and policies only"),
+        ("nope", "expected KIND/NAME"),
+        ("gadgets/g", "expected KIND/NAME"),
+        ("policies/", "expected KIND/NAME"),
     ];
     for (what, why) in rows {
         bench.apply(&["--replace", what]).expect(1).says(why);

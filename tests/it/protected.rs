@@ -64,13 +64,13 @@ fn what_is_protected_is_neither_deleted_nor_made_anew() {
             other_domain,
             "dns_zone/z",
             &[],
-            "makes 1 protected object anew\n  DNS zone z\n",
+            "replaces 1 protected object\n  DNS zone z\n",
         ),
         (
             file(),
             "policies/p",
             &["--replace", "policies/p"],
-            "makes 1 protected object anew\n  policy p\n",
+            "replaces 1 protected object\n  policy p\n",
         ),
     ];
     for (file, name, args, what) in rows {
@@ -137,12 +137,12 @@ fn what_cannot_be_meant_is_said() {
     let rows = [
         (
             "polices/p",
-            "\"polices/p\" names no entry",
+            "unknown object \"polices/p\"",
             "did you mean \"policies/p\"?",
         ),
         (
             "groups",
-            "\"groups\" names no entry",
+            "unknown object \"groups\"",
             "as in setup_keys/NAME",
         ),
         (

@@ -151,7 +151,7 @@ fn a_change_whose_first_half_is_done_is_no_refusal() {
 }
 
 #[test]
-fn a_gitea_that_falls_silent_before_the_first_write_is_an_error_and_no_refusal() {
+fn a_gitea_that_takes_the_token_no_more_before_the_first_write_is_a_refusal() {
     let site = Site::fake();
     site.commit(json!({ "groups": { "g": {} } }));
     site.run(&["apply"]).expect(0);
@@ -161,7 +161,7 @@ fn a_gitea_that_falls_silent_before_the_first_write_is_an_error_and_no_refusal()
     site.gitea().after("GET", &contents, |gitea| {
         gitea.revoke(&gitea.token());
     });
-    let run = site.run(&["apply", "--key-copies", "none"]).expect(1);
+    let run = site.run(&["apply", "--key-copies", "none"]).expect(3);
     run.says("401");
     site.bench.assert_writes(&[]);
 }

@@ -250,7 +250,7 @@ fn a_clone_plans_by_what_it_fetched_and_says_what_is_missing() {
     let branch = format!("refs/remotes/origin/{BRANCH}");
     git(&dir, &["update-ref", "-d", &branch]);
     laptop()
-        .shows("this clone has no inventory, so deletions are missing from this plan")
+        .shows("After it, deletions are missing from this plan")
         .shows(&format!("git fetch origin +refs/heads/{BRANCH}:{branch}"))
         .hides("to delete")
         .hides("to adopt");
@@ -491,7 +491,7 @@ fn a_machine_comes_is_replaced_and_leaves() {
         ],
     );
     let plan = || site.run_with(&["plan"], &laptop).expect(0);
-    plan().shows("this clone has no inventory, so deletions are missing from this plan");
+    plan().shows("After it, deletions are missing from this plan");
     let branch = format!("+refs/heads/{BRANCH}:refs/remotes/origin/{BRANCH}");
     site.fetch(&[&branch]);
     plan().shows("1 to delete");

@@ -221,7 +221,7 @@ fn who_will_join_is_shown_against_the_base_branch() {
     );
 
     // the same file is no change
-    plan(&base, "markdown").hides("to come");
+    plan(&base, "markdown").hides("not enrolled yet");
 }
 
 /// A group of an identity provider is never changed, so nobody could put a peer into it that comes later.

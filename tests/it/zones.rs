@@ -183,7 +183,7 @@ fn somebodys_record_beside_ours_is_unmanaged() {
     bench
         .plan(&[])
         .expect(0)
-        .shows("Left alone, not managed here: DNS records")
+        .shows("Left alone, not managed here: DNS record \"nas.corp.example A\"")
         .shows("\"nas.corp.example A\"");
     assert_eq!(
         records(&bench),
@@ -281,7 +281,7 @@ fn another_domain_makes_the_zone_anew_once_somebody_agrees() {
     bench.declared(1.0, file(other.clone()));
     bench
         .refuses(&[])
-        .says_anywhere("this plan makes DNS zone \"corp\" anew, with all that stands in it")
+        .says_anywhere("this plan replaces DNS zone \"corp\", with everything inside")
         .says_anywhere("to agree to the 3 deletions of");
     let line = bench.line("line", &[]);
     bench.declared_with(2.0, file(other), &format!("agreed\n\n{line}"));
@@ -334,7 +334,7 @@ fn a_zone_whose_records_are_left_alone_keeps_its_domain() {
     bench.declared(1.0, file(alone));
     bench
         .cannot(&[])
-        .says_anywhere("would go with the old one, and the file does not have it");
+        .says_anywhere("too, and the file does not declare it");
 }
 
 #[test]

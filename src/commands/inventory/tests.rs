@@ -13,7 +13,7 @@ use crate::base::id::Id;
 use crate::commands::cli::{Cli, GiteaArgs, InventoryArgs};
 use crate::commands::exit::Exit;
 use crate::commands::failure::Failure;
-use crate::commands::logging::start;
+use crate::commands::logging;
 use crate::commands::settings;
 use crate::forge::ci::Context;
 use crate::git::testing::Repo;
@@ -58,7 +58,7 @@ impl Run {
         let cli = Cli::try_parse_from(["netbird-gitops", "schema"]).unwrap();
         let run = settings::Run {
             cli: &cli,
-            say: start(&cli.global, |_| None),
+            say: logging::say(&cli.global, |_| None),
             file: self.file.clone(),
             environment: "default".into(),
             context: Context {

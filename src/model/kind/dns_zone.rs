@@ -26,7 +26,7 @@ pub struct DnsZone {
 const TABLE: Table<DnsZone> = Table {
     what: "a DNS zone",
     fields: fields![
-        /// The domain that it answers, with all below, in ASCII. Another one makes the zone anew, with its records.
+        /// The domain that it answers, with all below, in ASCII. Another one replaces the zone, with its records.
         needs domain: DOMAIN,
         /// Groups whose peers ask the zone, at least one.
         needs(groups) distribution_groups: names::SOME_GROUPS,

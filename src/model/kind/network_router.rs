@@ -32,7 +32,7 @@ const TABLE: Table<NetworkRouter> = Table {
         may peer: through::PEER,
         /// Priority among the routers of the network; the lowest wins.
         own metric: whole::<1, 9999>() => 9999,
-        /// Routed traffic bears the router's address.
+        /// Routed traffic has the router's address.
         own masquerade: FLAG => true,
         /// Whether it is in use.
         own enabled: FLAG => true,

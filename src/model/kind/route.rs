@@ -58,7 +58,7 @@ const TABLE: Table<Route> = Table {
         own(groups) access_control_groups: names::GROUPS => [],
         /// Priority among equal routes; the lowest wins.
         own metric: whole::<1, 9999>() => 9999,
-        /// Routed traffic bears the router's address.
+        /// Routed traffic has the router's address.
         own masquerade: FLAG => true,
         /// A domain route outlives a change of its addresses.
         own keep_route: FLAG => false,

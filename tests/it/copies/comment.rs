@@ -67,13 +67,13 @@ fn the_comment_has_the_keys_before_the_next_kind_and_keeps_them() {
     let args = ["apply", "--comment", "--replace", "setup_keys/k"];
     let run: Run = site.in_job(&args, &job);
     assert_ne!(run.code, 0);
-    // of the key that was replaced one line is left
+    // the key that was replaced stands behind the one that replaced it
     let last = comment(&site, number);
     assert!(
-        last.contains("Earlier attempt, replaced since: setup key `k`"),
+        last.contains("1 sealed key of an earlier attempt, replaced since"),
         "{last}"
     );
-    assert_eq!(secrets_in(&last), [site.bench.unseal("k")]);
+    assert_eq!(secrets_in(&last), [site.bench.unseal("k"), secret]);
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn scopes_are_told_as_far_as_the_server_does() {
     found.is("gitea_token", Some(true), "read:user");
     with(&["all"])
         .failed(&[])
-        .is("gitea_scopes", Some(true), "all, of which");
+        .is("gitea_scopes", Some(true), "would be enough");
     with(&["read:repository", "write:issue"]).only(
         "gitea_scopes",
         "write:repository is missing",

@@ -43,7 +43,7 @@ fn recipients_are_read_and_needed_where_keys_are_to_come() {
     let setup = Setup::new();
     let with = |recipients| setup.found(&["--for", "apply"], &[("AGE_PUBLIC_KEY", recipients)]);
     with("age1nobody").only("recipients", "AGE_PUBLIC_KEY", &[]);
-    with("").only("recipients", "the file has 1 key to come", &[]);
+    with("").only("recipients", "the file has 1 key to create", &[]);
     let plan = setup.found(&["--for", "plan"], &[("AGE_PUBLIC_KEY", "")]);
     plan.failed(&[]).is("recipients", None, "none is named");
     setup.site.commit(json!({ "groups": { "a": {} } }));

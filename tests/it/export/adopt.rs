@@ -187,8 +187,8 @@ fn what_is_not_there_or_cannot_be_said_is_refused() {
         "{}",
         twice.stderr
     );
-    refused(&bench, &["policies"]).says("KIND/NAME is wanted");
-    refused(&bench, &["nothing/p"]).says("KIND/NAME is wanted");
+    refused(&bench, &["policies"]).says("expected KIND/NAME");
+    refused(&bench, &["nothing/p"]).says("expected KIND/NAME");
     // a good one beside a bad one
     refused(&bench, &["policies/p", "policies/several"]).says("nothing was written");
 }

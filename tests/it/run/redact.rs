@@ -41,7 +41,7 @@ fn is_id(word: &str) -> bool {
 }
 
 fn is_digest(word: &str) -> bool {
-    matches!(word.len(), 12 | 16)
+    matches!(word.len(), 10 | 12 | 16 | 64)
         && word.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
         && word.bytes().any(|b| b.is_ascii_digit())
 }
