@@ -15,7 +15,6 @@ mod memberships;
 mod said;
 mod style;
 pub mod terminal;
-pub(crate) mod words;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -212,7 +211,7 @@ impl Document {
         for held in self.plan.iter().flat_map(|plan| &plan.held) {
             reasons.entry(&held.why).or_default().push(held);
         }
-        let said = |(why, held)| (words::why(why), words::way_out(why), held);
+        let said = |(why, held): (&Why, _)| (why.words(), why.way_out(), held);
         let mut said: Vec<_> = reasons.into_iter().map(said).collect();
         said.sort();
         said

@@ -12,7 +12,6 @@ use crate::model::change::Change;
 use crate::model::kind::{FieldChange, Kind, Live, Resource};
 use crate::model::label::label_of;
 use crate::model::notice::{Meanwhile, Notice};
-use crate::render::words;
 use crate::wire::api::objects;
 use crate::wire::api::{ApiError, object_path};
 
@@ -208,7 +207,7 @@ impl Run<'_> {
     /// Says something of an object, now and in the result.
     pub(super) fn tell(&mut self, address: &Address, what: Meanwhile) {
         let notice = Notice::about(address, what);
-        self.observer.say(&words::notice(&notice));
+        self.observer.say(&notice.words());
         self.applied.notices.push(notice);
     }
 

@@ -1,11 +1,31 @@
-//! What a problem of the file or a notice is about, as a word for programs.
+//! What a problem of the file or a notice is about, as a word for programs, and what is said of many notices of one cause.
 
 use serde::Serialize;
 
-/// The cause of a problem or a notice; in JSON its name in small letters, which stays as it is within a `format_version`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Code {
+/// Makes the enum of the list, and the sentence for many of each that has one.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $code:ident $(=> $many:literal)?,)*) => {
+        /// The cause of a problem or a notice; in JSON its name in small letters, which stays as it is within a `format_version`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Code {
+            $($(#[$doc])* $code,)*
+        }
+
+        impl Code {
+            /// Returns what is said of several notices of this cause, `{}` for their number; of notices about members it
+            /// follows the group. `None` where each is told.
+            pub fn many(self) -> Option<&'static str> {
+                match self {
+                    $($(Code::$code => Some($many),)?)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+codes! {
     // problems of the file
     /// It is no JSON.
     Syntax,
@@ -40,47 +60,48 @@ pub enum Code {
     /// A section that does nothing.
     IdleSection,
     /// A group that must exist in NetBird.
-    UndeclaredGroup,
+    UndeclaredGroup => "{} groups are not declared here, so they must exist in NetBird",
     /// A network resource that must exist in NetBird.
-    UndeclaredResource,
+    UndeclaredResource => "{} network resources are not declared here, so they must exist in NetBird",
     /// Something is in a list twice.
-    Repeated,
+    Repeated => "{} times something is in a list twice",
     /// Ranges of ports overlap.
-    PortsOverlap,
+    PortsOverlap => "in {} places ports overlap",
     /// A network with bits behind its prefix.
-    HostBits,
+    HostBits => "{} networks have bits behind their prefix",
     /// A name in a DNS record that is taken otherwise than it looks.
-    NameOfRecord,
+    NameOfRecord => "in {} DNS records a name is taken otherwise than it looks",
     /// A nameserver group that answers for everything by default.
-    EveryDomain,
+    EveryDomain => "{} nameserver groups have no domains, so they answer for every domain",
     /// A route that goes to everybody by default.
-    RouteForAll,
+    RouteForAll => "{} new routes without \"groups\" are distributed to every peer (All)",
     /// NetBird's SSH without ports.
     SshEveryPort,
     /// Users who may log in as anybody.
     AnyLocalUser,
     /// A name in a list with a blank at its end.
-    BlankEnd,
+    BlankEnd => "{} names begin or end with a blank",
     /// Names that differ only by case.
-    CaseTwin,
+    CaseTwin => "{} names differ only by case from others",
     /// A member that is a key of many peers.
-    KeyOfMany,
+    KeyOfMany => "{} members are setup keys for many peers, which name no peer",
     /// A member that looks like no name of a peer.
-    OddMember,
+    OddMember => "{} members do not look like names of peers",
     /// A reusable key without a limit by default.
-    KeyWithoutLimit,
+    KeyWithoutLimit => "{} keys have no usage_limit: each will enroll any number of peers",
     /// A key that lives for less than an hour.
-    ShortLife,
+    ShortLife => "{} keys live for less than an hour: expires_in counts seconds",
     /// `enrolled: false` where it means nothing.
-    IdleEnrolled,
+    IdleEnrolled => "on {} keys for many peers \"enrolled\" has no effect",
     /// A name that makes another DNS label than it seems, or one that is taken.
-    DnsLabel,
+    DnsLabel => "{} names of setup keys are cut or taken as DNS labels",
     /// `reissue_after` that has done its work.
-    ReissueDone,
+    ReissueDone => "{} enrolled keys have a reissue_after that has done its work",
 
     // notices of a plan
     /// Another object bears a declared name and is not the file's.
-    Namesake,
+    Namesake => "NetBird has other objects with the names of {} entries. This file does not manage them and does not change \
+        them",
     /// An object of ours keeps the name that it has in NetBird.
     KeepsName,
     /// An entry about which nothing is done: nobody can tell which object it means.
@@ -92,15 +113,15 @@ pub enum Code {
     /// `--replace` of a key that is never made again.
     ReplaceIdle,
     /// `reissue_after` in the future.
-    ReissueLater,
+    ReissueLater => "{} setup keys have a reissue_after that lies in the future: nothing until then",
     /// A key that an earlier run of the same commit made.
     MadeEarlier,
     /// A key of the name that is not this file's.
     KeyNamesake,
     /// A pending key that will soon be of no use.
-    ExpiresSoon,
+    ExpiresSoon => "{} setup keys expire within a day and are not used yet",
     /// A pending key that nobody can use.
-    DeadKey,
+    DeadKey => "{} setup keys cannot be used any more; remake them with reissue_after",
     /// A valid key of an enrolled name, not ours.
     UnusedKey,
     /// A key that was used, and nothing can be done about it.
@@ -112,7 +133,7 @@ pub enum Code {
     /// The key was asked for anew, and the peer of its older life is there.
     ToBeReplaced,
     /// A peer that nobody let in yet.
-    WaitsForApproval,
+    WaitsForApproval => "{} peers wait for approval in NetBird: until then they reach nobody",
     /// Which peer an entry means by a name that is not the peer's own.
     PeerMeant,
     /// An entry waits for the peer that it names.
@@ -120,11 +141,11 @@ pub enum Code {
     /// Another peer bears a listed name.
     MemberTwin,
     /// Which peer a used key's name means cannot be told.
-    MemberUnclear,
+    MemberUnclear => "lists {} names, and nobody can tell which machines they mean: nobody is added",
     /// The peer of a used key is gone.
-    MemberGone,
+    MemberGone => "lists {} names whose keys were used, but their peers are gone",
     /// No peer bears a listed name.
-    MemberAbsent,
+    MemberAbsent => "lists {} names that no peer has",
     /// A peer stays though its key's entry was removed.
     PeerStays,
     /// A section that the file had and has no more.
@@ -138,7 +159,8 @@ pub enum Code {
     /// A recipient that the base branch does not have.
     NewRecipient,
     /// A key has other recipients than the one that lives was sealed for.
-    RecipientsChanged,
+    RecipientsChanged => "{} setup keys have other recipients than before; the keys that live stay sealed as they are: \
+        reissue_after makes new ones",
     /// Nobody is named who could open new keys.
     NoRecipient,
     /// `--protect` names what is not there.

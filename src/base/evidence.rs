@@ -13,3 +13,21 @@ pub enum Evidence {
     /// Their times fit several, and of those it alone bears the key's name; or it is the one that then is left.
     Name,
 }
+
+impl Evidence {
+    /// Returns what is to be said of it behind what it is said of: nothing where the event log tells. That it does not may mean
+    /// that it forgot the event, or that nobody needed to ask it.
+    pub fn words(self) -> Option<&'static str> {
+        match self {
+            Evidence::Event => None,
+            Evidence::Time => Some("found by the times of key and peer, not by an event"),
+            Evidence::Name => Some("found by names and the times of key and peer, not by an event"),
+        }
+    }
+
+    /// Returns the same behind a mark, if there is something to be said.
+    pub fn behind(self, mark: &str) -> String {
+        let words = self.words().map(|words| format!("{mark}{words}"));
+        words.unwrap_or_default()
+    }
+}

@@ -285,6 +285,15 @@ pub fn duration(secs: i64) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
+/// Returns a word of a command line, as a shell takes it.
+pub fn shell(word: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-=".contains(char);
+    match word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
 /// Returns bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -29,8 +29,9 @@ use crate::forge::ci::Context;
 use crate::inventory::Delta;
 use crate::model::change::Change;
 use crate::model::notice::{Notice, OfRun};
+use crate::model::problem;
 use crate::plan::{Plan, answered_labels};
-use crate::render::{Document, Status, terminal, words};
+use crate::render::{Document, Status, terminal};
 use crate::secret::{KeysDir, remove_leftovers};
 
 use earlier::made_earlier;
@@ -263,8 +264,8 @@ fn judge(
             None
         }
         Ok(verified) => {
-            let problems = words::problems(&verified.problems).into_iter();
-            let problems = problems.map(|told| format!("{} {}", told.problem.address, told.text));
+            let problems = problem::told(&verified.problems).into_iter();
+            let problems = problems.map(|(of, text, _)| format!("{} {text}", of.address));
             let left: Vec<String> = verified.left.into_iter().chain(problems).collect();
             let text = format!("applied, but not converged:\n  {}", left.join("\n  "));
             Some((

@@ -22,7 +22,6 @@ use crate::model::desired::Desired;
 use crate::plan::Plan;
 use crate::plan::drift::{self, Drift, Version};
 use crate::render::drift as render;
-use crate::render::words;
 
 /// How many versions of the file are looked at for the last agreement.
 const VERSIONS: usize = 50;
@@ -85,7 +84,7 @@ fn found(run: &Run, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
     let plan = session.plan(&gates, &args.gitea, &run.file, &mut document)?;
     let mut drift = drift::drift(&plan, &session.valid.desired, &session.actual);
     if let Some(notice) = of_token(&session.actual) {
-        say.note(&visible(&words::notice(&notice)));
+        say.note(&visible(&notice.words()));
     }
     for notice in document.said() {
         log::info!("{}", notice.text);

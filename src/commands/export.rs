@@ -22,7 +22,6 @@ use crate::file;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::Live;
-use crate::render::words;
 use crate::wire::api::Api;
 
 pub(super) fn run(run: &Run, args: &ExportArgs) -> Exit {
@@ -52,7 +51,7 @@ fn whole(api: &Api, referrers: bool) -> Result<Snapshot, Failure> {
 pub(super) fn read(snapshot: &Snapshot, say: Say) -> Result<Actual, Failure> {
     let actual = Actual::read(snapshot).map_err(unreadable)?;
     if let Some(notice) = of_token(&actual) {
-        say.note(&visible(&words::notice(&notice)));
+        say.note(&visible(&notice.words()));
     }
     Ok(actual)
 }

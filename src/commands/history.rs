@@ -20,7 +20,6 @@ use crate::git::versions::{Reader, Versions};
 use crate::git::{Git, GitError, MergedFile, Opened, RepoPath, Sha};
 use crate::model::desired::Desired;
 use crate::model::notice::{Notice, OfInventory, OfMerge};
-use crate::render::words;
 
 /// The most commits since the last apply that are looked at.
 const MOST: usize = 10_000;
@@ -331,7 +330,7 @@ fn tracked(git: &Git, file: &Path, merge: &MergeView) -> Result<Option<RepoPath>
 /// Returns what a merge would leave of a file; none where that is not told, and nothing `needs` it.
 fn left(merge: MergeView, file: &Path, needs: bool) -> Result<Option<Vec<u8>>, Failure> {
     if let Some(why) = merge.untold().filter(|_| needs) {
-        return Err(Failure::error(words::merge(&why)));
+        return Err(Failure::error(why.words()));
     }
     let file = file.display();
     match merge.file {

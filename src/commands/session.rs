@@ -32,13 +32,13 @@ use crate::model::address::Address;
 use crate::model::held::{Held, Why};
 use crate::model::kind::{Kind, Live, Refers};
 use crate::model::notice::{Notice, OfInventory};
-use crate::model::problem::Problem;
+use crate::model::problem::{self, Problem};
 use crate::plan::agreement::Statements;
 use crate::plan::memberships::Memberships;
 use crate::plan::options::{Options, Prune};
 use crate::plan::ours::{Ours, Standing, made_by};
 use crate::plan::{self, Binding, Plan, Row};
-use crate::render::{Document, words};
+use crate::render::Document;
 use crate::secret::Recipients;
 use crate::wire::api::Api;
 use crate::wire::api::objects::Event;
@@ -473,20 +473,18 @@ impl Session {
             1 => "this cannot be planned\n".to_owned(),
             number => format!("this cannot be planned: {number} problems\n"),
         };
-        for told in words::problems(problems) {
-            let problem = told.problem;
+        for (problem, told, hint) in problem::told(problems) {
             let at = place(problem).map(|Position { path, line, column }| {
                 format!("{}:{line}:{column}  {path}\n    ", self.valid.file)
             });
-            let what = format!("{} {}", problem.address.quoted(), told.text);
+            let what = format!("{} {}", problem.address.quoted(), told);
             text.push_str(&format!(
                 "\n{}{}",
                 at.unwrap_or_default(),
                 crate::base::text::visible(&what)
             ));
             text.extend(
-                told.hint
-                    .iter()
+                hint.iter()
                     .map(|hint| format!("\n    {}", crate::base::text::visible(hint))),
             );
         }

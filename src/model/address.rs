@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::base::text::shell;
 use crate::model::kind::Kind;
 
 /// An object as people name it: kind and name, and the name of what it stands in. Sorts by kind, then by these.
@@ -89,6 +90,11 @@ impl Address {
         })
     }
 
+    /// Returns the command by which a person says that it means the object of that id.
+    pub fn adopt(&self, id: &str) -> String {
+        adopt([(self.key(), id)])
+    }
+
     /// The address of what it stands in, if anything.
     pub fn parent(&self) -> Option<Address> {
         let kind = self.kind.parent()?;
@@ -101,4 +107,14 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.written(str::to_owned))
     }
+}
+
+/// Returns the command by which a person says which object each entry means, or which machine each name means.
+pub fn adopt<'a>(meant: impl IntoIterator<Item = (String, &'a str)>) -> String {
+    let meant = meant.into_iter();
+    let flags = meant.map(|(key, id)| format!("--adopt {}", shell(&format!("{key}={id}"))));
+    format!(
+        "apply {} (in a job: the input adopt of the apply workflow)",
+        flags.collect::<Vec<_>>().join(" ")
+    )
 }

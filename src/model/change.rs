@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::base::id::Id;
 use crate::model::address::Address;
+use crate::model::kind::words::{listed, value};
 use crate::model::kind::{FieldChange, Kind, Live, Moved, Resource, differences};
 use crate::model::reason::Reason;
 
@@ -135,6 +136,12 @@ impl Change {
         }
     }
 
+    /// Returns why it is, in words; nothing where its fields say it.
+    pub fn why(&self) -> String {
+        let why = self.reason.as_ref();
+        why.map_or_else(String::new, |why| why.words(&self.address.name))
+    }
+
     /// The name that the object has once it is carried out.
     pub fn name(&self) -> &str {
         self.kept_name.as_ref().unwrap_or(&self.address.name)
@@ -228,4 +235,47 @@ pub fn list_changes<'a>(
     let (kept, gone): (Vec<_>, Vec<_>) = before.iter().partition(|entry| after.contains(entry));
     let (stayed, new): (Vec<_>, Vec<_>) = after.iter().partition(|entry| before.contains(entry));
     (kept == stayed).then_some((gone, new))
+}
+
+/// Most characters of a free text in a line.
+const MOST_TEXT: usize = 80;
+
+impl FieldChange {
+    /// Returns what differs: `all → tcp`. Of lists with something in common: what goes, all of it, and what comes.
+    pub fn words(&self) -> String {
+        let value = |entry: &Value| cut(&value(&self.field, entry));
+        if let Some((gone, new)) = list_changes(&self.before, &self.after) {
+            let total = self.after.as_array().map_or(0, Vec::len);
+            let same = total - new.len();
+            if same > 0 {
+                let went = gone.iter().map(|entry| format!("-{}", value(entry)));
+                let came: Vec<String> = new
+                    .iter()
+                    .map(|entry| format!("+{}", value(entry)))
+                    .collect();
+                let came = (!came.is_empty()).then(|| listed(&came));
+                let moved: Vec<String> = went.chain(came).collect();
+                return format!("{} ({same} unchanged)", moved.join(", "));
+            }
+        }
+        format!("{} → {}", value(&self.before), value(&self.after))
+    }
+
+    /// Returns the same behind the field's name.
+    pub fn named(&self) -> String {
+        format!("{} {}", self.label(), self.words())
+    }
+
+    /// Returns the field's name for people.
+    pub fn label(&self) -> String {
+        self.field.replace('_', " ")
+    }
+}
+
+/// Returns the text, or its beginning.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MOST_TEXT) {
+        Some((end, _)) if text.starts_with('"') => format!("{}…\"", &text[..end]),
+        _ => text.to_owned(),
+    }
 }

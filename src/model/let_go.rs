@@ -2,7 +2,7 @@
 
 use crate::base::id::Id;
 use crate::model::address::Address;
-use crate::model::origin::Cause;
+use crate::model::origin::{Cause, Origin};
 
 /// An object that is let go.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,5 +44,26 @@ pub enum LeftBy {
 impl From<Option<Cause>> for LeftBy {
     fn from(cause: Option<Cause>) -> LeftBy {
         cause.map_or(LeftBy::Unknown, LeftBy::Change)
+    }
+}
+
+impl LetGo {
+    /// Returns what becomes of an object that is let go, and why, as it follows kind and name.
+    pub(crate) fn words(&self) -> String {
+        let why = match &self.why {
+            LetGoWhy::Adopted => "it existed before this file managed it".to_owned(),
+            LetGoWhy::Renamed(now) => format!("somebody renamed it to {now:?}"),
+            LetGoWhy::Before => {
+                let by = match &self.left_by {
+                    LeftBy::Recorded(cause) => format!(" ({})", Origin::of_text(cause).words()),
+                    LeftBy::Change(_) | LeftBy::Unknown => String::new(),
+                };
+                return format!(
+                    "stays in NetBird: an earlier run let it go{by}. Nobody manages it. It is listed here until a later change \
+                     of the file is applied."
+                );
+            }
+        };
+        format!("stays in NetBird: {why}. After this change nobody manages it.")
     }
 }

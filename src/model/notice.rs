@@ -1,4 +1,5 @@
-//! What a reader of a plan should know and that changes nothing, as data: its sentence is made in `render`.
+//! What a reader of a plan should know and that changes nothing, as data and in words: each file has the variants of its
+//! subject, and their sentences beside them.
 
 mod agreement;
 mod inventory;
@@ -10,6 +11,7 @@ mod run;
 use crate::base::code::Code;
 use crate::file::{self, Place};
 use crate::model::address::Address;
+use crate::model::kind::Kind;
 
 pub use agreement::{OfAgreement, Untold, Void};
 pub use inventory::{OfInventory, OfMerge};
@@ -95,20 +97,56 @@ impl Notice {
 
     /// Returns its cause.
     pub fn code(&self) -> Code {
-        match &self.what {
-            What::File(problem) => problem.code,
-            What::Inventory(_) => Code::Inventory,
-            What::Merge(_) => Code::Merge,
-            What::Agreement(_) => Code::Agreement,
-            What::Run(of) => of.code(),
-            What::Object(of) => of.code(),
-            What::Key(of) => of.code(),
-            What::Open(_) => Code::EnrollmentOpen,
-            What::Remark(of) => of.code(),
-            What::Member(_, of) => of.code(),
-            What::Peer(of) => of.code(),
-            What::Meanwhile(_) => Code::Meanwhile,
-        }
+        self.said().0
+    }
+
+    /// Returns what it says.
+    pub fn words(&self) -> String {
+        self.said().1
+    }
+
+    /// Returns its cause, and what it says.
+    pub fn said(&self) -> (Code, String) {
+        let nowhere = Address::new(Kind::Group, "");
+        let at = self.about.as_ref().unwrap_or(&nowhere);
+        let (code, said) = match &self.what {
+            What::File(problem) => {
+                let hint = problem.hint.iter().map(|hint| format!("; {hint}"));
+                (
+                    problem.code,
+                    format!("{}{}", problem.message, hint.collect::<String>()),
+                )
+            }
+            What::Inventory(of) => (Code::Inventory, of.words()),
+            What::Merge(of) => (Code::Merge, of.words()),
+            What::Agreement(of) => (Code::Agreement, of.words()),
+            What::Run(of) => of.said(),
+            What::Object(of) => of.said(at),
+            What::Key(of) => of.said(at),
+            What::Open(of) => (Code::EnrollmentOpen, format!("{}: left alone", of.words())),
+            What::Remark(of) => of.said(),
+            What::Member(name, of) => of.said(name, at),
+            What::Peer(of) => of.said(),
+            What::Meanwhile(of) => (Code::Meanwhile, of.words()),
+        };
+        let said = match (&self.about, &self.what) {
+            (Some(address), What::Meanwhile(_)) => format!("{address}: {said}"),
+            (_, What::Object(OfObject::Beside(_) | OfObject::Strange { .. }))
+            | (_, What::Key(OfKey::ValidNamesakes(..)))
+            | (None, _) => said,
+            (Some(address), _) => format!("{} {said}", address.quoted()),
+        };
+        let said = match (&self.file, &self.place) {
+            (Some(file), Some(place)) => {
+                let path = match place.path.as_str() {
+                    "" => String::new(),
+                    path => format!("{path}: "),
+                };
+                format!("{file}:{}:{}  {path}{said}", place.line, place.column)
+            }
+            _ => said,
+        };
+        (code, said)
     }
 
     /// Returns the name that sets it apart from others of its cause, such as a member of the group that it is about.

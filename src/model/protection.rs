@@ -1,5 +1,7 @@
 //! Why a group is never changed.
 
+use std::fmt;
+
 /// Why a group is never changed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protection {
@@ -7,4 +9,14 @@ pub enum Protection {
     All,
     /// It was issued by that, such as `jwt`.
     Issued(String),
+}
+
+/// As it follows "it is".
+impl fmt::Display for Protection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Protection::All => f.write_str("the group of every peer"),
+            Protection::Issued(by) => write!(f, "issued by {by}"),
+        }
+    }
 }

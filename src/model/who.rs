@@ -1,5 +1,7 @@
 //! A peer that something is said of.
 
+use std::fmt;
+
 use crate::base::id::Id;
 
 /// A peer, by its name as long as it lives.
@@ -9,4 +11,14 @@ pub struct Who {
     pub id: Id,
     /// Its name; `None` of one that was deleted.
     pub name: Option<String>,
+}
+
+/// Its name and its id.
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "{name:?} ({})", self.id),
+            None => write!(f, "(deleted peer {})", self.id),
+        }
+    }
 }

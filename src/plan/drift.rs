@@ -49,6 +49,24 @@ pub enum Unmanaged {
     Goes(Option<Reason>),
 }
 
+impl Unmanaged {
+    /// Returns what is to be said of it, which has that name.
+    pub(crate) fn words(&self, name: &str) -> Option<String> {
+        match self {
+            Unmanaged::NeverOurs => None,
+            Unmanaged::LetGo(of) => Some(of.words()),
+            Unmanaged::Held(why) => Some(why.words()),
+            Unmanaged::SectionGone => {
+                Some("its section is no longer in the file, so nobody manages it".into())
+            }
+            Unmanaged::Goes(why) => {
+                let why = why.as_ref().map(|why| why.words(name));
+                Some(format!("{}: an apply deletes it", why.unwrap_or_default()))
+            }
+        }
+    }
+}
+
 /// One object that differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {

@@ -3,12 +3,13 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::describe;
 use super::json::named;
 use super::markdown::{code, line};
-use super::{describe, words};
 use crate::base::json::with;
 use crate::base::text::{count, visible};
 use crate::model::address::Address;
+use crate::model::kind::FieldChange;
 use crate::plan::Plan;
 use crate::plan::drift::{Cause, Doer, Drift, Item};
 
@@ -88,7 +89,7 @@ impl Style {
                 out.push_str(&format!("{item}{}\n", self.object(&of.address, why(of))));
                 let missing = of.missing.as_ref();
                 let missing = missing.map(|change| describe::summary(change, plan));
-                let parts = of.fields.iter().map(describe::named_field).chain(missing);
+                let parts = of.fields.iter().map(FieldChange::named).chain(missing);
                 out.extend(parts.map(|part| format!("{detail}{}\n", (self.text)(&part))));
             }
         }
@@ -97,7 +98,7 @@ impl Style {
             lines.collect()
         };
         let unmanaged = drift.unmanaged.iter();
-        let unmanaged = unmanaged.map(|(at, what)| self.object(at, words::unmanaged(at, what)));
+        let unmanaged = unmanaged.map(|(at, what)| self.object(at, what.words(&at.name)));
         let unmanaged: Vec<String> = unmanaged.collect();
         if !unmanaged.is_empty() {
             let number = count(unmanaged.len(), "object", "objects");
@@ -199,7 +200,7 @@ pub fn json(drift: &Drift, file: &str) -> Value {
         with(named(&item.address, "kind", item.address.kind.word()), rest)
     };
     let unmanaged = drift.unmanaged.iter().map(|(address, what)| {
-        let rest = json!({ "reason": words::unmanaged(address, what) });
+        let rest = json!({ "reason": what.words(&address.name) });
         with(named(address, "kind", address.kind.word()), rest)
     });
     json!({

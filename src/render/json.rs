@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Document, Said, Status, access, describe, memberships, words};
+use super::{Document, Said, Status, access, describe, memberships};
 use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
@@ -62,8 +62,8 @@ pub fn document(document: &Document, applied: bool) -> String {
         let held = plan.held.iter().map(|held| {
             let mut entry = entry(&held.address);
             entry["id"] = json!(held.id.0);
-            entry["declared_once"] = json!(words::why(&held.why));
-            entry["way_out"] = json!(words::way_out(&held.why));
+            entry["declared_once"] = json!(held.why.words());
+            entry["way_out"] = json!(held.why.way_out());
             entry
         });
         let mut all: Vec<Value> = plan.unmanaged.iter().map(entry).chain(held).collect();
@@ -168,7 +168,7 @@ fn let_go(of: &LetGo, agreements: &[Agreement]) -> Value {
     let_go["id"] = json!(of.id.0);
     let_go["why"] = json!(why);
     let_go["name_now"] = json!(now);
-    let_go["message"] = json!(words::let_go(of));
+    let_go["message"] = json!(of.words());
     let_go["cause"] = json!(text(
         agreement.and_then(|agreement| agreement.cause.as_ref())
     ));
@@ -217,7 +217,7 @@ fn operation(change: &Change, plan: &Plan, status: Option<&Status>) -> Value {
     let kind = format!("{}_{}", change.operation.word(), change.address.kind.word());
     let mut operation = named(&change.address, "type", &kind);
     operation["status"] = json!(status.words()[0]);
-    operation["reason"] = json!(words::reason(change.reason.as_ref(), &change.address.name));
+    operation["reason"] = json!(change.why());
     operation["changes"] = json!(changes);
     if let Some(Resource::SetupKey(key)) = change.operation.after()
         && change.makes_key()

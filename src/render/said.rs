@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::words;
 use crate::base::code::Code;
 use crate::base::text::{listed, visible};
 use crate::model::notice::{Notice, OfInventory, What};
@@ -41,41 +40,33 @@ impl Said<'_> {
 
 /// Returns what is said of the notices, by position in the file; the same notice is said once.
 pub fn say<'a>(notices: impl IntoIterator<Item = &'a Notice>) -> Vec<Said<'a>> {
-    let mut sorted: Vec<&Notice> = notices.into_iter().collect();
-    sorted.sort_by_cached_key(|notice| {
-        let about = notice.about.clone();
-        (
-            position(notice),
-            about,
-            notice.code(),
-            words::notice(notice),
-        )
+    let notices = notices.into_iter();
+    let mut sorted: Vec<(&Notice, (Code, String))> = notices.map(|of| (of, of.said())).collect();
+    sorted.sort_by(|(one, says), (other, those)| {
+        (position(one), &one.about, says).cmp(&(position(other), &other.about, those))
     });
-    sorted.dedup();
+    sorted.dedup_by_key(|(notice, _)| *notice);
     // members are counted for each group
-    let cause = |notice: &'a Notice| {
+    let cause = |notice: &'a Notice, code| {
         let group = notice.about.as_ref().filter(|_| notice.name().is_some());
-        (
-            notice.code(),
-            notice.about.as_ref().map(|at| at.kind),
-            group,
-        )
+        (code, notice.about.as_ref().map(|at| at.kind), group)
     };
     let mut causes: HashMap<_, Vec<&Notice>> = HashMap::new();
-    for notice in &sorted {
-        causes.entry(cause(notice)).or_default().push(notice);
+    for (notice, (code, _)) in &sorted {
+        let of_cause = causes.entry(cause(notice, *code));
+        of_cause.or_default().push(notice);
     }
     let mut said = Vec::new();
-    for notice in sorted {
-        let several = &causes[&cause(notice)];
-        match words::many(notice.code()).filter(|_| several.len() >= MANY) {
+    for (notice, (code, text)) in sorted {
+        let several = &causes[&cause(notice, code)];
+        match code.many().filter(|_| several.len() >= MANY) {
             Some(sentence) if several[0] == notice => said.push(Said {
                 text: many(sentence, several),
                 notices: several.clone(),
             }),
             Some(_) => {}
             None => said.push(Said {
-                text: words::notice(notice),
+                text,
                 notices: vec![notice],
             }),
         }
@@ -104,7 +95,7 @@ fn many(sentence: &str, notices: &[&Notice]) -> String {
         (Some(_), Some(name), _) => format!("{name:?}"),
         (Some(address), None, _) => format!("{:?}", address.name),
         (None, Some(name), Some(place)) => format!("{name} (line {})", place.line),
-        _ => words::notice(notice),
+        _ => notice.words(),
     };
     let names: Vec<String> = notices.iter().map(named).collect();
     visible(&format!("{subject}{sentence}: {}", listed(&names))).into_owned()

@@ -4,7 +4,7 @@ use comfy_table::{Table, presets};
 
 use super::impact::{Impact, impact};
 use super::style::Style;
-use super::{Document, Said, Status, Unplanned, access, describe, words};
+use super::{Document, Said, Status, Unplanned, access, describe};
 use crate::base::text::{listed, visible};
 use crate::model::address::Address;
 use crate::model::change::Change;
@@ -204,7 +204,7 @@ fn push_apart(out: &mut String, part: &str) {
 fn let_go(document: &Document, plan: &Plan, color: Color) -> String {
     let [sign, colour] = describe::LET_GO;
     let row = |of: &LetGo| {
-        let why = shown(&words::let_go(of));
+        let why = shown(&of.words());
         vec![
             format!("{sign:>2}"),
             of.address.kind.label().to_owned(),

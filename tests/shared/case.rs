@@ -19,12 +19,12 @@ use crate::inventory::{Inventory, Machine};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::Kind;
-use crate::model::problem::Problem;
+use crate::model::problem::{self, Problem};
 use crate::plan::memberships::Memberships;
 use crate::plan::options::{Options, Prune};
 use crate::plan::ours::{Ours, Standing};
 use crate::plan::{self, Part, Plan};
-use crate::render::{Document, words};
+use crate::render::Document;
 use crate::wire::api::objects::Peer;
 
 /// Returns the desired state of a valid file.
@@ -282,7 +282,7 @@ fn plan_lines(plan: &Plan) -> String {
             Part::Making => " (making)",
             Part::Breaking => " (breaking)",
         };
-        let reason = match words::reason(change.reason.as_ref(), &change.address.name) {
+        let reason = match change.why() {
             none if none.is_empty() => none,
             reason => format!(": {reason}"),
         };
@@ -319,7 +319,7 @@ fn plan_lines(plan: &Plan) -> String {
     lines.extend(
         plan.held
             .iter()
-            .map(|held| format!("held: {}: {}", held.address, words::why(&held.why))),
+            .map(|held| format!("held: {}: {}", held.address, held.why.words())),
     );
     lines.extend(
         plan.adoptions
@@ -353,13 +353,12 @@ fn plan_lines(plan: &Plan) -> String {
 }
 
 fn problem_lines(problems: &[Problem]) -> String {
-    let told = words::problems(problems).into_iter();
-    told.map(|told| {
-        let hint = told.hint.map(|hint| format!(" | {hint}"));
+    let told = problem::told(problems).into_iter();
+    told.map(|(problem, text, hint)| {
+        let hint = hint.map(|hint| format!(" | {hint}"));
         format!(
-            "impossible: {} {}{}\n",
-            told.problem.address,
-            told.text,
+            "impossible: {} {text}{}\n",
+            problem.address,
             hint.unwrap_or_default()
         )
     })

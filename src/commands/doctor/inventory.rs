@@ -9,8 +9,8 @@ use crate::commands::inventory::{Found, Place, Wanted};
 use crate::commands::setup::doctor::Check;
 use crate::inventory::{Inventory, Origin};
 use crate::model::kind::Kind;
+use crate::model::notice::Notice;
 use crate::plan::ours::Standing;
-use crate::render::words;
 use crate::wire::api::objects::SetupKey;
 
 const INVENTORY: &str = "inventory";
@@ -53,7 +53,7 @@ fn inventory(found: &Found, place: &Place, known: &Known) -> Check {
         applied_commit,
         ..
     } = &found.inventory;
-    let said: Vec<String> = found.notices.iter().map(words::notice).collect();
+    let said: Vec<String> = found.notices.iter().map(Notice::words).collect();
     match found.standing {
         Standing::Unknown | Standing::First => return Check::open(INVENTORY, said.join("; ")),
         Standing::Read => {}

@@ -15,7 +15,6 @@ use crate::file::Source;
 use crate::model::address::Address;
 use crate::model::kind::values::names;
 use crate::model::kind::{ALL, EXPIRY, KeyType, Kind, Live, NameOf, PeerRef, Resource, TEMPORARY};
-use crate::render::words;
 use crate::wire::api::objects;
 
 /// An account as a file.
@@ -176,7 +175,7 @@ fn entry(live: &Live, export: &Export, actual: &Actual) -> Result<Option<Value>,
             return Ok(None);
         }
         if let Some(why) = actual.protected_groups.get(&live.id) {
-            return Err(format!("it is {}", words::protection(why)));
+            return Err(format!("it is {why}"));
         }
     }
     if live.resource.kind() == Kind::Policy && live.name.starts_with(TEMPORARY) {

@@ -11,9 +11,9 @@ pub mod setup;
 use render::{Became, File};
 use similar::TextDiff;
 
+use crate::base::text::shell;
 use crate::check::schema;
 use crate::commands::setup::workflows::{self, OWN_NAMES, compare, is_ours};
-use crate::render::words::shell;
 
 /// The file that declares the network.
 pub const NETWORK: &str = "netbird.json";

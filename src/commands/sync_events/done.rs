@@ -7,7 +7,7 @@ use crate::base::id::Id;
 use crate::model::kind::{Group, Kind, Resource};
 use crate::plan::Plan;
 use crate::plan::enrollment::Enrollment;
-use crate::render::{Status, words};
+use crate::render::Status;
 
 /// What was done about one key.
 pub(super) struct Done {
@@ -68,7 +68,7 @@ pub(super) fn done(
                 .peers
                 .get(&enrollment.peer)
                 .is_some_and(|peer| peer.approval_required),
-            replaces: replaces.map(|id| words::who(&actual.who(id))).collect(),
+            replaces: replaces.map(|id| actual.who(id).to_string()).collect(),
             error: error_of(&enrollment, plan, statuses),
             joined,
             enrollment,

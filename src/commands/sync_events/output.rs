@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use super::super::forge::{Became, Marked};
 use super::{Done, Place, Synced};
 use crate::base::text::{count, visible};
-use crate::model::notice::Remark;
-use crate::render::words;
+use crate::model::notice::{Notice, Remark};
 
 pub(super) fn text(synced: &Synced) -> String {
     let mut out = String::new();
@@ -37,7 +36,7 @@ pub(super) fn text(synced: &Synced) -> String {
         line(done_line(done, synced.dry_run));
     }
     for (key, why) in &synced.open {
-        line(format!("setup key {key} {}: left alone", words::open(why)));
+        line(format!("setup key {key} {}: left alone", why.words()));
     }
     for (key, what) in &synced.remarks {
         line(format!("note: {}", remark(key, what)));
@@ -95,7 +94,7 @@ fn done_line(done: &Done, dry_run: bool) -> String {
             replaces.join(", ")
         ));
     }
-    parts.extend(words::evidence(enrollment.evidence).map(str::to_owned));
+    parts.extend(enrollment.evidence.words().map(str::to_owned));
     if *waits_for_approval {
         parts.push("it waits for approval in NetBird, and reaches nobody until then".into());
     }
@@ -153,12 +152,12 @@ pub(super) fn json(synced: &Synced) -> Value {
     let open: Vec<_> = synced
         .open
         .iter()
-        .map(|(key, why)| json!({ "setup_key_name": key, "reason": words::open(why) }))
+        .map(|(key, why)| json!({ "setup_key_name": key, "reason": why.words() }))
         .collect();
     let undeclared: BTreeMap<_, _> = synced.undeclared.iter().cloned().collect();
     let remarks = synced.remarks.iter();
     let remarks = remarks.map(|(key, what)| remark(key, what));
-    let notices = remarks.chain(synced.meanwhile.iter().map(words::notice));
+    let notices = remarks.chain(synced.meanwhile.iter().map(Notice::words));
     json!({
         "format_version": 1,
         "enrollments": ready.into_iter().map(entry).collect::<Vec<_>>(),
@@ -175,7 +174,7 @@ pub(super) fn json(synced: &Synced) -> Value {
 }
 
 fn remark(key: &str, what: &Remark) -> String {
-    format!("setup key {key} {}", words::remark(what))
+    format!("setup key {key} {}", what.said().1)
 }
 
 fn entry(done: &Done) -> Value {

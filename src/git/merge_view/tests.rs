@@ -4,7 +4,6 @@ use super::{MergeView, merge_view};
 use crate::git::MergedFile;
 use crate::git::testing::{Repo, netbird_json, open};
 use crate::model::notice::OfMerge;
-use crate::render::words;
 
 fn file(names: &[&str]) -> String {
     let entries: Vec<String> = names
@@ -35,7 +34,7 @@ fn a_pull_request_is_about_the_merge() {
     assert_eq!(view.file, MergedFile::File(merged.into_bytes()));
     assert!(view.conflicts.is_empty());
     assert_eq!(view.behind, Some(1));
-    let told: Vec<String> = view.notices().iter().map(words::merge).collect();
+    let told: Vec<String> = view.notices().iter().map(OfMerge::words).collect();
     assert_eq!(
         told,
         ["the branch is 1 commit behind its base; the plan is that of the merge"]

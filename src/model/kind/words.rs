@@ -1,5 +1,7 @@
 //! Parts of one-line descriptions.
 
+use serde_json::Value;
+
 use crate::base::text::{self, visible};
 
 /// Returns names as `a, b, c`, of many `a, b and 70 more`, of nothing `none`.
@@ -25,5 +27,51 @@ pub(crate) fn address(ip: &str, port: i64) -> String {
         53 => ip.to_owned(),
         _ if ip.contains(':') => format!("[{ip}]:{port}"),
         _ => format!("{ip}:{port}"),
+    }
+}
+
+/// Returns one value of a field: names as they are, free text in quotes, and in words what a number or nothing means.
+pub(crate) fn value(field: &str, value: &Value) -> String {
+    match (field, value) {
+        ("usage_limit", Value::Number(number)) if number.as_i64() == Some(0) => "unlimited".into(),
+        ("expires", Value::Bool(expires)) => if *expires { "yes" } else { "never" }.into(),
+        ("ports", Value::Array(ports)) if ports.is_empty() => "all".into(),
+        (_, Value::Null) => "none".into(),
+        (_, Value::String(text)) if text.is_empty() => "none".into(),
+        ("description", Value::String(text)) => format!("\"{}\"", visible(text)),
+        (_, Value::String(text)) => visible(text).into_owned(),
+        (_, Value::Array(entries)) => {
+            let entries: Vec<String> = entries
+                .iter()
+                .map(|entry| self::value(field, entry))
+                .collect();
+            listed(&entries)
+        }
+        ("authorized_groups", Value::Object(groups)) => {
+            let entry = |(group, logins): (&String, &Value)| {
+                let logins = match logins.as_array().is_some_and(Vec::is_empty) {
+                    true => "any local user".to_owned(),
+                    false => self::value(field, logins),
+                };
+                format!("{} as {logins}", visible(group))
+            };
+            let entries: Vec<String> = groups.iter().map(entry).collect();
+            match entries.is_empty() {
+                true => "none".into(),
+                false => listed(&entries),
+            }
+        }
+        (_, Value::Object(target)) if target.contains_key("peer") => {
+            format!("the peer {}", self::value("peer", &target["peer"]))
+        }
+        (_, Value::Object(server)) => {
+            let ip = server.get("ip").and_then(Value::as_str);
+            let port = server.get("port").and_then(Value::as_i64);
+            match (ip, port) {
+                (Some(ip), Some(port)) => address(&visible(ip), port),
+                _ => visible(&value.to_string()).into_owned(),
+            }
+        }
+        (_, other) => other.to_string(),
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::base::code::Code;
 use crate::base::id::Id;
-use crate::model::address::Address;
+use crate::base::text::{ask, count, listed};
+use crate::model::address::{Address, adopt};
 use crate::model::kind::Kind;
 
 /// What is to be said of a run as a whole.
@@ -45,15 +46,82 @@ pub struct Gone {
 }
 
 impl OfRun {
-    pub(super) fn code(&self) -> Code {
+    /// Returns its cause, and what it says.
+    pub(super) fn said(&self) -> (Code, String) {
         match self {
-            OfRun::SectionGone(_) => Code::SectionGone,
-            OfRun::PersonsToken(_) => Code::PersonsToken,
-            OfRun::NewRecipient { .. } => Code::NewRecipient,
-            OfRun::NoRecipient => Code::NoRecipient,
-            OfRun::ProtectsNothing(..) => Code::ProtectsNothing,
-            OfRun::NamesOfNobody(_) => Code::MemberUnclear,
-            OfRun::LeftForNext(..) => Code::LeftForNext,
+            OfRun::SectionGone(gone) => (Code::SectionGone, gone.words()),
+            OfRun::PersonsToken(person) => (Code::PersonsToken, format!(
+                "the token is that of a person ({person}): it stops working when their access ends; make a service user in \
+                 NetBird, and a token of that"
+            )),
+            OfRun::NewRecipient { recipient, file } => (
+                Code::NewRecipient,
+                format!("recipient {recipient} in {file} is new: the base branch does not have it"),
+            ),
+            OfRun::NoRecipient => (
+                Code::NoRecipient,
+                "no recipient is named here for new setup keys; an apply needs AGE_PUBLIC_KEY, -r or -R".into(),
+            ),
+            OfRun::ProtectsNothing(named, near) => {
+                let near = near.as_deref().map(|near| format!("; {}", ask(near)));
+                (Code::ProtectsNothing, format!(
+                    "--protect names {}, which is neither in the file nor in NetBird{}",
+                    named.quoted(),
+                    near.unwrap_or_default()
+                ))
+            }
+            OfRun::NamesOfNobody(names) => {
+                let quoted: Vec<String> = names.iter().map(|(name, _)| format!("{name:?}")).collect();
+                let key = |name: &str| Address::new(Kind::Peer, name).key();
+                (Code::MemberUnclear, format!(
+                    "names in the file that mean no machine yet, since any machine can choose its own name: {}. If the machines \
+                     that have these names now are the right ones, run {}.",
+                    quoted.join(", "),
+                    adopt(names.iter().map(|(name, id)| (key(name), id.0.as_str())))
+                ))
+            }
+            OfRun::LeftForNext(operation, on) => (
+                Code::LeftForNext,
+                format!("left for the next run, a peer enrolled meanwhile: {operation} {on}"),
+            ),
         }
+    }
+}
+
+impl Gone {
+    fn words(&self) -> String {
+        let Gone {
+            kind,
+            within,
+            left,
+            is_new,
+        } = self;
+        let when = match is_new {
+            true => "goes with this change",
+            false => "is no longer in the file",
+        };
+        if !kind.goes_with_entry() {
+            let section = kind.section_path().join(".");
+            return format!(
+                "section {section:?} {when}, so nothing of it is managed any more; NetBird keeps what it has"
+            );
+        }
+        let of = within.as_ref().map(|at| format!(" of {}", at.quoted()));
+        let of = of.unwrap_or_default();
+        let names: Vec<String> = left.iter().map(|at| format!("{:?}", at.name)).collect();
+        let left = match names.len() {
+            0 => "none of its objects exists in NetBird".to_owned(),
+            number => format!(
+                "{} of it still {} in NetBird: {}. Restore the section to keep managing them. Restore it empty to delete those \
+                 that this tool created.",
+                count(number, kind.label(), kind.plural()),
+                if number == 1 { "lives" } else { "live" },
+                listed(&names)
+            ),
+        };
+        format!(
+            "section {:?}{of} {when}, so nothing of it is managed any more; {left}",
+            kind.section()
+        )
     }
 }

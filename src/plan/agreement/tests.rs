@@ -15,10 +15,10 @@ use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::kind::{self, Kind, Live, Resource};
 use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
+use crate::model::notice::Notice;
 use crate::model::origin::Cause;
 use crate::plan::ours::Ours;
 use crate::plan::{Plan, Row};
-use crate::render::words;
 use crate::testing::committed;
 
 /// How many groups leave the file in the property.
@@ -121,7 +121,7 @@ fn line_of(plan: &Plan, ours: &Ours) -> AllowDeletes {
 }
 
 fn notices(outcome: &Outcome) -> Vec<String> {
-    outcome.notices.iter().map(words::notice).collect()
+    outcome.notices.iter().map(Notice::words).collect()
 }
 
 #[test]

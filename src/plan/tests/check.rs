@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use crate::model::kind::Kind;
-use crate::render::words;
 use crate::testing::{
     Case, MADE, group, groups, id, id_at, key, nameservers, over, peer, policy, policy_with, route,
     table,
@@ -124,7 +123,7 @@ fn resources_that_are_no_more() {
             .prune_all()
             .possible();
         let held = plan.held.first().expect("the group is held back");
-        format!("{}; {}", words::why(&held.why), words::way_out(&held.why))
+        format!("{}; {}", held.why.words(), held.why.way_out())
     };
     let gone = json!({ "id": "res2", "type": "host" });
     let there = json!({ "id": "res1", "type": "host" });

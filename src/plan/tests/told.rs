@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
+use crate::model::held::Why;
 use crate::model::kind::Kind;
-use crate::render::words;
 use crate::testing::{
     Case, MADE, enrolled, group, id, id_at, key, key_at, nameservers, over, peer, policy,
     policy_with, table, used_at,
@@ -13,7 +13,7 @@ use crate::testing::{
 /// The outcome, and what to do about what is held back.
 fn with_way_out(case: &Case) -> String {
     let held = case.plan().map(|plan| plan.held).unwrap_or_default();
-    let way_out = |held| format!("way out: {}\n", words::way_out(held));
+    let way_out = |held: &Why| format!("way out: {}\n", held.way_out());
     let ways = held.iter().map(|held| way_out(&held.why));
     case.outcome() + &ways.collect::<String>()
 }

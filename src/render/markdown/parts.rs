@@ -8,12 +8,12 @@ use super::STYLE;
 use super::escape::{code, fenced, line, object, text};
 use crate::base::text::{count, listed};
 use crate::model::change::{Change, list_changes};
-use crate::model::kind::FieldChange;
+use crate::model::kind::{FieldChange, words};
 use crate::model::let_go::LetGo;
 use crate::plan::Plan;
 use crate::plan::agreement;
+use crate::render::Document;
 use crate::render::impact::impact;
-use crate::render::{Document, describe, words};
 
 /// Most warnings at the top; the table has them all.
 const MOST_WARNINGS: usize = 20;
@@ -132,7 +132,7 @@ fn diff(change: &Change) -> String {
         after,
     } in change.told_fields()
     {
-        let value = |value: &Value| describe::value(field, value);
+        let value = |value: &Value| words::value(field, value);
         let Some((gone, new)) = list_changes(before, after) else {
             let (before, after) = (value(before), value(after));
             out.push_str(&format!("- {field}: {before}\n+ {field}: {after}\n"));
@@ -193,7 +193,7 @@ pub(super) fn held(document: &Document) -> Option<String> {
 
 /// What is let go, and the lines that delete it instead.
 pub(super) fn let_go(document: &Document, plan: &Plan) -> Option<String> {
-    let row = |of: &LetGo| format!("{} {}", object(&of.address), text(&words::let_go(of)));
+    let row = |of: &LetGo| format!("{} {}", object(&of.address), text(&of.words()));
     let rows: Vec<String> = plan.let_go.iter().map(row).collect();
     let list = match rows.len() {
         0 => return None,

@@ -8,7 +8,7 @@ use super::escape::{cell, code, object, text};
 use crate::base::text::count;
 use crate::model::address::Address;
 use crate::model::change::Change;
-use crate::model::kind::Kind;
+use crate::model::kind::{FieldChange, Kind};
 use crate::plan::Plan;
 use crate::render::{Document, Status, describe, is_loud};
 
@@ -130,7 +130,7 @@ fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> String {
     let summary = describe::summary(change, plan);
     let summary = (!summary.is_empty()).then_some(summary);
     let what: Vec<String> = fields
-        .map(describe::named_field)
+        .map(FieldChange::named)
         .chain(summary)
         .map(|part| text(&part))
         .collect();

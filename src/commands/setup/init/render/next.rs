@@ -1,9 +1,9 @@
 //! What to do after `init`: numbered, with commands to copy.
 
 use super::{Became, Checkout, Document, Network};
+use crate::base::text::shell;
 use crate::base::text::wrapped;
 use crate::commands::setup::init::setup::Standing;
-use crate::render::words::shell;
 
 /// One thing to do: a sentence, and commands.
 struct Step {
