@@ -5,6 +5,7 @@
 pub mod address;
 pub mod change;
 pub(crate) mod desired;
+mod facts;
 pub(crate) mod held;
 pub(crate) mod hint;
 pub mod kind;

@@ -13,6 +13,11 @@ macro_rules! codes {
         }
 
         impl Code {
+            /// Returns it with what a notice of this cause says.
+            pub fn says(self, words: impl Into<String>) -> (Code, String) {
+                (self, words.into())
+            }
+
             /// Returns what is said of several notices of this cause, `{}` for their number; of notices about members it
             /// follows the group. `None` where each is told.
             pub fn many(self) -> Option<&'static str> {

@@ -125,7 +125,10 @@ impl Notice {
             What::Key(of) => of.said(at),
             What::Open(of) => (Code::EnrollmentOpen, format!("{}: left alone", of.words())),
             What::Remark(of) => of.said(),
-            What::Member(name, of) => of.said(name, at),
+            What::Member(name, of) => match at.kind {
+                Kind::Group => of.said(name, at, "lists", "added"),
+                _ => of.said(name, at, "names", "taken"),
+            },
             What::Peer(of) => of.said(),
             What::Meanwhile(of) => (Code::Meanwhile, of.words()),
         };

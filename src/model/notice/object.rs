@@ -3,174 +3,66 @@
 use crate::base::code::Code;
 use crate::base::id::Id;
 use crate::model::address::Address;
+use crate::model::facts::facts;
 use crate::model::kind::FieldChange;
 use crate::model::who::Who;
 
-/// What is to be said of an object.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum OfObject {
-    /// A group of that id and origin has its name, too.
-    IssuedTwin {
-        /// The other group.
-        id: Id,
-        /// Who issued that one.
-        issued: String,
-    },
-    /// Its entry renames that group, which an identity provider manages.
-    NotRenamed {
-        /// The name of that group.
-        old: String,
-        /// Who issued it.
-        issued: String,
-    },
-    /// These of its name are not this file's.
-    Beside(Vec<Id>),
-    /// This one of its name is managed by that other file.
-    Strange {
-        /// The object.
-        id: Id,
-        /// The file.
-        file: String,
-    },
-    /// It keeps that name in NetBird, since another one has its own.
-    KeepsName {
-        /// The name that it has.
-        now: String,
-        /// The other one.
-        other: Id,
-    },
-    /// Nothing is done about it: it could be any of these.
-    Unclear(Vec<Id>),
-    /// Nothing is done about it: it refers to such an entry.
-    SkippedWith(String),
-    /// It is skipped: an environment whose inventory cannot be read may have these objects.
-    MayBeStrange {
-        /// The objects.
-        ids: Vec<Id>,
-        /// The environment.
-        environment: String,
-    },
-    /// Who may log in by a policy changes.
-    Logins(Logins),
-    /// It is made, though what lives under that name looks the same.
-    LookAlike(String),
-}
-
-/// Who may log in by a policy that becomes one of NetBird's SSH, or is one no more.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Logins {
-    /// Nobody any more.
-    NoMore,
-    /// Nobody any more, and NetBird forgets that these might.
-    Forgotten(Vec<Users>),
-    /// These: everybody, where none are named.
-    Of(Vec<Users>),
-}
-
-/// The users of a group who may log in.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Users {
-    /// The group.
-    pub group: String,
-    /// As whom; as anybody, where nobody is named.
-    pub logins: Vec<String>,
-}
-
-/// What is to be said of a peer.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum OfPeer {
-    /// It waits for approval.
-    WaitsForApproval,
-    /// Another one came in its place, and its deletion would hit these.
-    StaysInUse {
-        /// The other one.
-        by: Who,
-        /// What needs it.
-        users: Vec<String>,
-    },
-}
-
-/// What somebody did while an apply ran, and the run undid.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Meanwhile {
-    /// They changed these fields.
-    Changed(Vec<FieldChange>),
-    /// They renamed it to that.
-    Renamed(String),
-    /// They took these out of the group.
-    TookOut(Vec<String>),
-    /// These joined the group while it was written, which threw them out.
-    ThrownOut(Vec<String>),
-}
-
-impl OfObject {
-    /// Returns its cause, and what it says of that object. Those of other objects are whole sentences.
-    pub(super) fn said(&self, at: &Address) -> (Code, String) {
-        match self {
-            OfObject::Beside(others) => (
-                Code::Namesake,
-                format!("{}. {}", beside(at, "", others), not_managed(others)),
-            ),
-            OfObject::Strange { id, file } => (
-                Code::Namesake,
-                format!(
-                    "NetBird has another {} (id {id}), which {file} manages. This file does not manage it and does not change it.",
-                    named(at, 1)
-                ),
-            ),
-            OfObject::IssuedTwin { id, issued } => (
-                Code::Namesake,
-                format!(
-                    "is the name of two groups in NetBird: the file means the one that the API made, and leaves {id}, \
-                 issued by {issued}, alone"
-                ),
-            ),
-            OfObject::NotRenamed { old, issued } => (
-                Code::KeepsName,
-                format!(
-                    "is not renamed from {old:?}: that group is issued by {issued} and is never changed here, so a new group is \
-                 created"
-                ),
-            ),
-            OfObject::KeepsName { now, other } => (
-                Code::KeepsName,
-                format!(
-                    "keeps the name {now:?} in NetBird, since another {} has its name (id {other}). Delete or rename that \
-                 one in NetBird; the next apply then renames this one back.",
-                    at.kind.label()
-                ),
-            ),
-            OfObject::Unclear(ids) => (
-                Code::Skipped,
-                format!(
-                    "is skipped: NetBird has several objects that it can mean ({}). Say which one with {}, or delete the \
-                 others in NetBird.",
-                    joined(ids),
-                    at.adopt("ID")
-                ),
-            ),
-            OfObject::MayBeStrange { ids, environment } => (
-                Code::Skipped,
-                format!(
-                    "is skipped: the environment {environment}, whose inventory cannot be read, may manage {}. Mend that inventory, \
-                 or say that this file manages it with {}.",
-                    joined(ids),
-                    at.adopt("ID")
-                ),
-            ),
-            OfObject::SkippedWith(entry) => (
-                Code::Skipped,
-                format!("is skipped: it refers to {entry}, which is skipped, too"),
-            ),
-            OfObject::Logins(of) => (Code::Logins, of.words()),
-            OfObject::LookAlike(name) => (
-                Code::LookAlike,
-                format!(
-                    "is made although {name:?} exists in NetBird: they look the same, but their letters are spelled otherwise"
-                ),
-            ),
-        }
+facts! {
+    /// What is to be said of an object.
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+    pub enum OfObject {
+        /// A group of that id and origin has its name, too.
+        IssuedTwin { id: Id, issued: String } => Code::Namesake.says(format!(
+            "is the name of two groups in NetBird: the file means the one that the API made, and leaves {id}, issued by \
+             {issued}, alone"
+        )),
+        /// Its entry renames that group, which an identity provider manages.
+        NotRenamed { old: String, issued: String } => Code::KeepsName.says(format!(
+            "is not renamed from {old:?}: that group is issued by {issued} and is never changed here, so a new group is created"
+        )),
+        /// These of its name are not this file's. A whole sentence.
+        Beside(others: Vec<Id>) => {
+            Code::Namesake.says(format!("{}. {}", beside(at, "", others), not_managed(others)))
+        },
+        /// This one of its name is managed by that other file. A whole sentence.
+        Strange { id: Id, file: String } => Code::Namesake.says(format!(
+            "NetBird has another {} (id {id}), which {file} manages. This file does not manage it and does not change it.",
+            named(at, 1)
+        )),
+        /// It keeps that name in NetBird, since another one has its own.
+        KeepsName { now: String, other: Id } => Code::KeepsName.says(format!(
+            "keeps the name {now:?} in NetBird, since another {} has its name (id {other}). Delete or rename that one in \
+             NetBird; the next apply then renames this one back.",
+            at.kind.label()
+        )),
+        /// Nothing is done about it: it could be any of these.
+        Unclear(ids: Vec<Id>) => Code::Skipped.says(format!(
+            "is skipped: NetBird has several objects that it can mean ({}). Say which one with {}, or delete the others in \
+             NetBird.",
+            joined(ids),
+            at.adopt("ID")
+        )),
+        /// Nothing is done about it: it refers to such an entry.
+        SkippedWith(entry: String) => {
+            Code::Skipped.says(format!("is skipped: it refers to {entry}, which is skipped, too"))
+        },
+        /// It is skipped: an environment whose inventory cannot be read may have these objects.
+        MayBeStrange { ids: Vec<Id>, environment: String } => Code::Skipped.says(format!(
+            "is skipped: the environment {environment}, whose inventory cannot be read, may manage {}. Mend that inventory, or \
+             say that this file manages it with {}.",
+            joined(ids),
+            at.adopt("ID")
+        )),
+        /// Who may log in by a policy changes.
+        Logins(logins: Logins) => Code::Logins.says(logins.words()),
+        /// It is made, though what lives under that name looks the same.
+        LookAlike(name: String) => Code::LookAlike.says(format!(
+            "is made although {name:?} exists in NetBird: they look the same, but their letters are spelled otherwise"
+        )),
     }
+
+    /// Returns its cause, and what it says of the object of that address.
+    fn said(&self, at: &Address) -> (Code, String);
 }
 
 /// Says which other objects have the name of an entry. `which` says more of them.
@@ -208,28 +100,40 @@ pub(super) fn joined(ids: &[Id]) -> String {
     ids.join(", ")
 }
 
-impl Logins {
-    fn words(&self) -> String {
-        match self {
-            Logins::NoMore => "is no longer netbird-ssh: nobody can log in through it then".into(),
-            Logins::Forgotten(before) => format!(
-                "is no longer netbird-ssh: nobody can log in through it then, and NetBird forgets who may: {}; changed back to \
-                 netbird-ssh, it lets in {}, until \"authorized_groups\" names users",
-                users(before),
-                users(&[])
-            ),
-            Logins::Of(after) => {
-                let all = match after.is_empty() {
-                    true => "; \"authorized_groups\" names users",
-                    false => "",
-                };
-                format!(
-                    "is netbird-ssh: it lets in to its destinations {}{all}",
-                    users(after)
-                )
-            }
-        }
+facts! {
+    /// Who may log in by a policy that becomes one of NetBird's SSH, or is one no more.
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+    pub enum Logins {
+        /// Nobody any more.
+        NoMore => "is no longer netbird-ssh: nobody can log in through it then",
+        /// Nobody any more, and NetBird forgets that these might.
+        Forgotten(before: Vec<Users>) => format!(
+            "is no longer netbird-ssh: nobody can log in through it then, and NetBird forgets who may: {}; changed back to \
+             netbird-ssh, it lets in {}, until \"authorized_groups\" names users",
+            users(before),
+            users(&[])
+        ),
+        /// These: everybody, where none are named.
+        Of(after: Vec<Users>) => {
+            let all = match after.is_empty() {
+                true => "; \"authorized_groups\" names users",
+                false => "",
+            };
+            format!("is netbird-ssh: it lets in to its destinations {}{all}", users(after))
+        },
     }
+
+    /// Returns what it says of the policy.
+    fn words(&self) -> String;
+}
+
+/// The users of a group who may log in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Users {
+    /// The group.
+    pub group: String,
+    /// As whom; as anybody, where nobody is named.
+    pub logins: Vec<String>,
 }
 
 /// `users of "ops" as root`; everybody where nobody is named: the server then lets in every user who is no service user and
@@ -248,47 +152,53 @@ fn users(named: &[Users]) -> String {
     }
 }
 
-impl OfPeer {
-    /// Returns its cause, and what it says.
-    pub(super) fn said(&self) -> (Code, String) {
-        match self {
-            OfPeer::WaitsForApproval => (
-                Code::WaitsForApproval,
-                "waits for approval in NetBird: until then it reaches nobody".into(),
-            ),
-            OfPeer::StaysInUse { by, users } => (
-                Code::PeerStays,
-                format!(
-                    "is replaced by the peer {by}, and stays, since its deletion would hit {}: take it out of there first",
-                    users.join(", ")
-                ),
-            ),
-        }
+facts! {
+    /// What is to be said of a peer.
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+    pub enum OfPeer {
+        /// It waits for approval.
+        WaitsForApproval => {
+            Code::WaitsForApproval.says("waits for approval in NetBird: until then it reaches nobody")
+        },
+        /// Another one came in its place, and its deletion would hit these.
+        StaysInUse { by: Who, users: Vec<String> } => Code::PeerStays.says(format!(
+            "is replaced by the peer {by}, and stays, since its deletion would hit {}: take it out of there first",
+            users.join(", ")
+        )),
     }
+
+    /// Returns its cause, and what it says.
+    fn said(&self) -> (Code, String);
 }
 
-impl Meanwhile {
-    /// Returns what it says.
-    pub(super) fn words(&self) -> String {
-        match self {
-            Meanwhile::Changed(fields) => {
-                let fields: Vec<String> = fields.iter().map(FieldChange::named).collect();
-                format!(
-                    "was changed by somebody meanwhile; the file says otherwise, so it is set again: {}",
-                    fields.join(", ")
-                )
-            }
-            Meanwhile::Renamed(name) => format!(
-                "was renamed to {name:?} by somebody meanwhile; the file says otherwise, so it is set again"
-            ),
-            Meanwhile::TookOut(peers) => format!(
-                "lost {} to somebody meanwhile; the file lists them, so they are members again",
-                peers.join(", ")
-            ),
-            Meanwhile::ThrownOut(peers) => format!(
-                "{} joined while it was written and was thrown out by that; put back",
-                peers.join(", ")
-            ),
-        }
+facts! {
+    /// What somebody did while an apply ran, and the run undid.
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+    pub enum Meanwhile {
+        /// They changed these fields.
+        Changed(fields: Vec<FieldChange>) => {
+            let fields: Vec<String> = fields.iter().map(FieldChange::named).collect();
+            format!(
+                "was changed by somebody meanwhile; the file says otherwise, so it is set again: {}",
+                fields.join(", ")
+            )
+        },
+        /// They renamed it to that.
+        Renamed(name: String) => format!(
+            "was renamed to {name:?} by somebody meanwhile; the file says otherwise, so it is set again"
+        ),
+        /// They took these out of the group.
+        TookOut(peers: Vec<String>) => format!(
+            "lost {} to somebody meanwhile; the file lists them, so they are members again",
+            peers.join(", ")
+        ),
+        /// These joined the group while it was written, which threw them out.
+        ThrownOut(peers: Vec<String>) => format!(
+            "{} joined while it was written and was thrown out by that; put back",
+            peers.join(", ")
+        ),
     }
+
+    /// Returns what it says.
+    fn words(&self) -> String;
 }

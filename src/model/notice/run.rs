@@ -6,30 +6,56 @@ use crate::base::code::Code;
 use crate::base::id::Id;
 use crate::base::text::{ask, count, listed};
 use crate::model::address::{Address, adopt};
+use crate::model::facts::facts;
 use crate::model::kind::Kind;
 
-/// What is to be said of a run as a whole.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum OfRun {
-    /// A section that the file had and has no more.
-    SectionGone(Gone),
-    /// The token is that of this person.
-    PersonsToken(String),
-    /// A recipient that the base branch does not have.
-    NewRecipient {
-        /// The recipient.
-        recipient: String,
-        /// The file that names it.
-        file: String,
-    },
-    /// Nobody is named who could open new keys.
-    NoRecipient,
-    /// `--protect` names what is neither in the file nor in NetBird; a name there that may be meant.
-    ProtectsNothing(Address, Option<String>),
-    /// Names that mean nobody, and the one machine that bears each: there was no inventory before.
-    NamesOfNobody(Vec<(String, Id)>),
-    /// A peer enrolled meanwhile, which leaves this operation on that object to do.
-    LeftForNext(&'static str, Address),
+facts! {
+    /// What is to be said of a run as a whole.
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+    pub enum OfRun {
+        /// A section that the file had and has no more.
+        SectionGone(gone: Gone) => Code::SectionGone.says(gone.words()),
+        /// The token is that of this person.
+        PersonsToken(person: String) => Code::PersonsToken.says(format!(
+            "the token is that of a person ({person}): it stops working when their access ends; make a service user in NetBird, \
+             and a token of that"
+        )),
+        /// A recipient that the base branch does not have, and the file that names it.
+        NewRecipient { recipient: String, file: String } => Code::NewRecipient.says(format!(
+            "recipient {recipient} in {file} is new: the base branch does not have it"
+        )),
+        /// Nobody is named who could open new keys.
+        NoRecipient => Code::NoRecipient.says(
+            "no recipient is named here for new setup keys; an apply needs AGE_PUBLIC_KEY, -r or -R"
+        ),
+        /// `--protect` names what is neither in the file nor in NetBird; a name there that may be meant.
+        ProtectsNothing(named: Address, near: Option<String>) => {
+            let near = near.as_deref().map(|near| format!("; {}", ask(near)));
+            Code::ProtectsNothing.says(format!(
+                "--protect names {}, which is neither in the file nor in NetBird{}",
+                named.quoted(),
+                near.unwrap_or_default()
+            ))
+        },
+        /// Names that mean nobody, and the one machine that bears each: there was no inventory before.
+        NamesOfNobody(names: Vec<(String, Id)>) => {
+            let quoted: Vec<String> = names.iter().map(|(name, _)| format!("{name:?}")).collect();
+            let key = |name: &str| Address::new(Kind::Peer, name).key();
+            Code::MemberUnclear.says(format!(
+                "names in the file that mean no machine yet, since any machine can choose its own name: {}. If the machines that \
+                 have these names now are the right ones, run {}.",
+                quoted.join(", "),
+                adopt(names.iter().map(|(name, id)| (key(name), id.0.as_str())))
+            ))
+        },
+        /// A peer enrolled meanwhile, which leaves this operation on that object to do.
+        LeftForNext(operation: &'static str, on: Address) => Code::LeftForNext.says(format!(
+            "left for the next run, a peer enrolled meanwhile: {operation} {on}"
+        )),
+    }
+
+    /// Returns its cause, and what it says.
+    fn said(&self) -> (Code, String);
 }
 
 /// A section that the file had and has no more: nothing of it is managed, and what lives of it stays.
@@ -43,49 +69,6 @@ pub struct Gone {
     pub left: BTreeSet<Address>,
     /// Whether it is this very change that takes it out: no commit of the history did.
     pub is_new: bool,
-}
-
-impl OfRun {
-    /// Returns its cause, and what it says.
-    pub(super) fn said(&self) -> (Code, String) {
-        match self {
-            OfRun::SectionGone(gone) => (Code::SectionGone, gone.words()),
-            OfRun::PersonsToken(person) => (Code::PersonsToken, format!(
-                "the token is that of a person ({person}): it stops working when their access ends; make a service user in \
-                 NetBird, and a token of that"
-            )),
-            OfRun::NewRecipient { recipient, file } => (
-                Code::NewRecipient,
-                format!("recipient {recipient} in {file} is new: the base branch does not have it"),
-            ),
-            OfRun::NoRecipient => (
-                Code::NoRecipient,
-                "no recipient is named here for new setup keys; an apply needs AGE_PUBLIC_KEY, -r or -R".into(),
-            ),
-            OfRun::ProtectsNothing(named, near) => {
-                let near = near.as_deref().map(|near| format!("; {}", ask(near)));
-                (Code::ProtectsNothing, format!(
-                    "--protect names {}, which is neither in the file nor in NetBird{}",
-                    named.quoted(),
-                    near.unwrap_or_default()
-                ))
-            }
-            OfRun::NamesOfNobody(names) => {
-                let quoted: Vec<String> = names.iter().map(|(name, _)| format!("{name:?}")).collect();
-                let key = |name: &str| Address::new(Kind::Peer, name).key();
-                (Code::MemberUnclear, format!(
-                    "names in the file that mean no machine yet, since any machine can choose its own name: {}. If the machines \
-                     that have these names now are the right ones, run {}.",
-                    quoted.join(", "),
-                    adopt(names.iter().map(|(name, id)| (key(name), id.0.as_str())))
-                ))
-            }
-            OfRun::LeftForNext(operation, on) => (
-                Code::LeftForNext,
-                format!("left for the next run, a peer enrolled meanwhile: {operation} {on}"),
-            ),
-        }
-    }
 }
 
 impl Gone {
