@@ -211,7 +211,10 @@ impl Document {
         for held in self.plan.iter().flat_map(|plan| &plan.held) {
             reasons.entry(&held.why).or_default().push(held);
         }
-        let said = |(why, held): (&Why, _)| (why.words(), why.way_out(), held);
+        let said = |(why, held): (&Why, _)| {
+            let (why, way_out) = why.said();
+            (why, way_out, held)
+        };
         let mut said: Vec<_> = reasons.into_iter().map(said).collect();
         said.sort();
         said

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::base::id::Id;
 use crate::base::text::listed;
 use crate::model::address::Address;
+use crate::model::facts::facts;
 use crate::model::kind::Live;
 use crate::model::origin::Cause;
 
@@ -21,17 +22,39 @@ pub struct Held {
     pub cause: Option<Cause>,
 }
 
-/// Why something is held back.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Why {
-    /// These are not ours and need it.
-    Needed(BTreeSet<String>),
-    /// These stand in it and stay.
-    Holds(BTreeSet<String>),
-    /// It is to be made anew, and these stand in it and are not the file's.
-    HoldsAnew(BTreeSet<String>),
-    /// A group that lists nothing but these, which are no more.
-    NeededByGone(BTreeSet<String>),
+facts! {
+    /// Why something is held back.
+    #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Why {
+        /// These are not ours and need it.
+        Needed(holders: BTreeSet<String>) => (
+            format!("it is still used by {}", joined(holders)),
+            "take it out there in NetBird, then the next apply deletes it; or declare it again",
+        ),
+        /// These stand in it and stay.
+        Holds(inside: BTreeSet<String>) => (
+            format!("it contains {}, which stays", joined(inside)),
+            "delete that in NetBird, then the next apply deletes it; or declare it again",
+        ),
+        /// It is to be made anew, and these stand in it and are not the file's.
+        HoldsAnew(inside: BTreeSet<String>) => (
+            format!(
+                "it cannot be changed as the file says, only deleted and created again, and {} in it would be deleted with it",
+                joined(inside)
+            ),
+            "declare that too, or delete it in NetBird; nothing of it is changed until then",
+        ),
+        /// A group that lists nothing but these, which are no more. The list of the PUT is the whole list
+        /// (docs/netbird-api.md, "A PUT replaces").
+        NeededByGone(holders: BTreeSet<String>) => (
+            format!("it is still used by {}", joined(holders)),
+            "only the API takes that out of the group: PUT /api/groups/ID with {\"name\": \"NAME\"} and nothing else, then the \
+             next apply deletes it; or declare it again",
+        ),
+    }
+
+    /// Returns why something stays, as it follows the object's name, and what to do about it.
+    fn said(&self) -> (String, &'static str);
 }
 
 impl Held {
@@ -48,42 +71,6 @@ impl Held {
     /// Returns whether all that stands in it stays as it is, too.
     pub fn keeps_all(&self) -> bool {
         matches!(self.why, Why::HoldsAnew(_))
-    }
-}
-
-impl Why {
-    /// Returns why something stays, as it follows the object's name.
-    pub(crate) fn words(&self) -> String {
-        match self {
-            Why::Needed(holders) | Why::NeededByGone(holders) => {
-                format!("it is still used by {}", joined(holders))
-            }
-            Why::Holds(inside) => format!("it contains {}, which stays", joined(inside)),
-            Why::HoldsAnew(inside) => format!(
-                "it cannot be changed as the file says, only deleted and created again, and {} in it would be deleted with it",
-                joined(inside)
-            ),
-        }
-    }
-
-    /// Returns what to do about something that stays.
-    pub(crate) fn way_out(&self) -> &'static str {
-        match self {
-            Why::Needed(_) => {
-                "take it out there in NetBird, then the next apply deletes it; or declare it again"
-            }
-            Why::HoldsAnew(_) => {
-                "declare that too, or delete it in NetBird; nothing of it is changed until then"
-            }
-            Why::Holds(_) => {
-                "delete that in NetBird, then the next apply deletes it; or declare it again"
-            }
-            // the list of the PUT is the whole list (docs/netbird-api.md, "A PUT replaces")
-            Why::NeededByGone(_) => {
-                "only the API takes that out of the group: PUT /api/groups/ID with {\"name\": \"NAME\"} and nothing else, then the \
-                 next apply deletes it; or declare it again"
-            }
-        }
     }
 }
 

@@ -55,7 +55,7 @@ impl Unmanaged {
         match self {
             Unmanaged::NeverOurs => None,
             Unmanaged::LetGo(of) => Some(of.words()),
-            Unmanaged::Held(why) => Some(why.words()),
+            Unmanaged::Held(why) => Some(why.said().0),
             Unmanaged::SectionGone => {
                 Some("its section is no longer in the file, so nobody manages it".into())
             }

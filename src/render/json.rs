@@ -60,10 +60,11 @@ pub fn document(document: &Document, applied: bool) -> String {
     });
     let unmanaged = plan.map(|plan| {
         let held = plan.held.iter().map(|held| {
+            let (why, way_out) = held.why.said();
             let mut entry = entry(&held.address);
             entry["id"] = json!(held.id.0);
-            entry["declared_once"] = json!(held.why.words());
-            entry["way_out"] = json!(held.why.way_out());
+            entry["declared_once"] = json!(why);
+            entry["way_out"] = json!(way_out);
             entry
         });
         let mut all: Vec<Value> = plan.unmanaged.iter().map(entry).chain(held).collect();

@@ -319,7 +319,7 @@ fn plan_lines(plan: &Plan) -> String {
     lines.extend(
         plan.held
             .iter()
-            .map(|held| format!("held: {}: {}", held.address, held.why.words())),
+            .map(|held| format!("held: {}: {}", held.address, held.why.said().0)),
     );
     lines.extend(
         plan.adoptions

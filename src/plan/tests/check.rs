@@ -123,7 +123,8 @@ fn resources_that_are_no_more() {
             .prune_all()
             .possible();
         let held = plan.held.first().expect("the group is held back");
-        format!("{}; {}", held.why.words(), held.why.way_out())
+        let (why, way_out) = held.why.said();
+        format!("{why}; {way_out}")
     };
     let gone = json!({ "id": "res2", "type": "host" });
     let there = json!({ "id": "res1", "type": "host" });

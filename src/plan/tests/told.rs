@@ -13,7 +13,7 @@ use crate::testing::{
 /// The outcome, and what to do about what is held back.
 fn with_way_out(case: &Case) -> String {
     let held = case.plan().map(|plan| plan.held).unwrap_or_default();
-    let way_out = |held: &Why| format!("way out: {}\n", held.way_out());
+    let way_out = |held: &Why| format!("way out: {}\n", held.said().1);
     let ways = held.iter().map(|held| way_out(&held.why));
     case.outcome() + &ways.collect::<String>()
 }
