@@ -1,4 +1,4 @@
-//! The words that desired and actual state share: kinds of objects, addresses, changes, and what is said of them as data.
+//! The words that desired and actual state share: kinds of objects, addresses, changes, and what is said of them, as data and in words.
 //!
 //! Pure. Where state comes from and what becomes of it is for `account`, `check` and `plan`.
 

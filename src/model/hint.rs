@@ -4,7 +4,8 @@
 use std::net::IpAddr;
 
 use crate::base::id::Id;
-use crate::base::text::nearest;
+use crate::base::text::{ask, nearest};
+use crate::model::facts::facts;
 use crate::model::kind::ALL;
 
 /// The first second of 2020: NetBird is not older.
@@ -12,64 +13,47 @@ const FIRST_SECOND: i64 = 1_577_836_800;
 /// The first second of 2100.
 const LAST_SECOND: i64 = 4_102_444_800;
 
-/// What may be meant by a name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Hint {
-    /// A group: the one of every peer.
-    GroupAll,
-    /// A member: every peer, which nobody has to list.
-    NoMemberAll,
-    /// A group, but this looks like something else.
-    NoGroup(Looks),
-    /// A member, but this looks like something else.
-    NoMember(Looks),
-    /// That name.
-    Near(String),
-    /// The peer of that name, by something else of it.
-    PeerOfName(String),
-}
+facts! {
+    /// What may be meant by a name.
+    #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Hint {
+        /// A group: the one of every peer.
+        GroupAll => format!("the group of every peer is called {ALL:?}"),
+        /// A member: every peer, which nobody has to list.
+        NoMemberAll => format!("members are named one by one; every peer is in {ALL:?} without being listed"),
+        /// A group, but this looks like something else.
+        NoGroup(looks: Looks) => {
+            format!("this looks like {}: groups stand here, by their names", looks.words())
+        },
+        /// A member, but this looks like something else.
+        NoMember(looks: Looks) => format!(
+            "this looks like {}: members are the names of setup keys and of peers",
+            looks.words()
+        ),
+        /// That name.
+        Near(name: String) => ask(name),
+        /// The peer of that name, by something else of it.
+        PeerOfName(name: String) => format!("write {name:?}, which is that peer's name"),
+    }
 
-/// What a name looks like, where it is hardly one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Looks {
-    /// An address, or a network.
-    Address,
-    /// A DNS name.
-    DnsName,
-    /// An id of NetBird.
-    Id,
-}
-
-impl Hint {
     /// Returns it in words.
-    pub fn words(&self) -> String {
-        match self {
-            Hint::GroupAll => format!("the group of every peer is called {ALL:?}"),
-            Hint::NoMemberAll => {
-                format!(
-                    "members are named one by one; every peer is in {ALL:?} without being listed"
-                )
-            }
-            Hint::NoGroup(looks) => format!(
-                "this looks like {}: groups stand here, by their names",
-                like(*looks)
-            ),
-            Hint::NoMember(looks) => format!(
-                "this looks like {}: members are the names of setup keys and of peers",
-                like(*looks)
-            ),
-            Hint::Near(name) => crate::base::text::ask(name),
-            Hint::PeerOfName(name) => format!("write {name:?}, which is that peer's name"),
-        }
-    }
+    fn words(&self) -> String;
 }
 
-fn like(looks: Looks) -> &'static str {
-    match looks {
-        Looks::Address => "an address",
-        Looks::DnsName => "a DNS name",
-        Looks::Id => "an id of NetBird",
+facts! {
+    /// What a name looks like, where it is hardly one.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Looks {
+        /// An address, or a network.
+        Address => "an address",
+        /// A DNS name.
+        DnsName => "a DNS name",
+        /// An id of NetBird.
+        Id => "an id of NetBird",
     }
+
+    /// Returns it in words.
+    fn words(&self) -> &'static str;
 }
 
 /// Returns what may be meant by the name of a group that there is not; `groups` are those that there are.
