@@ -477,7 +477,7 @@ impl Session {
             let at = place(problem).map(|Position { path, line, column }| {
                 format!("{}:{line}:{column}  {path}\n    ", self.valid.file)
             });
-            let what = format!("{} {}", problem.address.quoted(), told);
+            let what = format!("{} {told}", problem.address.quoted());
             text.push_str(&format!(
                 "\n{}{}",
                 at.unwrap_or_default(),

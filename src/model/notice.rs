@@ -107,6 +107,7 @@ impl Notice {
 
     /// Returns its cause, and what it says.
     pub fn said(&self) -> (Code, String) {
+        // what is said of an object names it
         let nowhere = Address::new(Kind::Group, "");
         let at = self.about.as_ref().unwrap_or(&nowhere);
         let (code, said) = match &self.what {

@@ -7,8 +7,7 @@ use crate::base::text::visible;
 use crate::inventory::{Adoption, Origin};
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
-use crate::model::kind::words;
-use crate::model::kind::{FieldChange, Kind, NameOf};
+use crate::model::kind::{FieldChange, Kind, NameOf, words};
 use crate::plan::{DNS_LABEL, Plan};
 
 /// The sign of an operation on a terminal and its colour there, and its sign in a comment.
