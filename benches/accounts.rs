@@ -3,7 +3,8 @@
 //! Then plans of a file with changes, with and without saying who reaches whom.
 //!
 //! `cargo bench --bench accounts`. The ratios are what counts: the machine is in both numbers. NetBird's lists come from
-//! the memory of this process; the file equals the account, so that the plan is empty and everything is compared.
+//! the memory of this process; the file equals the account and the inventory has all of it, so that the plan is empty and everything
+//! is compared.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -47,6 +48,7 @@ fn main() {
         drop(account);
         let bytes: usize = lists.values().map(Vec::len).sum();
         let url = serve(lists);
+        adopt(dir.path(), &url);
         let pair = |_| (time(|| floor(&url)), time(|| plan(dir.path(), &url)));
         // the first of each is not counted
         let pairs: Vec<(Duration, Duration)> = (0..=ROUNDS).map(pair).skip(1).collect();
@@ -71,8 +73,10 @@ fn main() {
         let account = Account::of(peers);
         let dir = tempfile::tempdir().expect("a temporary directory");
         let file = account.changed();
-        fs::write(dir.path().join("netbird.json"), text(&file)).expect("writable");
         let url = serve(account.lists());
+        fs::write(dir.path().join("netbird.json"), text(&account.file())).expect("writable");
+        adopt(dir.path(), &url);
+        fs::write(dir.path().join("netbird.json"), text(&file)).expect("writable");
         let pair = |_| {
             let without = time(|| changed_plan(dir.path(), &url, "none"));
             (without, time(|| changed_plan(dir.path(), &url, "groups")))
@@ -123,17 +127,25 @@ fn floor(url: &str) {
     assert!(status.success(), "{status}");
 }
 
-fn command(dir: &Path, url: &str) -> Command {
+fn command(name: &str, dir: &Path, url: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_netbird-gitops"));
-    command.arg("plan").current_dir(dir).env_clear();
+    command.arg(name).current_dir(dir).env_clear();
+    command.args(["--inventory", "inventory.json"]);
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("NETBIRD_API_URL", url);
     command.env("NETBIRD_API_TOKEN", format!("nbp_{}", "a".repeat(36)));
     command
 }
 
+/// Writes the inventory: an apply adopts all that is there, and changes nothing.
+fn adopt(dir: &Path, url: &str) {
+    let output = command("apply", dir, url).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
 fn plan(dir: &Path, url: &str) {
-    let output = command(dir, url).output().expect("it runs");
+    let output = command("plan", dir, url).output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && said.contains("No changes"),
@@ -144,7 +156,9 @@ fn plan(dir: &Path, url: &str) {
 
 /// A plan with changes; `access` says whether it tells who reaches whom.
 fn changed_plan(dir: &Path, url: &str, access: &str) {
-    let output = command(dir, url).args(["--access", access]).output();
+    let output = command("plan", dir, url)
+        .args(["--access", access])
+        .output();
     let output = output.expect("it runs");
     let said = String::from_utf8_lossy(&output.stdout);
     let is_told = said.contains("Who reaches whom");
@@ -157,7 +171,7 @@ fn changed_plan(dir: &Path, url: &str, access: &str) {
 
 /// The most memory that a run had, in KiB, as Linux tells; 0 elsewhere.
 fn peak(dir: &Path, url: &str) -> u64 {
-    let mut command = command(dir, url);
+    let mut command = command("plan", dir, url);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().expect("it runs");
     let status = format!("/proc/{}/status", child.id());
@@ -323,10 +337,12 @@ impl Account {
                     "domains": [format!("d{n}.example")], "enabled": true, "groups": [self.all],
                     "nameservers": [{ "ip": "10.20.0.53", "ns_type": "udp", "port": 53 }], "search_domains_enabled": false })
         });
+        let accounts = json!({ "id": "acc-1", "settings": {}, "domain": "example.com", "domain_category": "private", "created_at": time_of(MADE - 60), "created_by": "u-1" });
         let user = json!({ "id": "u-1", "email": "", "name": "robot", "role": "admin", "status": "active", "auto_groups": [],
                            "is_current": true, "is_service_user": true, "is_blocked": false, "issued": "api" });
         let text = |list: Vec<Value>| serde_json::to_vec(&list).expect("JSON");
         BTreeMap::from([
+            ("accounts", text(vec![accounts])),
             ("groups", text(groups)),
             ("setup-keys", text(keys.collect())),
             ("peers", text(peers.collect())),

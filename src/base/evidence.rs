@@ -20,8 +20,10 @@ impl Evidence {
     pub fn words(self) -> Option<&'static str> {
         match self {
             Evidence::Event => None,
-            Evidence::Time => Some("found by the times of key and peer, not by an event"),
-            Evidence::Name => Some("found by names and the times of key and peer, not by an event"),
+            Evidence::Time => Some("known by the times of key and peer only, not by an event"),
+            Evidence::Name => {
+                Some("known by names and the times of key and peer only, not by an event")
+            }
         }
     }
 

@@ -234,7 +234,7 @@ fn enroll(
         .as_ref()
         .is_some_and(|events| events.len() >= EVENTS_KEPT)
     {
-        say.note("NetBird keeps the newest 10,000 events: older enrollments are found by the times of key and peer");
+        say.note("NetBird keeps the newest 10,000 events: older enrollments are known by the times of key and peer");
     }
     let versions = versions(wanted, &store, &found.inventory)?;
     let ours = Ours {

@@ -184,7 +184,7 @@ fn plugin_or_mistyped(lower: &str, prefix: &str) -> Refusal {
         let message = format!("a key of a plugin (age1{name}1…), and plugins are never started");
         Refusal {
             message: message.into(),
-            hint: "add another key of its owner",
+            hint: "add another public key of the same person",
         }
     } else {
         MISTYPED

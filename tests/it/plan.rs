@@ -324,7 +324,7 @@ fn machines_that_enrolled_at_one_moment_are_told_apart_by_the_event_log() {
     let keys = bench.enrolled(&["a", "b"]);
     bench.file(json!({ "groups": { "g": { "peers": ["a"] } }, "setup_keys": keys }));
     let run = bench.apply(&[]).expect(0);
-    run.shows("found by names and the times of key and peer, not by an event");
+    run.shows("known by names and the times of key and peer only, not by an event");
     assert_eq!(bench.one("/groups", "g")["peers"][0]["name"], "a");
     // with other names nobody is added, and that is said
     let bench = Bench::fake();

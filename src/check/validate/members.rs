@@ -114,7 +114,7 @@ fn check_members(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
                     member.place(),
                     format!("{} is {kind} setup key, which names no peer", quote(name)),
                 )
-                .suggest("name one of its peers by that peer's own name; all of them join a group by auto_groups");
+                .suggest("write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group");
             }
             continue;
         }
@@ -246,15 +246,15 @@ mod tests {
             &rows,
             str![[r#"
 "routes": { "r": [{ "network": "10.0.0.0/8", "peer": "fleet", "groups": ["g"] }] }
-    note: routes.r[0].peer: "fleet" is a reusable setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
+    note: routes.r[0].peer: "fleet" is a reusable setup key: many peers can enroll with it, so it names no single peer | write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group
 "networks": { "n": { "routers": [{ "peer": "Fleet" }] } }
     note: networks.n.routers[0].peer: "Fleet" differs from the setup key "fleet" by case
 "policies": { "p": { "sources": ["g"], "destination_resource": { "peer": "fleet" } } }
-    note: policies.p.destination_resource.peer: "fleet" is a reusable setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
+    note: policies.p.destination_resource.peer: "fleet" is a reusable setup key: many peers can enroll with it, so it names no single peer | write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group
 "policies": { "p": { "source_resource": { "peer": "fleet" }, "destinations": ["g"] } }
-    note: policies.p.source_resource.peer: "fleet" is a reusable setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
+    note: policies.p.source_resource.peer: "fleet" is a reusable setup key: many peers can enroll with it, so it names no single peer | write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group
 "peers": { "fleet": { "ssh_enabled": false } }
-    note: peers.fleet: "fleet" is a reusable setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
+    note: peers.fleet: "fleet" is a reusable setup key: many peers can enroll with it, so it names no single peer | write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group
 
 "#]],
         );
@@ -282,7 +282,7 @@ mod tests {
             &rows[..1],
             str![[r#"
 "node-1"
-    note: groups.g.peers[0]: "node-1" is a reusable setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
+    note: groups.g.peers[0]: "node-1" is a reusable setup key: many peers can enroll with it, so it names no single peer | write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group
 
 "#]],
         );
@@ -292,7 +292,7 @@ mod tests {
             &rows[..1],
             str![[r#"
 "node-1"
-    note: groups.g.peers[0]: "node-1" is an ephemeral setup key, which names no peer | name one of its peers by that peer's own name; all of them join a group by auto_groups
+    note: groups.g.peers[0]: "node-1" is an ephemeral setup key, which names no peer | write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group
 
 "#]],
         );

@@ -64,7 +64,7 @@ fn compared(name: &'static str, texts: &[Workflow]) -> Check {
     });
     let faults: Vec<String> = faults.collect();
     if !faults.is_empty() {
-        let hint = "netbird-gitops init shows the lines, and init --force restores them and keeps what you added";
+        let hint = "run netbird-gitops init to see the missing lines; init --force adds them and keeps yours";
         return Check::wrong(name, faults.join("\n"), hint);
     }
     let described = texts

@@ -102,7 +102,7 @@ impl Work<'_> {
         };
         let name = self.name;
         if !told.protected {
-            let hint = "protect it, with the bot alone on the push allowlist, or nobody (docs/gitea.md, step 7)";
+            let hint = "protect that branch, with only the bot, or nobody, on the push allowlist (docs/gitea.md, step 7)";
             let text = format!("no rule protects {name}: every writer pushes past review");
             return Check::wrong(RULE, text, hint);
         }

@@ -315,7 +315,7 @@ impl Repo {
             Ok(_) => Missing {
                 is_file: true,
                 text: format!("the branch {branch:?} has no file {path:?}"),
-                hint: "the path is that of --file (NETBIRD_GITOPS_FILE), below the root of the repository"
+                hint: "write the path of netbird.json from the root of the repository, as in --file (NETBIRD_GITOPS_FILE)"
                     .to_owned(),
             },
             Err(Error::NotFound(_)) => match self.about() {

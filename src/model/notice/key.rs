@@ -206,8 +206,7 @@ facts! {
     pub enum Remark {
         /// It is made anew, and the peer of that name and id is to go once another machine enrolled.
         ToBeReplaced(name: String, id: Id) => Code::ToBeReplaced.says(format!(
-            "is replaced for another machine: once that machine enrolled, its peer {name:?} ({id}) is to be deleted, which \
-             somebody has to agree to"
+            "is replaced for another machine. When the new machine has enrolled, a plan deletes the old machine's peer {name:?} ({id}) once somebody agrees"
         )),
         /// This peer came by it, and it does not exist any more.
         Gone(peer: Who) => Code::DeadKey.says(format!(

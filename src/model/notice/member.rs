@@ -40,7 +40,7 @@ facts! {
                     machines(others)
                 ),
             };
-            Code::MemberGone.says(format!("{lists} {name:?}, whose key was used, but its peer is gone{other}"))
+            Code::MemberGone.says(format!("{lists} {name:?}, a setup key that was used, but its peer was deleted{other}"))
         },
         /// No peer bears the name; what may be meant.
         Absent(meant: Option<Hint>) => {
@@ -130,8 +130,7 @@ pub enum WayOut {
 }
 
 /// What to do for a machine that came otherwise than by the key of its name.
-const NEW_KEY: &str =
-    "give that machine a new key of this name, with \"enrolled\": false and reissue_after";
+const NEW_KEY: &str = "to manage that peer, set \"enrolled\": false and reissue_after on the setup key, and enroll its machine with the new key";
 
 /// What may be meant, behind what is said of a name.
 fn behind(meant: &Option<Hint>) -> String {

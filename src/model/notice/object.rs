@@ -13,7 +13,7 @@ facts! {
     pub enum OfObject {
         /// A group of that id and origin has its name, too.
         IssuedTwin { id: Id, issued: String } => Code::Namesake.says(format!(
-            "is the name of two groups in NetBird: the file means the one that the API made, and leaves {id}, issued by \
+            "is the name of two groups in NetBird: the file manages the one that the API made and leaves {id}, issued by \
              {issued}, alone"
         )),
         /// Its entry renames that group, which an identity provider manages.
@@ -48,7 +48,7 @@ facts! {
         },
         /// It is skipped: an environment whose inventory cannot be read may have these objects.
         MayBeStrange { ids: Vec<Id>, environment: String } => Code::Skipped.says(format!(
-            "is skipped: the environment {environment}, whose inventory cannot be read, may manage {}. Mend that inventory, or \
+            "is skipped: the environment {environment}, whose inventory cannot be read, perhaps manages {}. Mend that inventory, or \
              say that this file manages it with {}.",
             joined(ids),
             at.adopt("ID")

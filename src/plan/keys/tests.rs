@@ -438,7 +438,7 @@ the same, and its peer has another name
     note: setup key "k" was used by the peer "jump" (daojn06d1ku89ei3g730), and somebody deleted the key in NetBird. It is not created again. To enroll another machine, set reissue_after.
 the same, and another machine is asked for
     create setup key k
-    note: setup key "k" is replaced for another machine: once that machine enrolled, its peer "k" (daojn06d1ku89ei3g730) is to be deleted, which somebody has to agree to
+    note: setup key "k" is replaced for another machine. When the new machine has enrolled, a plan deletes the old machine's peer "k" (daojn06d1ku89ei3g730) once somebody agrees
 the same, and an older key was used
     update group pilots
         peers [] → ["k"]

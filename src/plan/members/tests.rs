@@ -201,17 +201,17 @@ bound to one, and another bears the name
     update group g
         peers [] → ["x"]
     pending in g: {"pending"}
-    note: group "g" lists "done", which is the peer daojn06d1l5o9ei3jd1g; daojn05s1nsc4uaq7gqg has the name too, and it is not added. If it is the machine that is meant, give that machine a new key of this name, with "enrolled": false and reissue_after; else rename the other
+    note: group "g" lists "done", which is the peer daojn06d1l5o9ei3jd1g; daojn05s1nsc4uaq7gqg has the name too, and it is not added. If it is the machine that is meant, to manage that peer, set "enrolled": false and reissue_after on the setup key, and enroll its machine with the new key; else rename the other
 used, its peer is gone and another took the name
     pending in g: {"pending"}
-    note: group "g" lists "done", whose key was used, but its peer is gone; daojn05s1nsc4uaq7gqg did not enroll with this key, though it has the name: give that machine a new key of this name, with "enrolled": false and reissue_after
+    note: group "g" lists "done", a setup key that was used, but its peer was deleted; daojn05s1nsc4uaq7gqg did not enroll with this key, though it has the name: to manage that peer, set "enrolled": false and reissue_after on the setup key, and enroll its machine with the new key
 used, its peer is gone, and a member bears the name, --prune all
     pending in g: {"pending"}
     unmanaged in g: ["done"]
     adopts group g as Adopted
     adopts setup key done as Adopted
     adopts setup key pending as Adopted
-    note: group "g" lists "done", whose key was used, but its peer is gone; daojn05s1nsc4uaq7gqg did not enroll with this key, though it has the name: give that machine a new key of this name, with "enrolled": false and reissue_after
+    note: group "g" lists "done", a setup key that was used, but its peer was deleted; daojn05s1nsc4uaq7gqg did not enroll with this key, though it has the name: to manage that peer, set "enrolled": false and reissue_after on the setup key, and enroll its machine with the new key
 made anew after its use: it joins when it enrolls
     pending in g: {"pending"}
     note: group "g" lists "done", and no peer is called that; did you mean "gone"?

@@ -147,7 +147,7 @@ a member whose key one of two used
 a member of which two more bear the name
     update group g
         peers [] → ["gw (daojn05h52b8h06og03g)"]
-    note: group "g" lists "gw", which is the peer daojn05h52b8h06og03g; daojn06d1l189ei3hfs0 and daojn06d1l2o9ei3i48g have the name too, and they are not added. If one of them is the machine that is meant, give that machine a new key of this name, with "enrolled": false and reissue_after; else rename the others
+    note: group "g" lists "gw", which is the peer daojn05h52b8h06og03g; daojn06d1l189ei3hfs0 and daojn06d1l2o9ei3i48g have the name too, and they are not added. If one of them is the machine that is meant, to manage that peer, set "enrolled": false and reissue_after on the setup key, and enroll its machine with the new key; else rename the others
 a member of a name that two bear
     adopts group g as Adopted
     adopts setup key gw as Adopted

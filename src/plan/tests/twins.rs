@@ -62,13 +62,13 @@ fn the_one_that_the_api_made_is_meant() {
 agreement
     unmanaged: group keep
     unmanaged: group ops (issued by jwt, daojnf0li0f47kodblk0)
-    note: group "ops" is the name of two groups in NetBird: the file means the one that the API made, and leaves daojnf0li0f47kodblk0, issued by jwt, alone
+    note: group "ops" is the name of two groups in NetBird: the file manages the one that the API made and leaves daojnf0li0f47kodblk0, issued by jwt, alone
 the policy names the other one
     update policy p
         sources ["ops (issued by jwt, daojnf0li0f47kodblk0)"] → ["ops"]
     unmanaged: group keep
     unmanaged: group ops (issued by jwt, daojnf0li0f47kodblk0)
-    note: group "ops" is the name of two groups in NetBird: the file means the one that the API made, and leaves daojnf0li0f47kodblk0, issued by jwt, alone
+    note: group "ops" is the name of two groups in NetBird: the file manages the one that the API made and leaves daojnf0li0f47kodblk0, issued by jwt, alone
 both entries went
     delete policy p: no longer declared
     delete group ops: no longer declared

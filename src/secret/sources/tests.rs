@@ -155,7 +155,7 @@ fn all_wrong_lines_are_told_at_once_and_none_is_skipped() {
          hint: age can seal for ssh-ed25519 keys, and for ssh-rsa keys of 2048 to 4096 bits\n\n\
          r.txt:6\n    mistyped or cut off: the checksum of this age key is wrong\n    hint: copy the whole key again\n\n\
          r.txt:7\n    a key of a plugin (age1yubikey1…), and plugins are never started\n    \
-         hint: add another key of its owner"
+         hint: add another public key of the same person"
     );
     let one = file("alice").unwrap_err().to_string();
     assert_eq!(

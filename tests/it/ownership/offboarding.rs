@@ -112,7 +112,7 @@ fn one_that_its_times_alone_tell_goes_and_the_plan_says_so() {
     bench
         .plan(&[])
         .expect(0)
-        .shows("found by the times of key and peer, not by an event");
+        .shows("known by the times of key and peer only, not by an event");
     bench.apply(&["--allow-deletes", "2"]).expect(0);
     assert_eq!(bench.names("/peers"), Vec::<String>::new());
 }

@@ -116,7 +116,7 @@ fn a_rotated_log_is_said_and_the_times_tell() {
     let site = used(Site::fake(), ["a"]);
     site.bench.netbird().fill_events(10_000);
     let run = site.run(&["sync-events"]).expect(0);
-    run.shows("found by the times of key and peer")
+    run.shows("known by the times of key and peer")
         .says("NetBird keeps the newest 10,000 events");
     site.bench.one("/peers", "a");
 }

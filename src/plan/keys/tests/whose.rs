@@ -151,10 +151,10 @@ enrolled, and one is unused
 a machine in whose place another came
     update group pilots
         peers [] → ["new-host"]
-    rename peer k: enrolled with this key; found by the times of key and peer, not by an event
+    rename peer k: enrolled with this key; known by the times of key and peer only, not by an event
         name "new-host" → "k"
         dns_label "new-host" → "k"
-    delete peer old-host: enrolled with an older setup key "k", and replaced by the peer "new-host" (daojn0242q9gdg3pqqt0); found by the times of key and peer, not by an event
+    delete peer old-host: enrolled with an older setup key "k", and replaced by the peer "new-host" (daojn0242q9gdg3pqqt0); known by the times of key and peer only, not by an event
     --
     update group pilots
         peers [] → ["new-host"]

@@ -126,9 +126,9 @@ a key that waits
     note: route "r" names "gw", whose peer has not enrolled yet: the entry waits until it has
 the peer of a key that is used
     create route r
-    note: route "r" names "gw", which is the peer "host-7" (daojn1eud4nvoqpig1jg): found by the times of key and peer, not by an event
+    note: route "r" names "gw", which is the peer "host-7" (daojn1eud4nvoqpig1jg): known by the times of key and peer only, not by an event
 the peer of a used key is gone
-    note: route "r" names "gw", whose key was used, but its peer is gone; the entry waits until a peer is meant
+    note: route "r" names "gw", a setup key that was used, but its peer was deleted; the entry waits until a peer is meant
 a key that is gone
     create route r
 
