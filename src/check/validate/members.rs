@@ -246,15 +246,15 @@ mod tests {
             &rows,
             str![[r#"
 "routes": { "r": [{ "network": "10.0.0.0/8", "peer": "fleet", "groups": ["g"] }] }
-    note: routes.r[0].peer: "fleet" is a reusable setup key: many peers can enroll with it, so it names no single peer | write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group
+    note: routes.r[0].peer: "fleet" is a reusable setup key, which names no peer | write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group
 "networks": { "n": { "routers": [{ "peer": "Fleet" }] } }
     note: networks.n.routers[0].peer: "Fleet" differs from the setup key "fleet" by case
 "policies": { "p": { "sources": ["g"], "destination_resource": { "peer": "fleet" } } }
-    note: policies.p.destination_resource.peer: "fleet" is a reusable setup key: many peers can enroll with it, so it names no single peer | write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group
+    note: policies.p.destination_resource.peer: "fleet" is a reusable setup key, which names no peer | write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group
 "policies": { "p": { "source_resource": { "peer": "fleet" }, "destinations": ["g"] } }
-    note: policies.p.source_resource.peer: "fleet" is a reusable setup key: many peers can enroll with it, so it names no single peer | write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group
+    note: policies.p.source_resource.peer: "fleet" is a reusable setup key, which names no peer | write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group
 "peers": { "fleet": { "ssh_enabled": false } }
-    note: peers.fleet: "fleet" is a reusable setup key: many peers can enroll with it, so it names no single peer | write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group
+    note: peers.fleet: "fleet" is a reusable setup key, which names no peer | write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group
 
 "#]],
         );
@@ -282,7 +282,7 @@ mod tests {
             &rows[..1],
             str![[r#"
 "node-1"
-    note: groups.g.peers[0]: "node-1" is a reusable setup key: many peers can enroll with it, so it names no single peer | write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group
+    note: groups.g.peers[0]: "node-1" is a reusable setup key, which names no peer | write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group
 
 "#]],
         );

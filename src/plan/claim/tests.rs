@@ -126,7 +126,7 @@ of another environment, with --prune all
 an environment that cannot be read may have it, with --prune all
     skipped: policy q
     unmanaged: policy p
-    note: policy "q" is skipped: the environment lab, whose inventory cannot be read, perhaps manages daojn064mr5kfain5650. Repair that inventory, or run apply --adopt policies/q=ID (in a job: the input adopt of the apply workflow).
+    note: policy "q" is skipped: the environment lab, whose inventory cannot be read, perhaps manages daojn064mr5kfain5650. Mend that inventory, or say that this file manages it with apply --adopt policies/q=ID (in a job: the input adopt of the apply workflow).
 adopted, with --prune all
     delete policy p: no longer declared
     adopts policy q as Adopted
@@ -353,7 +353,7 @@ one of another environment
     note: NetBird has another policy with the name "p" (id daojn064mr64fain5cug), which lab.json manages. This file does not manage it and does not change it.
 one that an environment may have which cannot be read
     skipped: policy p
-    note: policy "p" is skipped: the environment lab, whose inventory cannot be read, perhaps manages daojn064mr64fain5cug. Repair that inventory, or run apply --adopt policies/p=ID (in a job: the input adopt of the apply workflow).
+    note: policy "p" is skipped: the environment lab, whose inventory cannot be read, perhaps manages daojn064mr64fain5cug. Mend that inventory, or say that this file manages it with apply --adopt policies/p=ID (in a job: the input adopt of the apply workflow).
 nobody can tell what is ours
     update policy p
         sources ["keep"] → ["All"]
