@@ -75,6 +75,12 @@ impl Bench {
         Bench::on(Server::real_that_enrolls().unwrap_or_else(Server::fake))
     }
 
+    /// The same for what needs a person beside the service user: without `NETBIRD_GITOPS_TEST_PERSON` and
+    /// `NETBIRD_GITOPS_TEST_ENROLL` it runs on the fake.
+    pub(crate) fn scenario_with_person() -> Bench {
+        Bench::on(Server::real_with_person().unwrap_or_else(Server::fake))
+    }
+
     fn on(server: Server) -> Bench {
         // a key that joins no group is changed once it is three seconds old: nobody has to sleep till then
         if let Some(netbird) = server.netbird() {

@@ -11,7 +11,7 @@ struct Real(Bench);
 
 impl Real {
     fn new() -> Real {
-        let bench = Bench::scenario_that_enrolls();
+        let bench = Bench::scenario_with_person();
         bench.git(&["init", "-q", "-b", "main"]);
         Real(bench)
     }

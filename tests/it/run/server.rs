@@ -17,6 +17,8 @@ pub(crate) enum Server {
 pub(crate) struct Real {
     url: String,
     token: String,
+    /// The token of a person, who does by hand what the bench does by hand, where there is one.
+    person: Option<String>,
     /// The command that enrolls a machine, where there is one.
     enroll: Option<String>,
     prefix: String,
@@ -50,13 +52,13 @@ impl Server {
         if std::env::var("NETBIRD_GITOPS_TEST_REAL").as_deref() != Ok("1") {
             return None;
         }
+        let given = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
         let identity = age::x25519::Identity::generate().to_public().to_string();
         Some(Server::Real(Real {
             url: without_api(&variable("NETBIRD_API_URL")),
             token: variable("NETBIRD_API_TOKEN"),
-            enroll: std::env::var("NETBIRD_GITOPS_TEST_ENROLL")
-                .ok()
-                .filter(|command| !command.is_empty()),
+            person: given("NETBIRD_GITOPS_TEST_PERSON"),
+            enroll: given("NETBIRD_GITOPS_TEST_ENROLL"),
             // the only source of chance at hand
             prefix: format!("it-{}-", &identity[10..16]),
         }))
@@ -66,6 +68,14 @@ impl Server {
     pub(crate) fn real_that_enrolls() -> Option<Server> {
         Server::real().filter(|server| match server {
             Server::Real(real) => real.enroll.is_some(),
+            Server::Fake(_) => true,
+        })
+    }
+
+    /// The same, where a person has a token, so that NetBird knows what is done by hand.
+    pub(crate) fn real_with_person() -> Option<Server> {
+        Server::real_that_enrolls().filter(|server| match server {
+            Server::Real(real) => real.person.is_some(),
             Server::Fake(_) => true,
         })
     }
@@ -243,14 +253,15 @@ impl Server {
         }
     }
 
-    /// Makes a call by hand: as the owner on the fake, by the program's own token on a real server.
+    /// Makes a call by hand: as the owner on the fake, on a real server as the person, or by the program's own token.
     pub(crate) fn call(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
         match self {
             Server::Fake(netbird) => netbird.call(method, path, body),
             Server::Real(real) => {
                 let url = format!("{}/api{path}", real.url);
                 let body = (!body.is_null()).then_some(&body);
-                let answer = client::send(method, &url, Some(&real.token), body).unwrap();
+                let token = real.person.as_ref().unwrap_or(&real.token);
+                let answer = client::send(method, &url, Some(token), body).unwrap();
                 (answer.status, answer.json)
             }
         }
