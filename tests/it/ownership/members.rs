@@ -220,7 +220,9 @@ fn a_listed_key_without_its_peer_harms_nothing() {
         |peers: &[&str]| json!({ "groups": { "db": { "peers": peers } }, "setup_keys": keys });
     bench.applied(1.0, whole(&["db-01"]));
     bench.delete("/peers", "db-01");
-    bench.leaves_all(&[]).says_anywhere("but its peer was deleted");
+    bench
+        .leaves_all(&[])
+        .says_anywhere("but its peer was deleted");
     bench.delete("/setup-keys", "db-01");
     bench
         .leaves_all(&[])

@@ -104,7 +104,7 @@ fn while_the_new_key_waits_the_old_peer_stays_and_is_named() {
     let (bench, old) = settled();
     bench.declared(3.0, asked_anew());
     assert_eq!(bench.planned(&[]), ["create_setup_key k"]);
-    let said = format!("a plan deletes the old machine's peer \"k\" ({old}) is to be deleted");
+    let said = format!("a plan deletes the old machine's peer \"k\" ({old}) once somebody agrees");
     bench.plan(&[]).expect(0).says_anywhere(&said);
     bench.apply(&[]).expect(0);
     bench.leaves_all(&[]).says_anywhere(&said);
