@@ -45,8 +45,11 @@ pub(super) fn offboard(given: Given, so_far: &FollowUp, names: &Names) -> Follow
         let Some(peer) = actual.peers.get(&id) else {
             continue;
         };
+        if desired.setup_key(&key).is_some() {
+            continue;
+        }
         let names: BTreeSet<&str> = names.of_machine(&id).chain([key.as_str()]).collect();
-        if desired.setup_key(&key).is_some() || desired.uses(&names) {
+        if desired.uses(&names) {
             continue;
         }
         if let Some(why) = stays(peer, evidence, actual) {
