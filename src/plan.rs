@@ -85,7 +85,7 @@ pub struct Plan {
     pub adoptions: Vec<(Address, Adoption)>,
     /// What is let go, now or by an earlier run, sorted.
     pub let_go: Vec<LetGo>,
-    /// Entries about which nothing is done: nobody can tell which objects they mean.
+    /// Entries that are skipped, since each could mean several objects.
     pub skipped: BTreeSet<Address>,
     /// Rows of agreements of what does not exist any more, though its entry was taken out since the last apply.
     pub dead: Vec<(String, LeftBy)>,

@@ -109,7 +109,7 @@ codes! {
         them",
     /// An object of ours keeps the name that it has in NetBird.
     KeepsName,
-    /// An entry about which nothing is done: nobody can tell which object it means.
+    /// An entry that is skipped, since it could mean several objects.
     Skipped,
     /// A policy of NetBird's SSH that comes or goes.
     Logins,
@@ -146,7 +146,7 @@ codes! {
     /// Another peer bears a listed name.
     MemberTwin,
     /// Which peer a used key's name means cannot be told.
-    MemberUnclear => "lists {} names, and nobody can tell which machines they mean: nobody is added",
+    MemberUnclear => "lists {} names whose machine is not known: no machine is added",
     /// The peer of a used key is gone.
     MemberGone => "lists {} names whose keys were used, but their peers are gone",
     /// No peer bears a listed name.

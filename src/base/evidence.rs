@@ -10,7 +10,7 @@ pub enum Evidence {
     Event,
     /// The times of key and peer fit, and fit nobody else.
     Time,
-    /// Their times fit several, and of those it alone bears the key's name; or it is the one that then is left.
+    /// Their times fit several peers, and it is the only one of them with the key's name; or the others were given to other keys.
     Name,
 }
 

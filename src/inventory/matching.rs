@@ -50,7 +50,7 @@ pub struct Scene<'a> {
     pub is_fixed: &'a dyn Fn(usize, usize, &Id) -> bool,
     /// Whether several objects can stand for one name.
     pub is_several: bool,
-    /// Whether an entry may adopt what is no other environment's, as far as that was told.
+    /// Whether an entry may adopt an object that nobody recorded: no other environment is known to have it.
     pub adopts: bool,
     /// Whether surplus that the event log alone tells goes, too.
     pub trusts_log: bool,
@@ -65,7 +65,7 @@ pub struct Match {
     pub adopted: BTreeMap<Id, Origin>,
     /// Objects that the entry has too many.
     pub surplus: Vec<(Id, Origin)>,
-    /// Objects of which nobody can tell which is meant, so that nothing is done.
+    /// Objects that could all be meant, so that nothing is done.
     pub unclear: Vec<Id>,
     /// Other objects of its name, which stay as they are.
     pub beside: BTreeSet<Id>,

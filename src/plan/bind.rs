@@ -39,7 +39,7 @@ pub struct Binding {
     pub(super) adopted: BTreeMap<Id, (Address, Origin)>,
     /// Objects that entries have too many.
     pub(super) surplus: BTreeMap<Id, (Address, Origin)>,
-    /// Entries of which nobody can tell which object is meant.
+    /// Entries that could mean several objects.
     pub(super) unclear: BTreeMap<Address, Vec<Id>>,
     /// Other objects of the name of an entry.
     pub(super) beside: BTreeMap<Address, BTreeSet<Id>>,

@@ -44,7 +44,7 @@ pub struct Decision {
     /// Whether the key that a person names for it (`--adopt`) is older than the one that the file asks for: this very run
     /// would delete it.
     pub adopts_superseded: bool,
-    /// Nothing is done, since nobody can tell which key is meant.
+    /// Nothing is done, since several keys could be meant.
     pub is_skipped: bool,
     /// The living machines that came by the entry's own one-off keys, also by such that do not exist any more.
     pub machines: Vec<Came>,

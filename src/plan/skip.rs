@@ -18,7 +18,7 @@ pub(super) struct Skipped {
     pub(super) notices: Vec<Notice>,
 }
 
-/// Finds the entries of which nobody can tell which object they mean, with all that refers to one or stands in one, and takes
+/// Finds the entries that could mean several objects, with all that refers to one or stands in one, and takes
 /// them out of what is resolved.
 pub(super) fn skip(given: Given, resolved: &mut Resolved) -> Skipped {
     let mut skipped = Skipped::default();

@@ -235,7 +235,7 @@ fn plan_only_reads() {
 
 #[test]
 fn a_ca_file_that_is_none_is_named() {
-    // trusting a private CA needs a server with TLS: src/http/tls.rs has that
+    // trusting a private CA needs a server with TLS: src/wire/http/tls.rs has that
     let bench = bench();
     fs::write(bench.path("ca.pem"), "no certificate").unwrap();
     let url = [("NETBIRD_API_URL", "https://localhost:1")];

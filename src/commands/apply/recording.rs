@@ -62,8 +62,8 @@ impl<'a> Recording<'a> {
             || through.is_some_and(|through| through.is_other_file)
     }
 
-    /// Sees that the inventory can be written. Errors where it cannot and the run would create, adopt or delete, or change what
-    /// nobody can tell to be ours; else that is worth a notice.
+    /// Sees that the inventory can be written. Errors where it cannot and the run would create, adopt or delete, or change an
+    /// object that may not be ours; else that is worth a notice.
     pub(super) fn try_out(&mut self, plan: &Plan) -> Result<Option<Notice>, Failure> {
         let Err(refused) = self.place.writable() else {
             return Ok(None);

@@ -12,7 +12,7 @@ use crate::model::facts::facts;
 use crate::model::who::Who;
 
 /// What is said where a server before 0.55 leaves only the event log to tell who came by a key, and it does not.
-pub(super) const UNTOLD: &str = "which peer enrolled with it nobody can tell: this NetBird does not say when peers enrolled \
+pub(super) const UNTOLD: &str = "it is not known which peer enrolled with it: this NetBird does not say when peers enrolled \
                                  (0.55 and later do), and the event log has nothing of it";
 
 facts! {

@@ -57,7 +57,7 @@ one of two, which alone bears the name
     note: setup key "gw" was removed, and its peer stays: its name and its times alone tell that it is "gw" (daojn05h52b8h06og03g)
 a server that does not say when peers enrolled
     delete setup key gw: no longer declared
-    note: setup key "gw" was removed, and its peer stays, if there is one: which peer enrolled with it nobody can tell: this NetBird does not say when peers enrolled (0.55 and later do), and the event log has nothing of it
+    note: setup key "gw" was removed, and its peer stays, if there is one: it is not known which peer enrolled with it: this NetBird does not say when peers enrolled (0.55 and later do), and the event log has nothing of it
 
 "#]].raw());
 }
