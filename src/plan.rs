@@ -37,7 +37,7 @@ use crate::model::change::Change;
 use crate::model::desired::Desired;
 use crate::model::held::Held;
 use crate::model::kind::{Kind, Live, Referred};
-use crate::model::let_go::{LeftBy, LetGo};
+use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
 use crate::model::notice::{Gone, Notice};
 use crate::model::origin::Cause;
 use crate::model::problem::Problem;
@@ -123,6 +123,12 @@ impl Plan {
     /// Returns whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
+    }
+
+    /// Returns whether there is nothing to do, and nothing to adopt or to let go.
+    pub fn is_done(&self) -> bool {
+        let is_new = |let_go: &LetGo| let_go.why != LetGoWhy::Before;
+        self.is_empty() && self.adoptions.is_empty() && !self.let_go.iter().any(is_new)
     }
 
     /// Returns the number of objects that go, members that are removed, and fields that move machines.

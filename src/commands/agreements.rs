@@ -330,18 +330,25 @@ impl<'a> Search<'a> {
         Ok(pull)
     }
 
-    /// Whether a pull request that was merged as `merged` can have brought the commit `at` before it: a merge commit brings
-    /// nothing else to the line, unless the branch was moved to it. `None` where the checkout lacks the commits that tell.
-    fn brings(&self, pull: &Pull, merged: usize, at: usize) -> Option<bool> {
-        let (merge, commit) = (&self.line[merged], &self.line[at].commit);
+    /// Whether a pull request that was merged as `merged` can have brought the commit `at` before it: what its branch did not
+    /// begin at. `None` where the checkout lacks the commits that tell.
+    fn can_bring(&self, pull: &Pull, merged: usize, at: usize) -> Option<bool> {
         if merged == at {
             return Some(true);
         }
-        if merge.parents > 1 && pull.head.sha != merge.commit.as_str() {
-            return Some(false);
-        }
         let base = Sha::parse(&pull.merge_base)?;
-        Some(!self.git.is_ancestor(commit, &base).ok()?)
+        Some(!self.git.is_ancestor(&self.line[at].commit, &base).ok()?)
+    }
+
+    /// Whether it did: a merge commit brings nothing else to the line, unless the branch was moved to it. Its author can move
+    /// the head later, so this says whose deletions they are, and not who agreed.
+    fn brings(&self, pull: &Pull, merged: usize, at: usize) -> Option<bool> {
+        let merge = &self.line[merged];
+        let is_merge = merge.parents > 1 && pull.head.sha != merge.commit.as_str();
+        match is_merge && merged != at {
+            true => Some(false),
+            false => self.can_bring(pull, merged, at),
+        }
     }
 
     /// The pull request that was merged as the commit at that place or as the next one behind it, and where.
@@ -357,7 +364,7 @@ impl<'a> Search<'a> {
     /// Returns why the message of the commit at that place counts for nothing, if it does not.
     fn void(&mut self, at: usize) -> Result<Option<Void>> {
         match self.nearest(at)? {
-            Some((merged, pull)) if self.brings(&pull, merged, at) != Some(false) => {
+            Some((merged, pull)) if self.can_bring(&pull, merged, at) != Some(false) => {
                 void(self.repo, &pull)
             }
             None if at > FARTHEST => Ok(Some(Void::Untold(Untold::Bringer))),

@@ -1,6 +1,7 @@
 //! The digest of a plan: whoever looked at one can say of another whether it is the same.
 //!
-//! It covers what is done, what that leads to once machines enroll, and the live objects that this rests on, in canonical form.
+//! It covers what is done, all that the file says, which decides what follows once machines enroll, and the live objects that this
+//! rests on, in canonical form.
 //! What moves by itself in an account that nobody changes (who is online, how often a key was used) is no part of that form, and
 //! neither are the commit, the history and the time: so the plan of a pull request and that of the apply after its merge have
 //! one digest.
@@ -30,8 +31,8 @@ pub enum Unlike {
 /// What a plan leads to, and rests on, beside its operations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Beside {
-    /// Who will join which group.
-    joins: String,
+    /// What the file says.
+    file: String,
     /// The live objects.
     live: String,
 }
@@ -77,7 +78,8 @@ impl Beside {
                 within.collect::<Vec<_>>(),
                 machines.collect::<BTreeSet<_>>(),
             ])),
-            joins: digits(&json!(joins)),
+            // every field, whether or not it is written now
+            file: digits(&json!(format!("{desired:?}"))),
         }
     }
 }
@@ -86,14 +88,16 @@ impl Plan {
     /// Returns 64 hexadecimal digits, which are compared whole: 48 of all, behind 16 that differ where what is done does, so that
     /// a difference can be told.
     pub fn digest(&self) -> String {
-        let Beside { joins, live } = &self.beside;
+        let Beside { file, live } = &self.beside;
         let operations = self.changes.iter().map(|change| self.operation(change));
         let adoptions = self.adoptions.iter();
         let adoptions = adoptions.map(|(at, of)| (at.key(), &of.id));
+        let let_go = self.let_go.iter().map(|of| &of.id);
         let done = json!([
             operations.collect::<Vec<_>>(),
             adoptions.collect::<Vec<_>>(),
-            joins
+            let_go.collect::<Vec<_>>(),
+            file
         ]);
         let objects = self.changes.iter().map(rests_on);
         let all = json!([done, objects.collect::<Vec<_>>(), live]);

@@ -278,6 +278,30 @@ fn the_message_of_a_commit_counts_if_its_author_may_write() {
     }
 }
 
+/// Where the branch of a merged pull request is by now says nothing of what it brought: whoever owns a fork moves it.
+#[test]
+fn a_branch_that_moves_on_after_the_merge_makes_no_message_count() {
+    let site = applied(Site::fake());
+    site.gitea().add_user("bob", "read");
+    push(&site, "look", &names(12..24));
+    let look = site.repo().open_pr("look", "main");
+    let line = line(&plan(&site, look, "look").expect(3));
+    let text = file(&site, &names(12..24));
+    let message = format!("a change\n\n{line}");
+    site.repo()
+        .push("change", "netbird.json", text.as_bytes(), &message);
+    // its last commit is a merge
+    site.repo().push("side", "README.md", b"x", "more");
+    let side = site.repo().open_pr_as("bob", "side", "change");
+    site.repo().merge(side);
+    let number = site.repo().open_pr_as("bob", "change", "main");
+    site.repo().merge_by(number, How::FastForward);
+    site.repo().push("change", "README.md", b"y", "afterwards");
+    apply(&site)
+        .expect(3)
+        .shows("does not count: bob may not write to this repository");
+}
+
 /// An AGit push (`refs/for/main`) opens a pull request whose head is in the base's repository, by whoever may read it.
 #[test]
 fn who_reads_an_organisations_repository_agrees_to_nothing() {

@@ -199,6 +199,34 @@ fn the_recipients_of_a_run_are_part_of_it() {
     assert_eq!(digest(&["-r", &other]), digest(&[]));
 }
 
+/// What a run does without a write to NetBird: what it adopts, what it lets go, and what waits for a machine.
+#[test]
+fn what_is_recorded_or_waits_is_part_of_it() {
+    let bench = Bench::fake();
+    bench.create("/groups", json!({ "name": "by-hand" }));
+    bench.agreed(json!({ "groups": { "h": {} } }));
+    let file = |more: Value| {
+        let mut file = json!({ "groups": { "h": {} } });
+        file["groups"]
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        file
+    };
+    bench.file(file(json!({ "by-hand": {} })));
+    bench
+        .apply(&["--expect-digest", &"0".repeat(64)])
+        .expect(3)
+        .says("this is not the plan that was looked at");
+    bench.agreed(file(json!({ "by-hand": {} })));
+    // the entry leaves, beside a change of something else
+    let looked_at = digest(bench.file(file(json!({ "by-hand": {}, "n": {} }))));
+    assert_ne!(digest(bench.file(file(json!({ "n": {} })))), looked_at);
+    // and alone
+    bench.file(file(json!({})));
+    bench.apply(&["--expect-digest", &looked_at]).expect(3);
+}
+
 #[test]
 fn a_merge_has_the_digest_of_its_pull_request() {
     let text = |port: u16| serde_json::to_string_pretty(&file(port)).unwrap();

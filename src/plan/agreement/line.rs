@@ -3,7 +3,7 @@
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::base::text::hex;
+use crate::base::text::{hex, is_hidden};
 
 /// The line's key.
 const KEY: &str = "allow-deletes:";
@@ -63,12 +63,16 @@ impl std::fmt::Display for AllowDeletes {
 /// trailers, above all code blocks, formulas and HTML: markdown has too many ways to hide or to quote a text to tell them
 /// apart. Case of the key does not matter.
 pub fn text_allow_deletes(text: &str) -> Vec<(AllowDeletes, bool)> {
-    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let text = text.replace("\r\n", "\n");
+    // not every reader of markdown ends a line there
+    let has_lone_returns = text.contains('\r');
+    let text = text.replace('\r', "\n");
     let lines: Vec<&str> = text.split('\n').collect();
     let mut found = Vec::new();
     // what stands before all else between two lines of hyphens is folded away
-    let mut is_above = !text.trim_start().starts_with("---");
-    for paragraph in lines.split(|line| line.trim().is_empty()) {
+    let mut is_above = !text.trim_start().starts_with("---") && !has_lone_returns;
+    // to markdown a line of other blanks is none that ends a paragraph
+    for paragraph in lines.split(|line| line.trim_matches([' ', '\t']).is_empty()) {
         is_above &= !paragraph.iter().any(|line| opens(line));
         let is_plain = is_above
             && paragraph
@@ -101,9 +105,13 @@ fn opens(line: &str) -> bool {
 
 /// Whether a line is `Key: value`, without anything that markdown could spread over further lines.
 fn is_trailer(line: &str) -> bool {
-    let is_key = |key: &str| key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    let is_key = |key: &str| {
+        key.starts_with(|char: char| char.is_ascii_alphabetic())
+            && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    };
+    let spreads = |char| matches!(char, '[' | '`' | '~' | '$' | '\\') || is_hidden(char);
     line.split_once(": ")
-        .is_some_and(|(key, value)| is_key(key) && !value.contains(['[', '`']))
+        .is_some_and(|(key, value)| is_key(key) && !value.contains(spreads))
 }
 
 #[cfg(test)]
@@ -211,6 +219,14 @@ mod tests {
             "![a](b 'x\nAllow-Deletes: 3 %\n')",
             "Allow-Deletes: 3 %\n===",
             "| a |\n|---|\nAllow-Deletes: 3 %",
+            "> quoted\n\u{a0}\nAllow-Deletes: 3 %",
+            "[//]: # (\n\u{b}\nAllow-Deletes: 3 %\n\u{3000}\n)",
+            "> quoted\r\rAllow-Deletes: 3 %",
+            "[//]: # (\r\rAllow-Deletes: 3 %\r\r)",
+            "X: ~~a\nAllow-Deletes: 3 %\nY: b~~",
+            "X: $\\phantom{\nAllow-Deletes: 3 %\nY: }$",
+            "X: \u{202e}a\nAllow-Deletes: 3 %",
+            "X: a\n---: |\nAllow-Deletes: 3 %",
         ];
         for text in no {
             assert_eq!(read(text), (vec![], 1), "{text:?}");

@@ -7,7 +7,7 @@ use crate::plan::{Plan, Unlike};
 /// is run again ends well.
 pub(super) fn reviewed(plan: &Plan, context: &Context) -> Option<Refusal> {
     let expected = context.expected.as_deref()?;
-    let unlike = plan.unlike(expected).filter(|_| !plan.is_empty())?;
+    let unlike = plan.unlike(expected).filter(|_| !plan.is_done())?;
     let digest = plan.digest();
     let why = match unlike {
         Unlike::Operations => "it does something else",

@@ -45,8 +45,8 @@ impl Forge {
         };
         let Issue { number, .. } = issue;
         let url = format!("{}/{}/pulls/{number}", self.root, self.full_name(repo));
-        // A push by git itself moves the branch alone.
-        let tip = repo.git.tip(&pull.head).filter(|_| issue.is_open);
+        // A push by git itself moves the branch alone. That of a merged one shows where its branch is by now, too.
+        let tip = repo.git.tip(&pull.head);
         let head = tip.or_else(|| repo.git.resolve(&issue.head_ref()));
         let base = repo.git.tip(&pull.base);
         let merge_base = match (&pull.merged, &base, &head) {
