@@ -76,7 +76,6 @@ fn is_device(stem: &str) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use proptest::prelude::*;
 

@@ -192,7 +192,6 @@ fn plugin_or_mistyped(lower: &str, prefix: &str) -> Refusal {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use super::*;
     use crate::secret::test_keys::{RSA_PUBLIC, TAG, TAG_PQ};

@@ -118,7 +118,6 @@ impl Recipients {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use std::io::Read;
     use std::process::{Command, Stdio};

@@ -160,7 +160,6 @@ fn visible(comment: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use super::*;
     use crate::secret::test_keys::{ED25519_PUBLIC, RSA_PUBLIC};
