@@ -137,9 +137,7 @@ impl Run<'_> {
             .groups
             .read
             .insert(group.clone(), (members, at));
-        let after = Resource::Group(Group {
-            peers: Some(wanted),
-        });
+        let after = Resource::Group(Group::with(Some(wanted)));
         let body = after.request(&name, Some(&fresh.wire.value()?), &self.groups)?;
         let is_done = |found: &Live| {
             let members = members_of(Some(&found.resource));

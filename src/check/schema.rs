@@ -31,7 +31,7 @@ pub fn schema() -> Value {
             false => entries(descriptor),
         };
         place.insert((*section).to_owned(), entries);
-        let outline = (descriptor.outline)();
+        let outline = kind.outline();
         definitions.insert(descriptor.word.to_owned(), object(&outline));
         for inner in objects(&outline) {
             definitions.insert(inner.word.to_owned(), object(&(inner.outline)()));
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn every_field_says_what_it_is() {
         for kind in Kind::ALL {
-            for row in (kind.descriptor().outline)().rows {
+            for row in kind.outline().rows {
                 assert!(row.doc.ends_with('.'), "{} of {}", row.name, kind.label());
             }
         }
@@ -207,7 +207,7 @@ mod tests {
     fn the_reference_has_the_tables() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/netbird-json.md");
         let page = std::fs::read_to_string(path).expect("a file");
-        let outlines = || Kind::sections().map(|kind| (kind.descriptor().outline)());
+        let outlines = || Kind::sections().map(|kind| kind.outline());
         let nested = outlines().flat_map(|outline| {
             let rows = outline.rows.into_iter();
             rows.filter_map(|row| match row.shape {

@@ -20,13 +20,11 @@ mod tests;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-
 use crate::base::code::Code;
 use crate::file::{self, Cursor, Finding, Findings, Log, Place, Source};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
-use crate::model::kind::Kind;
+use crate::model::kind::{InFile, Kind};
 
 pub use places::Places;
 pub use references::Reference;
@@ -72,7 +70,7 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
     let (mut log, mut desired) = (Log::default(), Desired::default());
     root.duplicates(&mut log);
     if root.is_object() {
-        root.object(&mut log, &sections::table(&[]), &mut desired);
+        root.object(&mut log, &sections::table(&[]), &mut ());
     } else {
         root.wrong::<()>(
             &mut log,
@@ -81,11 +79,18 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
         );
     }
 
-    let entries = entries(&root);
+    let entries = sections::read(&root, &mut desired.sections, &mut log);
+    for InFile {
+        address, resource, ..
+    } in &entries
+    {
+        let all = desired.entries.entry(address.clone()).or_default();
+        all.extend(resource.clone());
+    }
     collisions::check(&entries, &mut log);
     members::check(&entries, &desired, &mut log);
     labels::check(&entries, &desired, &mut log);
-    overlaps::check(&entries, &desired, &mut log);
+    overlaps::check(&entries, &mut log);
     desired.renamed_from = renames::read(&entries, &mut log);
     let references = references::undeclared(&entries, &mut log);
     settings::check(&entries, &desired, &mut log);
@@ -113,85 +118,17 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
     })
 }
 
-/// An entry of a section, as written.
-struct Entry<'a> {
-    address: Address,
-    cursor: Cursor<'a>,
-}
-
 /// Returns the entries of a kind.
 fn of_kind<'e, 'a>(
-    entries: &'e [Entry<'a>],
+    entries: &'e [InFile<'a>],
     kind: Kind,
-) -> impl Iterator<Item = &'e Entry<'a>> + Clone {
+) -> impl Iterator<Item = &'e InFile<'a>> + Clone {
     let entries = entries.iter();
     entries.filter(move |entry| entry.address.kind == kind)
 }
 
-/// Returns every entry, in file order; what stands in an object, behind it.
-fn entries<'a>(root: &Cursor<'a>) -> Vec<Entry<'a>> {
-    let folders = |section: Cursor<'a>| match sections::kind_of(&section) {
-        Some(_) => vec![section],
-        None => section.members().collect(),
-    };
-    let of_kind = |section: Cursor<'a>| {
-        let kind = sections::kind_of(&section)?;
-        let all = match kind.is_one() {
-            true => with_children(Address::new(kind, ""), section),
-            false => section
-                .members()
-                .filter(|entry| sections::is_name(entry.name()))
-                .flat_map(|entry| {
-                    let objects = sections::objects(kind, &entry).into_iter();
-                    let address = Address::new(kind, entry.name());
-                    objects.flat_map(move |object| with_children(address.clone(), object))
-                })
-                .collect(),
-        };
-        Some(all)
-    };
-    let sections = root.members().flat_map(folders);
-    sections.filter_map(of_kind).flatten().collect()
-}
-
-/// An entry, and what stands in it.
-fn with_children<'a>(address: Address, cursor: Cursor<'a>) -> Vec<Entry<'a>> {
-    let children = address.kind.children().filter_map(Kind::inside_as);
-    let children = children.flat_map(|(kind, inside)| {
-        let section = cursor.get(kind.section()).into_iter();
-        let all = section.flat_map(|section| {
-            section
-                .members()
-                .chain(section.elements())
-                .collect::<Vec<_>>()
-        });
-        // looked up once, and not for each of what stands in it
-        let mut texts: FxHashMap<&str, &str> = FxHashMap::default();
-        for (field, text) in cursor
-            .members()
-            .filter_map(|it| Some((it.name(), it.text()?)))
-        {
-            texts.entry(field).or_insert(text);
-        }
-        texts.retain(|_, text| sections::is_name(text));
-        let child = |one: Cursor<'a>| {
-            let name = inside.name.of(
-                one.name(),
-                |field| texts.get(field).copied(),
-                |field| one.get(field)?.text(),
-            );
-            with_children(address.child(kind, name), one)
-        };
-        let named = all.filter(|one| sections::is_name(one.name()));
-        named.flat_map(child).collect::<Vec<_>>()
-    });
-    let children: Vec<Entry<'a>> = children.collect();
-    let entry = Entry { address, cursor };
-    std::iter::once(entry).chain(children).collect()
-}
-
 /// Notes a file that would leave everything alone, or delete everything.
-fn manages_something(root: &Cursor<'_>, entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
+fn manages_something(root: &Cursor<'_>, entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
     if log.errors > 0 {
         return; // what is wrong may be all there is
     }
@@ -199,8 +136,9 @@ fn manages_something(root: &Cursor<'_>, entries: &[Entry<'_>], desired: &Desired
         .map(|kind| kind.section_path().join("."))
         .collect();
     // settings that say nothing leave everything as it is
-    let says_something =
-        |entry: &Entry<'_>| !entry.address.kind.is_one() || entry.cursor.members().next().is_some();
+    let says_something = |entry: &InFile<'_>| {
+        !entry.address.kind.is_one() || entry.cursor.members().next().is_some()
+    };
     if entries.iter().any(says_something) {
         return;
     }

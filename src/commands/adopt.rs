@@ -25,7 +25,7 @@ use crate::file::{self, Source};
 use crate::inventory::{Inventory, Origin};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
-use crate::model::kind::{self, ALL, Declared, FieldChange, Kind, Resource};
+use crate::model::kind::{self, ALL, FieldChange, Kind, Resource};
 use crate::plan::keys;
 
 pub(super) fn run(run: &Run, args: &AdoptArgs) -> Exit {
@@ -205,27 +205,26 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
         let is_ours = ours.manages_in(kind, Some(&address.name));
         is_ours.then(|| differ(kind.section(), of(ours).into(), of(theirs).into()))
     });
-    let both = (ours.entries.get(address), theirs.entries.get(address));
+    let both = (ours.resource(address), theirs.resource(address));
     let own: Vec<FieldChange> = match both {
-        (Some(Declared::Group(ours)), Some(Declared::Group(theirs))) => {
-            let peers = differ("peers", json!(ours.peers), json!(theirs.peers));
-            let is_ours = ours.peers.is_some();
+        ([], _) | (_, []) => Vec::new(),
+        ([Resource::Group(ours)], [Resource::Group(theirs)]) => {
+            let peers = differ("peers", json!(ours.listed), json!(theirs.listed));
+            let is_ours = ours.listed.is_some();
             is_ours.then_some(peers).into_iter().collect()
         }
-        (Some(Declared::SetupKey(ours)), Some(Declared::SetupKey(theirs))) => {
+        ([Resource::SetupKey(ours)], [Resource::SetupKey(theirs)]) => {
             let mut fields = kind::differences(&keys::desired(ours), &keys::desired(theirs));
             let (ours, theirs) = (json!(ours.enrolled), json!(theirs.enrolled));
             fields.push(differ("enrolled", ours, theirs));
             fields
         }
-        (Some(Declared::Resources(ours)), Some(Declared::Resources(theirs)))
-            if ours.len() != theirs.len() =>
-        {
+        (ours, theirs) if ours.len() != theirs.len() => {
             let number =
                 |all: &[Resource]| count(all.len(), address.kind.label(), address.kind.plural());
             vec![differ("it", json!(number(ours)), json!(number(theirs)))]
         }
-        (Some(Declared::Resources(ours)), Some(Declared::Resources(theirs))) => {
+        (ours, theirs) => {
             let sorted = |all: &[Resource]| {
                 let mut all = all.to_vec();
                 all.sort_by_key(|one| one.connects().to_string()); // stable
@@ -236,7 +235,6 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
             both.flat_map(|(ours, theirs)| kind::differences(ours, theirs))
                 .collect()
         }
-        _ => Vec::new(),
     };
     let all = own.into_iter().chain(inside);
     all.filter(|one| one.before != one.after).collect()

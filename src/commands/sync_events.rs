@@ -323,7 +323,7 @@ fn enroll(
 /// Returns the members that this run put into groups that list the names of their keys.
 fn joined(done: &[Done], desired: &Desired) -> Vec<(String, String, Id)> {
     let lists = |group: &String, key: &String| {
-        let listed = desired.group(group).and_then(|group| group.peers.as_ref());
+        let listed = desired.group(group).and_then(|group| group.listed.as_ref());
         listed.is_some_and(|listed| listed.contains(key))
     };
     let members = done.iter().flat_map(|done| {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::address::Address;
-use crate::model::kind::{Declared, DeclaredGroup, DeclaredKey, Kind, Resource};
+use crate::model::kind::{Group, Kind, Resource, SetupKey};
 
 /// A valid file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -14,8 +14,8 @@ pub struct Desired {
     /// The sections that the file has, with the name of the object whose entry holds it, if any does. What has none is not
     /// managed.
     pub sections: BTreeSet<(Kind, Option<String>)>,
-    /// The entries of all sections.
-    pub entries: BTreeMap<Address, Declared>,
+    /// The entries of all sections; several of one name where the kind has that.
+    pub entries: BTreeMap<Address, Vec<Resource>>,
     /// Old name of an entry that was renamed (`renamed_from`).
     pub renamed_from: BTreeMap<Address, String>,
 }
@@ -47,14 +47,10 @@ impl Desired {
 
     /// Returns every name that stands for a machine: a setup key's, or the machine's own. Each with the entry that uses it.
     pub fn machine_names(&self) -> BTreeSet<(&Address, String)> {
-        let mut names = BTreeSet::new();
-        for (address, entry) in &self.entries {
-            let members = entry.group().into_iter().flat_map(|group| &group.peers);
-            names.extend(members.flatten().map(|name| (address, name.clone())));
-            let peers = entry.resources().iter().flat_map(Resource::peers);
-            names.extend(peers.map(|peer| (address, peer.text().to_owned())));
-        }
-        names
+        let entries = self.entries.iter();
+        entries
+            .flat_map(|(at, all)| machine_names(all).map(move |name| (at, name)))
+            .collect()
     }
 
     /// Returns whether the file names a machine by one of these names, or has a setup key of one of them.
@@ -67,33 +63,32 @@ impl Desired {
     }
 
     /// Returns the entries of a kind, by name.
-    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (&String, &Declared)> {
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (&String, &Vec<Resource>)> {
         let entries = self.entries.range(Address::new(kind, "")..);
         let entries = entries.take_while(move |(address, _)| address.kind == kind);
-        entries.map(|(address, entry)| (&address.name, entry))
+        entries.map(|(address, all)| (&address.name, all))
     }
 
     /// Returns the declared groups; none where the section is missing.
-    pub fn groups(&self) -> impl Iterator<Item = (&String, &DeclaredGroup)> {
+    pub fn groups(&self) -> impl Iterator<Item = (&String, &Group)> {
         let entries = self.of_kind(Kind::Group);
-        entries.filter_map(|(name, entry)| Some((name, entry.group()?)))
+        entries.filter_map(|(name, all)| Some((name, group(all)?)))
     }
 
     /// Returns the declared group of that name.
-    pub fn group(&self, name: &str) -> Option<&DeclaredGroup> {
-        self.entries.get(&Address::new(Kind::Group, name))?.group()
+    pub fn group(&self, name: &str) -> Option<&Group> {
+        group(self.resource(&Address::new(Kind::Group, name)))
     }
 
     /// Returns the declared setup keys; none where the section is missing.
-    pub fn setup_keys(&self) -> impl Iterator<Item = (&String, &DeclaredKey)> {
+    pub fn setup_keys(&self) -> impl Iterator<Item = (&String, &SetupKey)> {
         let entries = self.of_kind(Kind::SetupKey);
-        entries.filter_map(|(name, entry)| Some((name, entry.setup_key()?)))
+        entries.filter_map(|(name, all)| Some((name, setup_key(all)?)))
     }
 
     /// Returns the declared setup key of that name.
-    pub fn setup_key(&self, name: &str) -> Option<&DeclaredKey> {
-        let entry = self.entries.get(&Address::new(Kind::SetupKey, name))?;
-        entry.setup_key()
+    pub fn setup_key(&self, name: &str) -> Option<&SetupKey> {
+        setup_key(self.resource(&Address::new(Kind::SetupKey, name)))
     }
 
     /// Returns whether a declared key waits for the machine that enrolls with it.
@@ -104,28 +99,36 @@ impl Desired {
 
     /// Returns whether an entry names that peer, as a group lists its members.
     pub fn lists(&self, at: &Address, peer: &str) -> bool {
-        let Some(entry) = self.entries.get(at) else {
-            return false;
-        };
-        let mut members = entry
-            .group()
-            .into_iter()
-            .flat_map(|group| &group.peers)
-            .flatten();
-        let mut peers = entry.resources().iter().flat_map(Resource::peers);
-        members.any(|name| name == peer) || peers.any(|named| named.text() == peer)
+        machine_names(self.resource(at)).any(|name| name == peer)
     }
 
-    /// Returns the entries that are in canonical form as they stand; of one address several, where its kind has several.
+    /// Returns the entries that are compared as they stand: the members of groups and the life of keys depend on what lives.
     pub fn resources(&self) -> impl Iterator<Item = (&Address, &[Resource])> {
         let entries = self.entries.iter();
-        let resources = entries.map(|(address, entry)| (address, entry.resources()));
-        resources.filter(|(_, all)| !all.is_empty())
+        let rest = entries.filter(|(at, _)| !matches!(at.kind, Kind::Group | Kind::SetupKey));
+        rest.map(|(address, all)| (address, all.as_slice()))
     }
 
-    /// Returns the entry of that address, where it is in canonical form as it stands.
+    /// Returns what is declared under that address.
     pub fn resource(&self, address: &Address) -> &[Resource] {
-        let entry = self.entries.get(address);
-        entry.map_or(&[], Declared::resources)
+        self.entries.get(address).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn machine_names(all: &[Resource]) -> impl Iterator<Item = String> {
+    all.iter().flat_map(Resource::machine_names)
+}
+
+fn group(all: &[Resource]) -> Option<&Group> {
+    match all {
+        [Resource::Group(group)] => Some(group),
+        _ => None,
+    }
+}
+
+fn setup_key(all: &[Resource]) -> Option<&SetupKey> {
+    match all {
+        [Resource::SetupKey(key)] => Some(key),
+        _ => None,
     }
 }

@@ -41,15 +41,16 @@ use serde_json::{Map, Value};
 use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::sentence::Sentence;
+use crate::file::{Cursor, Log, Outline};
 
 pub use crate::wire::key_type::KeyType;
 pub use account_settings::AccountSettings;
-pub(crate) use descriptor::{Answers, Entries, InFile, Inside, NameOf, One};
+pub(crate) use descriptor::{Answers, Entries, InFile, Inside, NameOf};
 pub use descriptor::{Descriptor, Reach, Referred, Role, Special};
 pub use dns_record::{DnsRecord, RecordType};
 pub use dns_settings::DnsSettings;
 pub use dns_zone::DnsZone;
-pub use group::{DeclaredGroup, Group};
+pub use group::Group;
 pub use groups::{ALL, Groups, Other, Refers, Unresolved};
 pub use live::{FieldChange, Live, differences};
 pub use moves::{Moved, Moves};
@@ -62,7 +63,7 @@ pub use peer::Peer;
 pub use peer_ref::PeerRef;
 pub use policy::{Action, Policy, PortRange, Protocol, TEMPORARY, Target};
 pub use route::Route;
-pub use setup_key::{DeclaredKey, SetupKey};
+pub use setup_key::SetupKey;
 pub use spec::About;
 pub(crate) use spec::{Sent, Spec};
 
@@ -93,6 +94,13 @@ macro_rules! kinds {
                     $(Kind::$kind => &<$form as Spec>::KIND),+
                 }
             }
+
+            /// The fields of an entry, for the schema and the reference.
+            pub(crate) fn outline(self) -> Outline {
+                match self {
+                    $(Kind::$kind => <$form as Spec>::TABLE.outline()),+
+                }
+            }
         }
 
         $(
@@ -120,6 +128,20 @@ macro_rules! kinds {
                 let wire = wire.into();
                 match kind {
                     $(Kind::$kind => <$form as Spec>::read(wire, groups)),+
+                }
+            }
+        }
+
+        impl Resource {
+            /// Reads an entry of that kind, or notes what is wrong with it. What it stands in is read already.
+            pub(crate) fn declared(
+                kind: Kind,
+                entry: &Cursor<'_>,
+                within: Option<&Resource>,
+                log: &mut Log,
+            ) -> Option<Resource> {
+                match kind {
+                    $(Kind::$kind => spec::entry::<$form>(entry, within, log)),+
                 }
             }
         }
@@ -238,6 +260,17 @@ impl Resource {
             .collect()
     }
 
+    /// Returns the names that stand for machines in an entry: members of a group, and peers that it names.
+    pub fn machine_names(&self) -> Vec<String> {
+        let members = match self {
+            Resource::Group(group) => group.listed.clone(),
+            _ => None,
+        };
+        let peers = self.peers().into_iter();
+        let peers = peers.map(|peer| peer.text().to_owned());
+        members.into_iter().flatten().chain(peers).collect()
+    }
+
     /// Returns the peers that it names, to say which ones are meant.
     pub fn peers_mut(&mut self) -> Vec<&mut PeerRef> {
         each!(self, it => it.peers())
@@ -296,7 +329,7 @@ impl Kind {
     pub(crate) fn inside(self) -> Option<&'static Inside> {
         match &self.descriptor().entries {
             Entries::Inside(inside) => Some(inside),
-            Entries::Named(_) | Entries::Enrolled(_) | Entries::One(_) => None,
+            Entries::Named | Entries::Enrolled | Entries::One { .. } => None,
         }
     }
 
@@ -322,12 +355,12 @@ impl Kind {
 
     /// Whether there is one of it in every account, which nobody makes or deletes.
     pub fn is_one(self) -> bool {
-        matches!(self.descriptor().entries, Entries::One(_))
+        matches!(self.descriptor().entries, Entries::One { .. })
     }
 
     /// Whether its objects are machines, which enroll by themselves: no entry makes or deletes one.
     pub fn enrolls(self) -> bool {
-        matches!(self.descriptor().entries, Entries::Enrolled(_))
+        matches!(self.descriptor().entries, Entries::Enrolled)
     }
 
     /// Whether people can name one of it: the routers of a network have no names.
@@ -351,7 +384,7 @@ impl Kind {
 
     /// Whether that one has no place of its own in the API: it is read in a list of one.
     pub fn is_listed_one(self) -> bool {
-        matches!(&self.descriptor().entries, Entries::One(one) if one.is_listed)
+        matches!(self.descriptor().entries, Entries::One { is_listed: true })
     }
 
     /// What another value of a field moves of the account's machines, if it does.
@@ -393,63 +426,22 @@ impl Kind {
             .expect("every kind has a section or a word for one")
     }
 
+    /// Whether its objects can be renamed (`renamed_from`).
+    pub fn can_be_renamed(self) -> bool {
+        self.outline()
+            .rows
+            .iter()
+            .any(|row| row.name == "renamed_from")
+    }
+
     /// The names of an entry's fields in the order of its table, each followed by those of the objects in it.
     pub fn field_names(self) -> Vec<&'static str> {
-        (self.descriptor().outline)().names()
+        self.outline().names()
     }
 
     /// The collection's path under `/api`; of a kind whose objects stand in others, behind that of such an object.
     pub fn path(self) -> &'static str {
         self.descriptor().collection
-    }
-}
-
-/// An entry of the file. Most are in canonical form as they stand; the members of groups and the life of keys depend on what
-/// lives, so these are as written.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Declared {
-    /// A group: its members are names.
-    Group(DeclaredGroup),
-    /// A setup key: what it asks for depends on what became of it.
-    SetupKey(DeclaredKey),
-    /// Anything else; several where the kind has several of one name.
-    Resources(Vec<Resource>),
-}
-
-impl Declared {
-    /// The group, where it is one.
-    pub(crate) fn group(&self) -> Option<&DeclaredGroup> {
-        match self {
-            Declared::Group(group) => Some(group),
-            _ => None,
-        }
-    }
-
-    /// The setup key, where it is one.
-    pub(crate) fn setup_key(&self) -> Option<&DeclaredKey> {
-        match self {
-            Declared::SetupKey(key) => Some(key),
-            _ => None,
-        }
-    }
-
-    /// The objects in canonical form.
-    pub(crate) fn resources(&self) -> &[Resource] {
-        match self {
-            Declared::Resources(all) => all,
-            _ => &[],
-        }
-    }
-
-    /// Both, where they are objects of one name.
-    pub(crate) fn and(self, other: Declared) -> Declared {
-        match (self, other) {
-            (Declared::Resources(mut all), Declared::Resources(more)) => {
-                all.extend(more);
-                Declared::Resources(all)
-            }
-            (first, _) => first,
-        }
     }
 }
 

@@ -74,7 +74,7 @@ facts! {
         /// This lives, and NetBird does not take both.
         InTheWay(other: String) => says(
             format!("cannot be written: NetBird has {other}, and does not take both"),
-            match at.kind.descriptor().can_be_renamed {
+            match at.kind.can_be_renamed() {
                 true => "if it is the same, give the entry \"renamed_from\" with the old name; else delete that in NetBird",
                 false => "delete that in NetBird, or take it into the file as it is and change it there",
             },

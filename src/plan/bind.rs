@@ -12,7 +12,7 @@ use crate::base::id::Id;
 use crate::inventory::{Entry, Inventory, Leaving, Match, Object, Origin, Scene, match_objects};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
-use crate::model::kind::{Answers, Declared, Kind, Live, TEMPORARY, differences};
+use crate::model::kind::{Answers, Kind, Live, Resource, TEMPORARY, differences};
 use crate::plan::members;
 use crate::plan::options::{Options, Prune};
 use crate::plan::ours::Standing;
@@ -495,8 +495,8 @@ fn unlike(
     (desired, actual): (&Desired, &Actual),
 ) -> Option<usize> {
     let names = |id: &Id| members::names_of(id, actual);
-    if let Some(Declared::Group(group)) = desired.entries.get(address) {
-        let Some(wanted) = &group.peers else {
+    if let [Resource::Group(group)] = desired.resource(address) {
+        let Some(wanted) = &group.listed else {
             return Some(0);
         };
         let live = live.resource.members().into_iter().flatten();

@@ -13,7 +13,7 @@ use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
-use crate::model::kind::{DeclaredKey, Kind};
+use crate::model::kind::{Kind, SetupKey};
 use crate::model::notice::{Notice, Open, Remark};
 use crate::plan::keys::{Came, Decision, Decisions, Used};
 use crate::plan::options::Options;
@@ -92,7 +92,7 @@ pub fn detect(
 /// A declared key for one peer, what is decided about it, and what else tells of it.
 pub(super) struct NamedKey<'a> {
     name: &'a String,
-    declared: &'a DeclaredKey,
+    declared: &'a SetupKey,
     decision: &'a Decision,
     desired: &'a Desired,
     actual: &'a Actual,
@@ -186,8 +186,8 @@ impl<'a> NamedKey<'a> {
 
     /// Returns the names of the groups that its peer belongs to: the key's, and those that list it.
     fn groups(&self) -> BTreeSet<String> {
-        let lists = |group: &crate::model::kind::DeclaredGroup| {
-            let mut peers = group.peers.iter().flatten();
+        let lists = |group: &crate::model::kind::Group| {
+            let mut peers = group.listed.iter().flatten();
             peers.any(|listed| listed == self.name)
         };
         let listing = self.desired.groups();

@@ -18,7 +18,7 @@ use crate::inventory::{Inventory, Origin};
 use crate::model::address::Address;
 use crate::model::change::Operation;
 use crate::model::desired::Desired;
-use crate::model::kind::{DeclaredKey, KeyType, Kind, Live};
+use crate::model::kind::{KeyType, Kind, Live, SetupKey};
 use crate::model::notice::Notice;
 use crate::model::reason::Reason;
 use crate::plan::options::Options;
@@ -190,7 +190,7 @@ pub fn decisions(desired: &Desired, actual: &Actual, options: &Options) -> Decis
 }
 
 /// Decides about the declared key `name` of an account.
-fn decide(name: &str, declared: &DeclaredKey, actual: &Actual, options: &Options) -> Decision {
+fn decide(name: &str, declared: &SetupKey, actual: &Actual, options: &Options) -> Decision {
     let address = Address::new(Kind::SetupKey, name);
     let mut namesakes = namesakes(name, actual, options);
     let ours = &options.ours;

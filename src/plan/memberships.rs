@@ -76,7 +76,7 @@ pub fn granted(desired: &Desired) -> ByKey {
         .map(|(name, key)| (name.clone(), key.auto_groups.clone().unwrap_or_default()))
         .collect();
     for (group, declared) in desired.groups() {
-        for member in declared.peers.iter().flatten() {
+        for member in declared.listed.iter().flatten() {
             if let Some(groups) = granted.get_mut(member) {
                 groups.insert(group.clone());
             }

@@ -67,7 +67,7 @@ pub(super) fn resolve(given: Given) -> Resolved {
         let group = members::OfGroup {
             name,
             recorded: live_groups.recorded.get(name.as_str()).unwrap_or(name),
-            wanted: group.peers.as_ref()?,
+            wanted: group.listed.as_ref()?,
         };
         let members = members::resolve(group, &live(name), known);
         Some(((*name).clone(), members))
@@ -90,7 +90,7 @@ pub(super) fn resolve(given: Given) -> Resolved {
                 is_ours.then(|| &*live | &joins)
             }
         };
-        let group = Resource::Group(Group { peers });
+        let group = Resource::Group(Group::with(peers));
         (Address::new(Kind::Group, name), vec![group])
     });
     let mut peers = Peers {

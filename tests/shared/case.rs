@@ -145,7 +145,7 @@ impl Case {
             for (group, entry) in file.groups() {
                 let live = actual.named(Kind::Group, group).first();
                 let members = live.and_then(|live| live.resource.members());
-                let listed = entry.peers.iter().flatten();
+                let listed = entry.listed.iter().flatten();
                 for id in members.into_iter().flatten() {
                     let names = crate::plan::members::names_of(id, &actual);
                     let listed = listed.clone().find(|name| names.contains(*name));

@@ -4,16 +4,15 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::Entry;
 use crate::base::code::Code;
 use crate::file::{Log, quote};
 use crate::model::address::Address;
 use crate::model::kind::values::names::{fold, nfc};
-use crate::model::kind::{ALL, Kind};
+use crate::model::kind::{ALL, InFile, Kind};
 
 /// Notes names of one section that look the same, or differ only by case.
-pub(super) fn check(entries: &[Entry<'_>], log: &mut Log) {
-    type Names<'e, 'a> = FxHashMap<(Kind, Option<&'e str>, Cow<'e, str>), &'e Entry<'a>>;
+pub(super) fn check(entries: &[InFile<'_>], log: &mut Log) {
+    type Names<'e, 'a> = FxHashMap<(Kind, Option<&'e str>, Cow<'e, str>), &'e InFile<'a>>;
     let (mut composed, mut folded) = (Names::default(), Names::default());
     for entry in entries {
         let Address { kind, within, name } = &entry.address;

@@ -2,22 +2,21 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Entry;
 use crate::base::code::Code;
 use crate::file::{Log, quote};
 use crate::model::desired::Desired;
-use crate::model::kind::{DeclaredKey, Kind};
+use crate::model::kind::{InFile, Kind, SetupKey};
 use crate::model::label::plain_label;
 
 /// Notes names of keys whose peer's DNS label is not what a reader expects (docs/netbird-api.md, "DNS labels of
 /// peers").
-pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
-    let mut first: FxHashMap<String, &Entry<'_>> = FxHashMap::default();
+pub(super) fn check(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
+    let mut first: FxHashMap<String, &InFile<'_>> = FxHashMap::default();
     for entry in entries {
         let name = entry.address.name.as_str();
         let names_a_peer = || {
             let key = desired.setup_key(name);
-            key.is_some_and(DeclaredKey::is_for_one_peer)
+            key.is_some_and(SetupKey::is_for_one_peer)
         };
         if entry.address.kind != Kind::SetupKey || !names_a_peer() {
             continue;

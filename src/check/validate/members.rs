@@ -4,16 +4,16 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::{Entry, of_kind};
+use super::of_kind;
 use crate::base::code::Code;
 use crate::file::{Cursor, Log, quote};
 use crate::model::desired::Desired;
 use crate::model::hint::{self, Hint};
 use crate::model::kind::values::names;
-use crate::model::kind::{DeclaredKey, KeyType, Kind};
+use crate::model::kind::{InFile, KeyType, Kind, SetupKey};
 
 /// Notes pending keys that a group forgets, and members that look like a key and are none.
-pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
+pub(super) fn check(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
     let keys = of_kind(entries, Kind::SetupKey);
     let mut pending = keys
         .filter(|entry| desired.awaits_enrollment(&entry.address.name))
@@ -27,7 +27,7 @@ pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
 
 /// The `peers` of every group that has them.
 fn peers_of<'e, 'a>(
-    entries: &'e [Entry<'a>],
+    entries: &'e [InFile<'a>],
 ) -> impl Iterator<Item = (&'a str, Cursor<'a>)> + use<'e, 'a> {
     let groups = of_kind(entries, Kind::Group);
     groups.filter_map(|entry| Some((entry.cursor.name(), entry.cursor.get("peers")?)))
@@ -35,7 +35,7 @@ fn peers_of<'e, 'a>(
 
 /// The peers that entries name outside of groups, and those that entries are about.
 fn single_peers<'e, 'a>(
-    entries: &'e [Entry<'a>],
+    entries: &'e [InFile<'a>],
 ) -> impl Iterator<Item = (Cursor<'a>, &'a str)> + use<'e, 'a> {
     entries.iter().flat_map(|entry| {
         let sides = ["source_resource", "destination_resource"];
@@ -52,7 +52,7 @@ fn single_peers<'e, 'a>(
 
 /// A peer that joins by its key, and is not listed where members are, would be thrown out by the next apply.
 fn check_listed(
-    entry: &Entry<'_>,
+    entry: &InFile<'_>,
     groups: &FxHashMap<&str, Cursor<'_>>,
     desired: &Desired,
     log: &mut Log,
@@ -65,7 +65,7 @@ fn check_listed(
         .flat_map(|list| list.elements())
     {
         let group = granted.text().unwrap_or_default();
-        let declared = desired.group(group).and_then(|group| group.peers.as_ref());
+        let declared = desired.group(group).and_then(|group| group.listed.as_ref());
         let (Some(members), Some(peers)) = (declared, groups.get(group)) else {
             continue;
         };
@@ -91,9 +91,9 @@ fn check_listed(
 }
 
 /// Members are matched with keys by name: one that only looks like a key's name is some other peer.
-fn check_members(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
+fn check_members(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
     let keys = || of_kind(entries, Kind::SetupKey).map(|entry| entry.cursor.name());
-    let declared: FxHashMap<&str, &DeclaredKey> = desired
+    let declared: FxHashMap<&str, &SetupKey> = desired
         .setup_keys()
         .map(|(name, key)| (name.as_str(), key))
         .collect();

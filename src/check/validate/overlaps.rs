@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::{Entry, of_kind};
 use crate::base::code::Code;
 use crate::file::{Log, quote};
 use crate::model::address::Address;
-use crate::model::desired::Desired;
-use crate::model::kind::{Kind, Resource, Route};
+use crate::model::kind::{InFile, Resource, Route};
 
 /// Where a route leads: equal where the server sees one prefix or one list of domains.
 #[derive(PartialEq, Eq, Hash)]
@@ -27,19 +25,13 @@ impl<'a> Destination<'a> {
 }
 
 /// Notes routes to one destination through one group: the server refuses the second (docs/netbird-api.md, "Routes").
-pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
-    let mut seen: FxHashMap<(Destination<'_>, &str), &Entry<'_>> = FxHashMap::default();
-    let mut numbers: FxHashMap<&Address, usize> = FxHashMap::default();
-    let routes = of_kind(entries, Kind::Route).filter_map(|entry| {
-        let number = numbers.entry(&entry.address).or_default();
-        let route = desired.resource(&entry.address).get(*number)?;
-        *number += 1;
-        match route {
-            Resource::Route(route) => Some((entry, route)),
-            _ => None,
-        }
+pub(super) fn check(entries: &[InFile<'_>], log: &mut Log) {
+    let mut seen: FxHashMap<(Destination<'_>, &str), &InFile<'_>> = FxHashMap::default();
+    let routes = entries.iter().filter_map(|entry| match &entry.resource {
+        Some(Resource::Route(route)) => Some((entry, route)),
+        _ => None,
     });
-    let mut through_peers: FxHashMap<(&Address, Destination<'_>, &str), &Entry<'_>> =
+    let mut through_peers: FxHashMap<(&Address, Destination<'_>, &str), &InFile<'_>> =
         FxHashMap::default();
     for (entry, route) in routes {
         if let (Some(to), Some(peer)) = (Destination::of(route), &route.peer)

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use super::Entry;
 use crate::file::{self, Cursor, Place, Source};
 use crate::model::address::Address;
+use crate::model::kind::InFile;
 
 /// The places of a valid file. They are looked for when somebody asks: most runs have nothing to say about the file.
 #[derive(Debug, Clone)]
@@ -31,7 +31,11 @@ impl Places {
 
     fn find(&self) -> &BTreeMap<Address, EntryPlaces> {
         self.found.get_or_init(|| match file::parse(&self.source) {
-            Ok(value) => places(&super::entries(&Cursor::root(&self.source, &value))),
+            Ok(value) => {
+                let root = Cursor::root(&self.source, &value);
+                let (mut sections, mut log) = Default::default();
+                places(&super::sections::read(&root, &mut sections, &mut log))
+            }
             Err(_) => BTreeMap::new(), // a file that was valid is so again
         })
     }
@@ -48,9 +52,12 @@ impl Places {
     }
 }
 
-fn places(entries: &[Entry<'_>]) -> BTreeMap<Address, EntryPlaces> {
+fn places(entries: &[InFile<'_>]) -> BTreeMap<Address, EntryPlaces> {
     let mut all: BTreeMap<Address, EntryPlaces> = BTreeMap::new();
-    for Entry { address, cursor } in entries {
+    for InFile {
+        address, cursor, ..
+    } in entries
+    {
         // of several objects of one name the first one stands for all
         let of_entry = all.entry(address.clone());
         let of_entry = of_entry.or_insert_with(|| EntryPlaces {

@@ -4,13 +4,12 @@ use std::borrow::Cow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Entry;
 use crate::base::code::Code;
 use crate::file::{Cursor, Log, Names, Place, quote};
 use crate::model::address::Address;
 use crate::model::hint::{self, Hint};
 use crate::model::kind::values::names;
-use crate::model::kind::{ALL, Kind, Refers};
+use crate::model::kind::{ALL, InFile, Kind, Refers};
 
 /// Most comparisons that are spent on suggestions; a file that asks for more gets none.
 const MAX_GUESSES: usize = 100_000;
@@ -62,7 +61,7 @@ const TAKEN_FOR: [(Kind, Kind, &str); 5] = [
 
 /// Returns the references to undeclared groups in file order, and notes one notice for each such group, and for each network
 /// resource that a policy names and the file does not declare.
-pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference> {
+pub(super) fn undeclared(entries: &[InFile<'_>], log: &mut Log) -> Vec<Reference> {
     let mut declared: FxHashMap<Kind, FxHashSet<&str>> = FxHashMap::default();
     let mut in_order: FxHashMap<Kind, Vec<&str>> = FxHashMap::default();
     for entry in entries {
@@ -148,9 +147,9 @@ pub(super) fn undeclared(entries: &[Entry<'_>], log: &mut Log) -> Vec<Reference>
 /// Every text of an entry that names an object of another kind: with that kind, and where it stands: most are declared, so the
 /// place is looked for when something is to be said of it.
 fn named<'e, 'a>(
-    entry: &'e Entry<'a>,
-) -> impl Iterator<Item = (&'e Entry<'a>, Refers, &'a str, Cursor<'a>)> {
-    let outline = (entry.address.kind.descriptor().outline)();
+    entry: &'e InFile<'a>,
+) -> impl Iterator<Item = (&'e InFile<'a>, Refers, &'a str, Cursor<'a>)> {
+    let outline = entry.address.kind.outline();
     let of_field = move |field: Cursor<'a>| -> Vec<(Refers, &'a str, Cursor<'a>)> {
         let mut rows = outline.rows.iter();
         let names = rows.find(|row| row.name == field.name());

@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Entry;
 use crate::base::code::Code;
 use crate::base::text::is_hidden;
 use crate::file::{Log, quote};
 use crate::model::address::Address;
 use crate::model::kind::values::names;
-use crate::model::kind::{ALL, Kind};
+use crate::model::kind::{ALL, InFile, Kind};
 
 /// Returns the old names by the new address, and notes those that cannot be.
-pub(super) fn read<'e, 'a>(entries: &'e [Entry<'a>], log: &mut Log) -> BTreeMap<Address, String> {
-    let can_be = |entry: &&Entry| entry.address.kind.descriptor().can_be_renamed;
-    let renamed = |entry: &'e Entry<'a>| Some((entry, entry.cursor.get("renamed_from")?));
+pub(super) fn read<'e, 'a>(entries: &'e [InFile<'a>], log: &mut Log) -> BTreeMap<Address, String> {
+    let can_be = |entry: &&InFile<'_>| entry.address.kind.can_be_renamed();
+    let renamed = |entry: &'e InFile<'a>| Some((entry, entry.cursor.get("renamed_from")?));
     let renamed: Vec<_> = entries.iter().filter(can_be).filter_map(renamed).collect();
     let mut renames = BTreeMap::new();
     if renamed.is_empty() {

@@ -1,14 +1,14 @@
 //! The sections of the file, from the list of kinds; and what people write where sections stand.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use crate::base::code::Code;
 use crate::file::{Cursor, Field, Log, Presence, Refused, Table, quote};
 use crate::model::address::Address;
-use crate::model::desired::Desired;
 use crate::model::kind::rows::refused;
 use crate::model::kind::values::names;
-use crate::model::kind::{Declared, Entries, InFile, Inside, Kind, NameOf};
+use crate::model::kind::{InFile, Kind, NameOf, Resource};
 
 /// What people write somewhere that does not belong there.
 type Besides = fn() -> &'static [Refused];
@@ -21,8 +21,8 @@ const PLACES: [(&str, &[&str], Besides); 3] = [
 ];
 
 /// The fields of what holds sections, at that place of the file.
-pub(super) fn table(place: &[&str]) -> Table<Desired> {
-    static FIELDS: LazyLock<[Vec<Field<Desired>>; 3]> =
+pub(super) fn table(place: &[&str]) -> Table<()> {
+    static FIELDS: LazyLock<[Vec<Field<()>>; 3]> =
         LazyLock::new(|| PLACES.map(|(_, place, _)| fields(place)));
     let mut known = PLACES.iter().zip(&*FIELDS);
     let found = known.find(|((_, known, _), _)| *known == place);
@@ -36,11 +36,11 @@ pub(super) fn table(place: &[&str]) -> Table<Desired> {
 }
 
 /// The fields at a place of the file: the sections that stand there, and at the top the schema and what holds more sections.
-fn fields(place: &[&'static str]) -> Vec<Field<Desired>> {
+fn fields(place: &[&'static str]) -> Vec<Field<()>> {
     let sections =
         Kind::sections().filter_map(|kind| match kind.section_path().strip_prefix(place) {
             Some([name]) => {
-                let mut field = Field::optional(name, read);
+                let mut field = Field::optional(name, |_, _, _| {});
                 // an empty one of the others wants nothing to be gone
                 if kind.goes_with_entry() {
                     field.row.presence = Presence::Section;
@@ -64,9 +64,9 @@ fn fields(place: &[&'static str]) -> Vec<Field<Desired>> {
 }
 
 /// Reads what holds sections.
-fn folder(desired: &mut Desired, value: &Cursor<'_>, log: &mut Log) {
+fn folder(_: &mut (), value: &Cursor<'_>, log: &mut Log) {
     let table = table(&[value.name()]);
-    value.object(log, &table, desired);
+    value.object(log, &table, &mut ());
     if value.is_object() && value.members().next().is_none() {
         let names: Vec<String> = table.names().map(quote).collect();
         let text = format!("manages nothing without {}", names.join(" or "));
@@ -106,7 +106,7 @@ const REFUSED: &[Refused] = refused![
 
 /// What people write in the section `account`: of its settings they leave the name out.
 static REFUSED_IN_ACCOUNT: LazyLock<[Refused; 2]> = LazyLock::new(|| {
-    let outline = (Kind::AccountSettings.descriptor().outline)();
+    let outline = Kind::AccountSettings.outline();
     let settings: Vec<&str> = outline.rows.iter().map(|row| row.name).collect();
     [
         Refused::new(
@@ -135,153 +135,133 @@ const NOT_MANAGED: &str = "this is not managed here";
 const AS_IT_IS: &str = "leave it out: what NetBird has stays as it is";
 
 /// Returns the kind whose section stands there.
-pub(super) fn kind_of(section: &Cursor<'_>) -> Option<Kind> {
+fn kind_of(section: &Cursor<'_>) -> Option<Kind> {
     Kind::sections().find(|kind| section.stands_at(kind.section_path()))
 }
 
-/// Reads a section.
-fn read(desired: &mut Desired, section: &Cursor<'_>, log: &mut Log) {
-    let kind = kind_of(section).expect("a section of a kind");
-    let descriptor = kind.descriptor();
-    let mut all = Vec::new();
-    match &descriptor.entries {
-        Entries::One(one) => {
-            desired.sections.insert((kind, None));
-            keep(
-                desired,
-                Address::new(kind, ""),
-                (one.read)(section, log),
-                section,
-                &[*section],
-                &mut all,
-                log,
-            );
+/// Reads all entries of the file, each before what stands in it; notes what is wrong with them, and which sections there are.
+pub(super) fn read<'a>(
+    root: &Cursor<'a>,
+    sections: &mut BTreeSet<(Kind, Option<String>)>,
+    log: &mut Log,
+) -> Vec<InFile<'a>> {
+    let mut reading = Reading {
+        entries: Vec::new(),
+        sections,
+        log,
+    };
+    let folders = |section: Cursor<'a>| match kind_of(&section) {
+        Some(_) => vec![section],
+        None => section.members().collect(),
+    };
+    // a null is told with the field
+    let there = root.members().flat_map(folders);
+    for section in there.filter(|section| !section.is_null()) {
+        if let Some(kind) = kind_of(&section) {
+            reading.section(kind, section);
         }
-        Entries::Named(read) | Entries::Enrolled(read) => {
-            if !section.is_object() {
-                return no_names(section, log).unwrap_or(());
-            }
-            desired.sections.insert((kind, None));
-            for entry in section.members() {
-                check_name(&entry, kind, log);
-                if !is_name(entry.name()) {
-                    continue;
-                }
-                let address = Address::new(kind, entry.name());
-                let objects = objects(kind, &entry);
-                if objects.is_empty() {
-                    let text = format!("a list of {} has at least one", kind.plural());
-                    log.error(entry.place(), text).suggest(format!(
-                        "leave the entry out where there is to be no {}",
-                        kind.label()
-                    ));
-                }
-                let declared = objects.iter().filter_map(|object| read(object, log));
-                let declared = declared.reduce(Declared::and);
-                keep(desired, address, declared, &entry, &objects, &mut all, log);
-            }
-        }
-        Entries::Inside(_) => unreachable!("the file has no such section"),
     }
-    (descriptor.special.check)(&all, log);
+    for kind in Kind::ALL {
+        let of_kind: Vec<_> = super::of_kind(&reading.entries, kind).collect();
+        (kind.descriptor().special.check)(&of_kind, reading.log);
+    }
+    reading.entries
+}
+
+/// What was read so far.
+struct Reading<'r, 'a> {
+    entries: Vec<InFile<'a>>,
+    sections: &'r mut BTreeSet<(Kind, Option<String>)>,
+    log: &'r mut Log,
+}
+
+impl<'a> Reading<'_, 'a> {
+    fn section(&mut self, kind: Kind, section: Cursor<'a>) {
+        if kind.is_one() {
+            self.sections.insert((kind, None));
+            return self.entry(Address::new(kind, ""), section, None);
+        }
+        let Some(entries) = named(&section, kind, self.log) else {
+            return;
+        };
+        self.sections.insert((kind, None));
+        for entry in entries {
+            let objects = objects(kind, &entry);
+            if objects.is_empty() {
+                let text = format!("a list of {} has at least one", kind.plural());
+                let hint = format!(
+                    "leave the entry out where there is to be no {}",
+                    kind.label()
+                );
+                self.log.error(entry.place(), text).suggest(hint);
+            }
+            for object in objects {
+                self.entry(Address::new(kind, entry.name()), object, None);
+            }
+        }
+    }
+
+    /// Reads an object, and what stands in it.
+    fn entry(&mut self, address: Address, cursor: Cursor<'a>, within: Option<&Resource>) {
+        let resource = Resource::declared(address.kind, &cursor, within, self.log);
+        self.entries.push(InFile {
+            address: address.clone(),
+            resource: resource.clone(),
+            cursor,
+        });
+        for (kind, inside) in address.kind.children().filter_map(Kind::inside_as) {
+            let field = cursor.get(kind.section());
+            let Some(field) = field.filter(|field| !field.is_null()) else {
+                continue;
+            };
+            let all = match inside.name {
+                NameOf::Key => named(&field, kind, self.log),
+                NameOf::Texts { .. } if field.is_list() => Some(field.elements().collect()),
+                NameOf::Texts { .. } => {
+                    let hint = "write them in a list: [{ … }]".to_owned();
+                    field.wrong(
+                        self.log,
+                        &format!("a list of {}", kind.plural()),
+                        Some(hint),
+                    )
+                }
+            };
+            let Some(all) = all else { continue };
+            self.sections.insert((kind, Some(address.name.clone())));
+            let parent = resource.as_ref().map(Resource::fields).unwrap_or_default();
+            for one in all {
+                let name = inside.name.of(
+                    one.name(),
+                    |field| parent.get(field)?.as_str(),
+                    |field| one.get(field)?.text(),
+                );
+                self.entry(address.child(kind, name), one, resource.as_ref());
+            }
+        }
+    }
 }
 
 /// Returns what an entry of a section has: itself, or the elements of its list where its kind has several of one name.
-pub(super) fn objects<'a>(kind: Kind, entry: &Cursor<'a>) -> Vec<Cursor<'a>> {
+fn objects<'a>(kind: Kind, entry: &Cursor<'a>) -> Vec<Cursor<'a>> {
     match kind.descriptor().special.is_several && entry.is_list() {
         true => entry.elements().collect(),
         false => vec![*entry],
     }
 }
 
-/// Notes that something else stands where entries stand under their names.
-fn no_names<R>(section: &Cursor<'_>, log: &mut Log) -> Option<R> {
-    let hint = "entries stand under their names: { \"NAME\": { … } }";
-    section.wrong(log, "an object of names { … }", Some(hint.into()))
-}
-
-/// Whether it is no longer than a name can be: all that stands in an entry has its name, and copies it.
-pub(super) fn is_name(name: &str) -> bool {
-    name.len() <= names::MAX_CHARS || name.chars().nth(names::MAX_CHARS).is_none()
-}
-
-fn check_name(entry: &Cursor<'_>, kind: Kind, log: &mut Log) {
-    names::check_own(entry.name(), || entry.key_place(), log);
-    names::check_length(
-        entry,
-        kind.label(),
-        kind.descriptor().special.longest_name,
-        log,
-    );
-}
-
-/// Returns what stands in a field of another object's entry.
-fn inside_of<'a>(
-    within: &Cursor<'a>,
-    kind: Kind,
-    inside: &Inside,
-    log: &mut Log,
-) -> Option<Vec<Cursor<'a>>> {
-    match inside.name {
-        NameOf::Texts { .. } if !within.is_list() => {
-            let hint = "write them in a list: [{ … }]".to_owned();
-            within.wrong(log, &format!("a list of {}", kind.plural()), Some(hint))
-        }
-        NameOf::Texts { .. } => Some(within.elements().collect()),
-        NameOf::Key if !within.is_object() => no_names(within, log),
-        NameOf::Key => {
-            let all: Vec<Cursor<'a>> = within.members().collect();
-            all.iter().for_each(|entry| check_name(entry, kind, log));
-            Some(
-                all.into_iter()
-                    .filter(|entry| is_name(entry.name()))
-                    .collect(),
-            )
-        }
+/// Returns what stands under names, without those that are longer than a name can be: all that stands in an entry copies its
+/// name.
+fn named<'a>(section: &Cursor<'a>, kind: Kind, log: &mut Log) -> Option<Vec<Cursor<'a>>> {
+    if !section.is_object() {
+        let hint = "entries stand under their names: { \"NAME\": { … } }";
+        return section.wrong(log, "an object of names { … }", Some(hint.into()));
     }
-}
-
-/// Adds an entry that was read, with what stands in it, to what is desired and to `all` of its section.
-fn keep<'a>(
-    desired: &mut Desired,
-    address: Address,
-    declared: Option<Declared>,
-    entry: &Cursor<'a>,
-    objects: &[Cursor<'a>],
-    all: &mut Vec<InFile<'a>>,
-    log: &mut Log,
-) {
-    let Some(declared) = declared else {
-        return;
-    };
-    for (kind, inside) in address.kind.children().filter_map(Kind::inside_as) {
-        // a null is told with the field
-        let within = entry.get(kind.section());
-        let Some(within) = within.filter(|within| !within.is_null()) else {
-            continue;
-        };
-        let Some(all) = inside_of(&within, kind, inside, log) else {
-            continue;
-        };
-        let section = (kind, Some(address.name.clone()));
-        desired.sections.insert(section);
-        let read = |element: Cursor<'a>| {
-            let (name, resource) = (inside.read)(&element, &declared, log)?;
-            Some((name, resource, element))
-        };
-        let children: Vec<InFile<'a>> = all.into_iter().filter_map(read).collect();
-        (kind.descriptor().special.check)(&children, log);
-        for (name, resource, _) in children {
-            let child = desired.entries.entry(address.child(kind, name));
-            let child = child.or_insert_with(|| Declared::Resources(Vec::new()));
-            if let Declared::Resources(several) = child {
-                several.push(resource);
-            }
-        }
+    for entry in section.members() {
+        names::check_own(entry.name(), || entry.key_place(), log);
+        let most = kind.descriptor().special.longest_name;
+        names::check_length(&entry, kind.label(), most, log);
     }
-    if let Declared::Resources(resources) = &declared {
-        let resources = resources.iter().cloned().zip(objects);
-        all.extend(resources.map(|(one, at)| (address.name.clone(), one, *at)));
-    }
-    desired.entries.insert(address, declared);
+    let is_name = |name: &str| name.chars().nth(names::MAX_CHARS).is_none();
+    let entries = section.members();
+    Some(entries.filter(|entry| is_name(entry.name())).collect())
 }

@@ -1,33 +1,27 @@
 //! Settings of the account and of peers that NetBird would refuse, as far as the file tells.
 
-use super::{Entry, of_kind};
 use crate::base::code::Code;
 use crate::file::{Log, quote};
 use crate::model::desired::Desired;
-use crate::model::kind::{EXPIRY, Kind, Resource};
+use crate::model::kind::{AccountSettings, EXPIRY, InFile, Peer, Resource};
 
 /// Notes settings that NetBird would refuse: what lives may be in the way of more, which a plan tells.
-pub(super) fn check(entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
-    if let Some(entry) = of_kind(entries, Kind::AccountSettings).next() {
-        account(entry, entries, desired, log);
-    }
-    for entry in of_kind(entries, Kind::Peer) {
-        peer(entry, desired, log);
+pub(super) fn check(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
+    for entry in entries {
+        match &entry.resource {
+            Some(Resource::AccountSettings(settings)) => account(entry, settings, entries, log),
+            Some(Resource::Peer(of)) => peer(entry, of, desired, log),
+            _ => {}
+        }
     }
 }
 
 /// The domain of machines is none of a zone, and who may expose services is said by groups (docs/netbird-api.md, "Account
 /// settings").
-fn account(entry: &Entry<'_>, entries: &[Entry<'_>], desired: &Desired, log: &mut Log) {
-    let [Resource::AccountSettings(settings)] = desired.resource(&entry.address) else {
-        return;
-    };
+fn account(entry: &InFile<'_>, settings: &AccountSettings, entries: &[InFile<'_>], log: &mut Log) {
     let domain = settings.dns_domain.as_ref();
     let domain = domain.filter(|domain| !domain.is_empty());
-    let is_of = |zone: &&Entry<'_>| match desired.resource(&zone.address) {
-        [Resource::DnsZone(zone)] => Some(&zone.domain) == domain,
-        _ => false,
-    };
+    let is_of = |zone: &&InFile<'_>| matches!(&zone.resource, Some(Resource::DnsZone(zone)) if Some(&zone.domain) == domain);
     let zone = domain.and_then(|_| entries.iter().find(is_of));
     if let Some(zone) = zone {
         let message = format!(
@@ -50,13 +44,10 @@ fn account(entry: &Entry<'_>, entries: &[Entry<'_>], desired: &Desired, log: &mu
 }
 
 /// The peer of a setup key has no person who could log in again (docs/netbird-api.md, "Peers").
-fn peer(entry: &Entry<'_>, desired: &Desired, log: &mut Log) {
+fn peer(entry: &InFile<'_>, peer: &Peer, desired: &Desired, log: &mut Log) {
     if desired.setup_key(entry.cursor.name()).is_none() {
         return;
     }
-    let [Resource::Peer(peer)] = desired.resource(&entry.address) else {
-        return;
-    };
     let wanted = [
         peer.login_expiration_enabled,
         peer.inactivity_expiration_enabled,

@@ -152,7 +152,7 @@ impl Place {
         let newest = self.newest_file();
         delta.members.retain(|(group, name, _)| {
             let group = newest.as_ref().and_then(|file| file.group(group));
-            let peers = group.and_then(|group| group.peers.as_ref());
+            let peers = group.and_then(|group| group.listed.as_ref());
             peers.is_some_and(|peers| peers.contains(name))
         });
         delta

@@ -101,7 +101,9 @@ fn error_of(enrollment: &Enrollment, plan: &Plan, statuses: &[Status]) -> Option
 fn is_member(enrollment: &Enrollment, group: &str, actual: &Actual) -> bool {
     let mut live = actual.named(Kind::Group, group).iter();
     live.any(|live| match &live.resource {
-        Resource::Group(Group { peers: Some(peers) }) => peers.contains(&enrollment.peer),
+        Resource::Group(Group {
+            peers: Some(peers), ..
+        }) => peers.contains(&enrollment.peer),
         _ => false,
     })
 }

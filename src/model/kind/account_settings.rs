@@ -5,6 +5,7 @@
 
 mod entry;
 
+use super::body::fill;
 use super::prelude::*;
 use entry::TABLE;
 
@@ -75,41 +76,6 @@ impl AccountSettings {
     }
 }
 
-/// An entry of `GET /accounts`.
-#[derive(Debug, Clone, Deserialize)]
-struct AccountAnswer {
-    /// Id.
-    id: Id,
-    /// All settings.
-    settings: Map<String, Value>,
-}
-
-impl AccountAnswer {
-    /// All settings side by side, as names of groups where they are ids.
-    fn canonical(mut self, groups: &Groups) -> Result<AccountSettings, serde_json::Error> {
-        if let Some(Value::Object(extra)) = self.settings.remove("extra") {
-            self.settings.extend(extra);
-        }
-        let mut settings: AccountSettings = serde_json::from_value(Value::Object(self.settings))?;
-        let of_table = TABLE.fields.iter().filter_map(|field| field.groups_mut);
-        for groups_of in of_table {
-            if let Some(ids) = groups_of(&mut settings) {
-                *ids = groups.read(ids.iter().map(String::as_str));
-            }
-        }
-        let logs = &mut settings.network_traffic_logs_groups;
-        *logs = groups.read(logs.iter().map(String::as_str));
-        let network = |range: Option<String>| range.map(|range| spelling::network(&range));
-        let domain = settings.dns_domain.map(|name| name.to_ascii_lowercase());
-        Ok(AccountSettings {
-            dns_domain: domain,
-            network_range: network(settings.network_range),
-            network_range_v6: network(settings.network_range_v6),
-            ..settings
-        })
-    }
-}
-
 impl Spec for AccountSettings {
     const KIND: Descriptor = Descriptor {
         label: "account settings",
@@ -118,17 +84,12 @@ impl Spec for AccountSettings {
         section: &["account", "settings"],
         about: "The account's settings. There is one. What is left out stays as it is.",
         collection: "/accounts",
-        can_be_renamed: false,
         deletion_event: None,
         reach: Reach::Nothing,
         least_role: Role::Admin,
         referred: Referred::Never,
         since: None,
-        entries: Entries::One(One {
-            read: spec::entry::<AccountSettings>,
-            is_listed: true,
-        }),
-        outline: || TABLE.outline(),
+        entries: Entries::One { is_listed: true },
         special: Special {
             name_field: "",
             moves: &[
@@ -141,17 +102,28 @@ impl Spec for AccountSettings {
         },
     };
 
-    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const TABLE: &'static Table<Self> = &TABLE;
 
-    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        let answer: AccountAnswer = wire.read()?;
-        let id = answer.id.clone();
-        Ok(Live::new(
-            id,
-            String::new(),
-            answer.canonical(groups)?,
-            wire,
-        ))
+    const MAY_LACK: bool = true;
+
+    /// All settings side by side.
+    fn form(wire: &Entry) -> Result<Self, serde_json::Error> {
+        let mut answer: BTreeMap<String, Value> = wire.read()?;
+        let mut settings = answer.remove("settings").unwrap_or_default();
+        if let Some(Value::Object(extra)) = settings.get_mut("extra").map(Value::take) {
+            settings = crate::base::json::with(settings, extra.into());
+        }
+        serde_json::from_value(settings)
+    }
+
+    fn tidy(&mut self, groups: &Groups) {
+        let logs = &mut self.network_traffic_logs_groups;
+        *logs = groups.read(logs.iter().map(String::as_str));
+        for network in [&mut self.network_range, &mut self.network_range_v6] {
+            *network = network.take().map(|range| spelling::network(&range));
+        }
+        let domain = self.dns_domain.take();
+        self.dns_domain = domain.map(|name| name.to_ascii_lowercase());
     }
 
     /// All settings as they are, but for ours: what is left out, the server sets to zero (docs/netbird-api.md, "Account
@@ -160,26 +132,13 @@ impl Spec for AccountSettings {
         let Sent { live, groups, .. } = sent;
         let mut settings = base_of(live.and_then(|live| live.get("settings")), &[]);
         let mut extra = base_of(settings.get("extra"), &[]);
-        let ours = self.fields();
-        for field in TABLE.fields {
-            let Some(value) = ours.get(field.row.name) else {
-                continue;
-            };
-            let value = match field.groups.and_then(|groups| groups(self)) {
-                Some(names) => groups.resolve(names)?,
-                None => value.clone(),
-            };
-            let place = match Self::is_extra(field.row.name) {
-                true => &mut extra,
-                false => &mut settings,
-            };
-            place.insert(field.row.name.into(), value);
-        }
+        fill(&mut settings, self, groups, |field| !Self::is_extra(field))?;
+        fill(&mut extra, self, groups, Self::is_extra)?;
         // one that holds nothing would reset it
         if !extra.is_empty() {
             settings.insert("extra".into(), extra.into());
         }
-        Ok(serde_json::json!({ "settings": settings }))
+        Ok(json!({ "settings": settings }))
     }
 
     fn references(&self) -> Vec<&str> {
@@ -203,13 +162,5 @@ impl Spec for AccountSettings {
             default.is_some_and(|default: Value| default != *value)
         });
         Ok(fields)
-    }
-
-    fn summary(&self, _about: &About) -> String {
-        String::new()
-    }
-
-    fn loss(&self, _about: &About) -> Sentence {
-        Sentence::default()
     }
 }

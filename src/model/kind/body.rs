@@ -21,14 +21,17 @@ pub(super) fn fill<T: Spec>(
     is_meant: impl Fn(&str) -> bool,
 ) -> Result<(), Unresolved> {
     let mut ours = it.fields();
-    let fields = T::TABLE.map_or(&[][..], |table| table.fields).iter();
-    for field in fields.filter(|field| is_meant(field.row.name)) {
+    for field in T::TABLE
+        .fields
+        .iter()
+        .filter(|field| is_meant(field.row.name))
+    {
         let (row, is_own) = (field.row, field.keep.is_some());
         let there = body.get(row.wire).filter(|value| !value.is_null());
         let value = match (ours.remove(row.name), there) {
             (Some(Value::Null), _) => continue,
             (Some(value), _) => value,
-            (None, _) if !is_own => continue,
+            (None, _) if !is_own || T::MAY_LACK => continue,
             (None, Some(there)) if row.names.is_some() => {
                 let ids = embedded_ids(Some(there));
                 body.insert(row.wire.into(), ids);

@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::values::names;
-use super::{Declared, Kind, Moves, Refers, Resource};
-use crate::file::{Cursor, Log, Outline};
+use super::{Kind, Moves, Refers, Resource};
+use crate::file::{Cursor, Log};
+use crate::model::address::Address;
 
 /// The row of a kind: its names, where its entries stand in the file, and where its objects are in the API.
 pub struct Descriptor {
@@ -21,8 +22,6 @@ pub struct Descriptor {
     pub about: &'static str,
     /// The collection's path under `/api`, or behind the path of what its objects stand in; of what there is one of, its own.
     pub collection: &'static str,
-    /// Whether its objects can be renamed (`renamed_from`).
-    pub can_be_renamed: bool,
     /// The code of a deletion's event (docs/netbird-api.md, "Events").
     pub deletion_event: Option<&'static str>,
     /// Its part in who reaches whom.
@@ -35,8 +34,6 @@ pub struct Descriptor {
     pub since: Option<&'static str>,
     /// How they stand in the file.
     pub(crate) entries: Entries,
-    /// The fields of an entry, for the schema and the reference.
-    pub(crate) outline: fn() -> Outline,
     /// What is otherwise than for most kinds.
     pub special: Special,
 }
@@ -106,8 +103,8 @@ pub struct Special {
     pub not_at_creation: &'static [&'static str],
     /// The fields of which another value moves machines of the account.
     pub moves: &'static [(&'static str, Moves)],
-    /// Notes what of a section does not go together.
-    pub(crate) check: fn(&[InFile<'_>], &mut Log),
+    /// Notes what of all of the kind in a file does not go together.
+    pub(crate) check: fn(&[&InFile<'_>], &mut Log),
 }
 
 impl Special {
@@ -129,24 +126,16 @@ impl Special {
 /// How the objects of a kind stand in netbird.json.
 pub(crate) enum Entries {
     /// Under their names, in the section.
-    Named(ReadEntry),
+    Named,
     /// Under the names of machines that enroll by themselves: no entry makes or deletes one.
-    Enrolled(ReadEntry),
+    Enrolled,
     /// The section is the entry of the one that there is.
-    One(One),
+    One {
+        /// Whether the collection is a list that holds it, rather than it.
+        is_listed: bool,
+    },
     /// In a field of the entry of what they stand in.
     Inside(Inside),
-}
-
-/// Reads an entry of a section, or notes what is wrong with it.
-pub(crate) type ReadEntry = fn(&Cursor<'_>, &mut Log) -> Option<Declared>;
-
-/// What there is one of.
-pub(crate) struct One {
-    /// Reads its section, or notes what is wrong with it.
-    pub(crate) read: ReadEntry,
-    /// Whether the collection is a list that holds it, rather than it.
-    pub(crate) is_listed: bool,
 }
 
 /// Objects that stand in the entry of another one.
@@ -155,19 +144,22 @@ pub(crate) struct Inside {
     pub(crate) parent: Kind,
     /// Where the server's answers have them.
     pub(crate) answers: Answers,
-    /// Reads one with its name, or notes what is wrong with it. What it stands in is read already.
-    pub(crate) read: ReadInside,
     /// Returns its fields as people write them in the entry of what they stand in.
     pub(crate) written: fn(Map<String, Value>, &Value) -> Map<String, Value>,
     /// How its name is made.
     pub(crate) name: NameOf,
 }
 
-/// Reads an object that stands in another one's entry.
-pub(crate) type ReadInside = fn(&Cursor<'_>, &Declared, &mut Log) -> Option<(String, Resource)>;
-
-/// An object of the file: its name, what it is, and where it stands.
-pub(crate) type InFile<'a> = (String, Resource, Cursor<'a>);
+/// An object of the file.
+#[derive(Debug)]
+pub(crate) struct InFile<'a> {
+    /// Its name.
+    pub(crate) address: Address,
+    /// What it is; `None` where it cannot be read.
+    pub(crate) resource: Option<Resource>,
+    /// Where it stands.
+    pub(crate) cursor: Cursor<'a>,
+}
 
 /// Where the server's answers have what stands in other objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,11 +10,12 @@ use std::net::Ipv6Addr;
 use super::prelude::*;
 
 /// A record in canonical form. `None` = not ours.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DnsRecord {
     /// What it answers: the full name, lower case, without a dot at its end. `*.` may begin it.
     pub name: String,
     /// Its type; `None` is one that the file does not know.
+    #[serde(deserialize_with = "word::answered")]
     pub r#type: Option<RecordType>,
     /// An address in canonical text, or the name that it stands for.
     pub content: String,
@@ -23,15 +24,14 @@ pub struct DnsRecord {
 }
 
 /// The types of records that NetBird has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum RecordType {
     /// An IPv4 address.
     A,
     /// An IPv6 address.
-    #[serde(rename = "AAAA")]
     Aaaa,
     /// Another name.
-    #[serde(rename = "CNAME")]
     Cname,
 }
 
@@ -61,20 +61,11 @@ impl DnsRecord {
     }
 }
 
-/// A record of an answer.
-#[derive(Debug, Clone, Deserialize)]
-struct RecordAnswer {
-    /// Id.
-    id: Id,
-    /// The full name.
-    name: String,
-    /// Upper case.
-    #[serde(rename = "type")]
-    kind: String,
-    /// As it was sent.
-    content: String,
-    /// In seconds.
-    ttl: Option<i64>,
+/// What an answer says of a record beside its form.
+#[derive(Deserialize)]
+struct Typed {
+    /// One that the file does not know is part of the name, too.
+    r#type: String,
 }
 
 impl Spec for DnsRecord {
@@ -85,7 +76,6 @@ impl Spec for DnsRecord {
         section: &["records"],
         about: "Records of a zone.",
         collection: "/records",
-        can_be_renamed: false,
         deletion_event: Some("dns.zone.record.delete"),
         reach: Reach::Nothing,
         least_role: Role::NetworkAdmin,
@@ -94,7 +84,6 @@ impl Spec for DnsRecord {
         entries: Entries::Inside(Inside {
             parent: Kind::DnsZone,
             answers: Answers::Embedded("records"),
-            read: entry::listed,
             written: entry::written,
             name: NameOf::Texts {
                 of_parent: &["domain"],
@@ -102,7 +91,6 @@ impl Spec for DnsRecord {
                 make: |zone, own| entry::address_of(&entry::full_name(own[0], zone[0]), own[1]),
             },
         }),
-        outline: || entry::TABLE.outline(),
         special: Special {
             is_several: true,
             check: entry::check,
@@ -110,19 +98,24 @@ impl Spec for DnsRecord {
         },
     };
 
-    const TABLE: Option<&'static Table<Self>> = Some(&entry::TABLE);
+    const TABLE: &'static Table<Self> = &entry::TABLE;
 
-    fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
-        let record: RecordAnswer = wire.read()?;
-        let kind = RecordType::of(&record.kind);
-        let name = entry::address_of(&record.name, &record.kind);
-        let canonical = DnsRecord {
-            content: spelling::content(&record.content),
-            name: record.name,
-            r#type: kind,
-            ttl: Some(record.ttl.unwrap_or_default()),
-        };
-        Ok(Live::new(record.id, name, canonical, wire))
+    fn settle(self, entry: &Cursor<'_>, within: Option<&Resource>, log: &mut Log) -> Option<Self> {
+        match within {
+            Some(Resource::DnsZone(zone)) => entry::settle(self, &zone.domain, entry, log),
+            _ => None,
+        }
+    }
+
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        let of_answer: Typed = wire.read()?;
+        let mut live = spec::read::<Self>(wire, groups)?;
+        live.name = entry::address_of(&live.name, &of_answer.r#type);
+        Ok(live)
+    }
+
+    fn tidy(&mut self, _groups: &Groups) {
+        self.content = spelling::content(&self.content);
     }
 
     fn excludes(&self, other: &Self) -> bool {

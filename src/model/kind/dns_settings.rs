@@ -1,7 +1,6 @@
 //! DNS settings: which groups' peers NetBird leaves their own resolvers (docs/netbird-api.md, "DNS settings").
 
 use super::prelude::*;
-use super::spec::{entry, read};
 
 /// The DNS settings in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -33,28 +32,19 @@ impl Spec for DnsSettings {
         section: &["dns", "settings"],
         about: "The account's DNS settings. There is one.",
         collection: "/dns/settings",
-        can_be_renamed: false,
         deletion_event: None,
         reach: Reach::Nothing,
         least_role: Role::NetworkAdmin,
         referred: Referred::Never,
         since: Some("0.12"),
-        entries: Entries::One(One {
-            read: entry::<DnsSettings>,
-            is_listed: false,
-        }),
-        outline: || TABLE.outline(),
+        entries: Entries::One { is_listed: false },
         special: Special {
             name_field: "",
             ..Special::NONE
         },
     };
 
-    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
-
-    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        read(wire, groups, |_: &mut Self| {})
-    }
+    const TABLE: &'static Table<Self> = &TABLE;
 
     /// A list that is empty is what there is without a file, too.
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
@@ -66,9 +56,5 @@ impl Spec for DnsSettings {
         let groups = self.disabled_management_groups.iter().flatten();
         let groups = named(groups);
         format!("no DNS settings for peers in {groups}")
-    }
-
-    fn loss(&self, _about: &About) -> Sentence {
-        Sentence::default()
     }
 }

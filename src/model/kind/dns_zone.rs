@@ -3,7 +3,7 @@
 
 use super::DnsRecord;
 use super::prelude::*;
-use super::spec::{entry, objects, read};
+use super::spec::objects;
 
 /// Longest name that the server takes, in bytes.
 const LONGEST_NAME: usize = 255;
@@ -57,13 +57,13 @@ const DOMAIN: Takes<String> = Takes(
 );
 
 /// The server takes one zone for a domain.
-fn one_zone_a_domain(zones: &[InFile<'_>], log: &mut Log) {
+fn one_zone_a_domain(zones: &[&InFile<'_>], log: &mut Log) {
     let mut first: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
-    for (name, zone, place) in zones {
-        let Resource::DnsZone(zone) = zone else {
+    for one in zones {
+        let Some(Resource::DnsZone(zone)) = &one.resource else {
             continue;
         };
-        let here = place.place_of("domain");
+        let here = one.cursor.place_of("domain");
         match first.get(zone.domain.as_str()) {
             _ if zone.domain.is_empty() => {}
             Some((other, line)) => {
@@ -76,7 +76,7 @@ fn one_zone_a_domain(zones: &[InFile<'_>], log: &mut Log) {
                     .coded(Code::Duplicate)
                     .suggest("NetBird takes one zone for a domain: put the records into one");
             }
-            None => drop(first.insert(&zone.domain, (name, here.line))),
+            None => drop(first.insert(&zone.domain, (&one.address.name, here.line))),
         }
     }
 }
@@ -89,14 +89,12 @@ impl Spec for DnsZone {
         section: &["dns", "zones"],
         about: "DNS zones by name: 1 to 255 bytes.",
         collection: "/dns/zones",
-        can_be_renamed: true,
         deletion_event: Some("dns.zone.delete"),
         reach: Reach::Nothing,
         least_role: Role::NetworkAdmin,
         referred: Referred::Never,
         since: Some("0.63"),
-        entries: Entries::Named(entry::<DnsZone>),
-        outline: || TABLE.outline(),
+        entries: Entries::Named,
         special: Special {
             longest_name: LONGEST_NAME,
             fixed: &["domain"],
@@ -105,21 +103,18 @@ impl Spec for DnsZone {
         },
     };
 
-    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const TABLE: &'static Table<Self> = &TABLE;
     /// A PUT leaves the records alone.
     const ANSWER_ONLY: &'static [&'static str] = &["id", "records"];
 
-    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+    fn settle(self, entry: &Cursor<'_>, _within: Option<&Resource>, log: &mut Log) -> Option<Self> {
         let bytes = entry.name().len();
         if bytes > LONGEST_NAME {
             let text =
                 format!("a zone's name has at most {LONGEST_NAME} bytes; this one has {bytes}");
             log.error(entry.key_place(), text);
         }
-    }
-
-    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        read(wire, groups, |_: &mut Self| {})
+        Some(self)
     }
 
     fn excludes(&self, other: &Self) -> bool {

@@ -1,28 +1,42 @@
 //! Groups: sets of peers that everything else refers to (docs/netbird-api.md, "Groups").
 
+use serde::Deserializer;
+
 use super::prelude::*;
-use crate::base::text::listed;
 
 /// A group in canonical form.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Group {
     /// Ids of its members, since names of peers prove nothing. `None` = not ours.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "members", skip_serializing_if = "Option::is_none")]
     pub peers: Option<BTreeSet<Id>>,
+    /// As the file lists them: names of setup keys and of live peers. `None` leaves the members alone.
+    #[serde(skip)]
+    pub listed: Option<BTreeSet<String>>,
 }
 
-/// A group as the file declares it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct DeclaredGroup {
-    /// Names of setup keys and of live peers; `None` leaves the members alone.
-    pub peers: Option<BTreeSet<String>>,
+impl Group {
+    /// A group with these members.
+    pub fn with(peers: Option<BTreeSet<Id>>) -> Self {
+        Group {
+            peers,
+            listed: None,
+        }
+    }
 }
 
-const TABLE: Table<DeclaredGroup> = Table {
+/// Reads the members of an answer.
+fn members<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BTreeSet<Id>>, D::Error> {
+    let members: Vec<Reference> = nullable(from)?;
+    Ok(Some(members.into_iter().map(|peer| peer.id).collect()))
+}
+
+const TABLE: Table<Group> = Table {
     what: "a group",
     fields: fields![
         /// Names of setup keys and of live peers. Left out: the members are left alone.
-        own peers: names::PEERS,
+        may listed as "peers": names::PEERS,
         ; renamed_from(),
     ],
     refused: refused![
@@ -36,42 +50,6 @@ const TABLE: Table<DeclaredGroup> = Table {
     rules: "{}",
 };
 
-fn entry(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut group = DeclaredGroup::default();
-    let names: Vec<String> = entry
-        .elements()
-        .filter_map(|name| name.text().map(quote))
-        .collect();
-    match names.is_empty() {
-        true => entry.object(log, &TABLE, &mut group),
-        false => {
-            log.error(
-                entry.place(),
-                "expected a group { … }, found a list of names",
-            )
-            .coded(Code::WrongType)
-            .suggest(format!("write {{ \"peers\": [{}] }}", listed(&names)));
-        }
-    }
-    if entry.name() == ALL {
-        log.error(
-            entry.key_place(),
-            "All is NetBird's own group of every peer: it cannot be declared",
-        )
-        .suggest("refer to it without declaring it");
-    }
-    Some(Declared::Group(group))
-}
-
-/// An entry of `GET /groups`, with its members.
-#[derive(Deserialize)]
-struct GroupAnswer {
-    id: Id,
-    name: String,
-    #[serde(default, deserialize_with = "nullable")]
-    peers: Vec<Reference>,
-}
-
 impl Spec for Group {
     const KIND: Descriptor = Descriptor {
         label: "group",
@@ -80,25 +58,31 @@ impl Spec for Group {
         section: &["groups"],
         about: "Groups of peers by name. All is NetBird's own and cannot be declared.",
         collection: "/groups",
-        can_be_renamed: true,
         deletion_event: Some("group.delete"),
         reach: Reach::Group,
         least_role: Role::NetworkAdmin,
         referred: Referred::ByName(Refers::Group),
         since: None,
-        entries: Entries::Named(entry),
-        outline: || TABLE.outline(),
+        entries: Entries::Named,
         special: Special {
             reserved_name: Some(ALL),
             ..Special::NONE
         },
     };
 
-    fn read(wire: Entry, _groups: &Groups) -> Result<Live, serde_json::Error> {
-        let group: GroupAnswer = wire.read()?;
-        let peers = group.peers.into_iter().map(|peer| peer.id).collect();
-        let canonical = Group { peers: Some(peers) };
-        Ok(Live::new(group.id, group.name, canonical, wire))
+    const TABLE: &'static Table<Self> = &TABLE;
+
+    fn settle(self, entry: &Cursor<'_>, _within: Option<&Resource>, log: &mut Log) -> Option<Self> {
+        if entry.name() == ALL {
+            let message = "All is NetBird's own group of every peer: it cannot be declared";
+            log.error(entry.key_place(), message)
+                .suggest("refer to it without declaring it");
+        }
+        Some(self)
+    }
+
+    fn tidy(&mut self, _groups: &Groups) {
+        self.peers.get_or_insert_default();
     }
 
     /// A PUT that leaves out `peers` or `resources` empties them, so both are always sent.
@@ -119,6 +103,7 @@ impl Spec for Group {
 
     fn keep(&mut self, live: &Self) {
         keep(&mut self.peers, &live.peers);
+        self.listed.clone_from(&live.listed);
     }
 
     /// Members are listed by their names, once all of the account is in the file.

@@ -3,7 +3,6 @@
 use serde::Deserializer;
 
 use super::prelude::*;
-use super::spec::{entry, read};
 use super::values::nameserver;
 use super::words::address;
 
@@ -176,14 +175,12 @@ impl Spec for NameserverGroup {
         section: &["dns", "nameserver_groups"],
         about: "Nameserver groups by name: 1 to 40 characters.",
         collection: "/dns/nameservers",
-        can_be_renamed: true,
         deletion_event: Some("nameserver.group.delete"),
         reach: Reach::Nothing,
         least_role: Role::NetworkAdmin,
         referred: Referred::Never,
         since: None,
-        entries: Entries::Named(entry::<NameserverGroup>),
-        outline: || TABLE.outline(),
+        entries: Entries::Named,
         special: Special {
             longest_name: 40,
             has_unique_names: true,
@@ -191,22 +188,26 @@ impl Spec for NameserverGroup {
         },
     };
 
-    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const TABLE: &'static Table<Self> = &TABLE;
 
-    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
-        check_primary(self, entry, log);
+    fn settle(
+        mut self,
+        entry: &Cursor<'_>,
+        _within: Option<&Resource>,
+        log: &mut Log,
+    ) -> Option<Self> {
+        check_primary(&self, entry, log);
         let primary = self.primary.unwrap_or(self.domains.is_empty());
         self.primary = Some(primary);
         if primary {
             self.search_domains_enabled = Some(false); // there are none to search
         }
+        Some(self)
     }
 
-    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        read(wire, groups, |group: &mut Self| {
-            group.primary = Some(group.primary == Some(true));
-            group.nameservers = first_ones(std::mem::take(&mut group.nameservers));
-        })
+    fn tidy(&mut self, _groups: &Groups) {
+        self.primary.get_or_insert_default();
+        self.nameservers = first_ones(std::mem::take(&mut self.nameservers));
     }
 
     fn finish(&self, body: &mut Map<String, Value>) {

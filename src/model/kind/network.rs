@@ -1,7 +1,7 @@
 //! Networks: what is reached through routers, as a place for resources and routers (docs/netbird-api.md, "Networks").
 
 use super::prelude::*;
-use super::spec::{entry, objects, read};
+use super::spec::objects;
 use super::{NetworkResource, NetworkRouter};
 
 /// A network in canonical form, without what is in it. `None` = not ours.
@@ -50,18 +50,16 @@ impl Spec for Network {
         section: &["networks"],
         about: "Networks by name, with their resources and routers.",
         collection: "/networks",
-        can_be_renamed: true,
         deletion_event: Some("network.delete"),
         reach: Reach::Network,
         least_role: Role::NetworkAdmin,
         referred: Referred::Never,
         since: Some("0.35"),
-        entries: Entries::Named(entry::<Network>),
-        outline: || TABLE.outline(),
+        entries: Entries::Named,
         special: Special::NONE,
     };
 
-    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const TABLE: &'static Table<Self> = &TABLE;
     const ANSWER_ONLY: &'static [&'static str] = &[
         "id",
         "routers",
@@ -69,14 +67,6 @@ impl Spec for Network {
         "policies",
         "routing_peers_count",
     ];
-
-    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        read(wire, groups, |_: &mut Self| {})
-    }
-
-    fn summary(&self, _about: &About) -> String {
-        String::new()
-    }
 
     fn loss(&self, _about: &About) -> Sentence {
         Sentence::default().say("its resources can no longer be reached through it")

@@ -6,7 +6,6 @@
 use std::net::{IpAddr, SocketAddr};
 
 use super::prelude::*;
-use super::spec::{inside, read};
 
 /// A resource in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -104,7 +103,6 @@ impl Spec for NetworkResource {
         section: &["resources"],
         about: "Resources of a network by name.",
         collection: "/resources",
-        can_be_renamed: true,
         deletion_event: Some("network.resource.delete"),
         reach: Reach::Resource,
         least_role: Role::NetworkAdmin,
@@ -116,24 +114,20 @@ impl Spec for NetworkResource {
                 ids: "resources",
                 path: "/networks/resources",
             },
-            read: inside::<NetworkResource>,
             written: |resource, _| resource,
             name: NameOf::Key,
         }),
-        outline: || TABLE.outline(),
         special: Special {
             is_anywhere: true,
             ..Special::NONE
         },
     };
 
-    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const TABLE: &'static Table<Self> = &TABLE;
     const ANSWER_ONLY: &'static [&'static str] = &["id", "type"];
 
-    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        read(wire, groups, |resource: &mut Self| {
-            resource.address = canonical(&resource.address);
-        })
+    fn tidy(&mut self, _groups: &Groups) {
+        self.address = canonical(&self.address);
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {

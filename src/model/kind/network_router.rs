@@ -3,7 +3,6 @@
 //! A router has no name: what tells it from others of its network is through whom it goes.
 
 use super::prelude::*;
-use super::spec::{inside, read};
 use super::through;
 
 /// A router in canonical form. `None` = not ours.
@@ -45,16 +44,21 @@ const TABLE: Table<NetworkRouter> = Table {
 };
 
 /// Two routers of a network that are the same peer or the same groups: the server takes both, and nothing tells them apart.
-fn check(routers: &[InFile<'_>], log: &mut Log) {
+fn check(routers: &[&InFile<'_>], log: &mut Log) {
     let mut known = BTreeMap::new();
-    for (address, router, place) in routers {
-        let Resource::NetworkRouter(router) = router else {
-            continue;
-        };
-        let through = (address, &router.peer, &router.peer_groups);
-        if let Some(line) = known.insert(through, place.place().line) {
+    for InFile {
+        address,
+        resource,
+        cursor,
+    } in routers
+    {
+        let Some(router) = resource else { continue };
+        if let Some(line) = known.insert(
+            (address, router.connects().to_string()),
+            cursor.place().line,
+        ) {
             let text = format!("the same router is in line {line} already");
-            log.error(place.place(), text).coded(Code::Duplicate);
+            log.error(cursor.place(), text).coded(Code::Duplicate);
         }
     }
 }
@@ -67,7 +71,6 @@ impl Spec for NetworkRouter {
         section: &["routers"],
         about: "Routers of a network.",
         collection: "/routers",
-        can_be_renamed: false,
         deletion_event: Some("network.router.delete"),
         reach: Reach::Router,
         least_role: Role::NetworkAdmin,
@@ -79,7 +82,6 @@ impl Spec for NetworkRouter {
                 ids: "routers",
                 path: "/networks/routers",
             },
-            read: inside::<NetworkRouter>,
             written: |router, _| router,
             name: NameOf::Texts {
                 of_parent: &[],
@@ -87,7 +89,6 @@ impl Spec for NetworkRouter {
                 make: |_, _| String::new(),
             },
         }),
-        outline: || TABLE.outline(),
         special: Special {
             name_field: "",
             is_several: true,
@@ -97,14 +98,11 @@ impl Spec for NetworkRouter {
         },
     };
 
-    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const TABLE: &'static Table<Self> = &TABLE;
 
-    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+    fn settle(self, entry: &Cursor<'_>, _within: Option<&Resource>, log: &mut Log) -> Option<Self> {
         entry.one_of(&TABLE, through::FIELDS, "make two routers", log);
-    }
-
-    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        read(wire, groups, |_: &mut Self| {})
+        Some(self)
     }
 
     /// Of peer and peer_groups, the other one is sent empty.

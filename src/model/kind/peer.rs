@@ -5,7 +5,6 @@
 
 use super::PeerRef;
 use super::prelude::*;
-use super::spec::entry;
 
 /// A peer's part that we change. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -76,25 +75,25 @@ impl Spec for Peer {
         section: &["peers"],
         about: "Settings of enrolled machines, named as in a group's \"peers\". What is left out stays as it is.",
         collection: "/peers",
-        can_be_renamed: false,
         deletion_event: None,
         reach: Reach::Peer,
         least_role: Role::Admin,
         referred: Referred::ById,
         since: None,
-        entries: Entries::Enrolled(entry::<Peer>),
-        outline: || TABLE.outline(),
+        entries: Entries::Enrolled,
         special: Special::NONE,
     };
 
-    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const TABLE: &'static Table<Self> = &TABLE;
 
-    fn settle(&mut self, entry: &Cursor<'_>, _log: &mut Log) {
+    fn settle(
+        mut self,
+        entry: &Cursor<'_>,
+        _within: Option<&Resource>,
+        _log: &mut Log,
+    ) -> Option<Self> {
         self.peer = Some(PeerRef::Name(entry.name().to_owned()));
-    }
-
-    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        spec::read(wire, groups, |_: &mut Self| {})
+        Some(self)
     }
 
     /// All of it goes back as it came, but for what is ours: left out, a switch would be switched off (docs/netbird-api.md,
@@ -131,10 +130,6 @@ impl Spec for Peer {
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
         fields.remove("name");
         Ok(fields)
-    }
-
-    fn summary(&self, _about: &About) -> String {
-        String::new()
     }
 
     fn opens_to_all(&self, _about: &About) -> Option<Sentence> {

@@ -17,33 +17,49 @@ pub const TEMPORARY: &str = "Temporary access policy for peer ";
 /// A policy in canonical form. `None` = not ours.
 ///
 /// NetBird keeps one rule per policy, whatever is sent; so a policy here is its rule.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Policy {
     /// Text for people; the policy's own, not its rule's.
     pub description: Option<String>,
     /// Whether it is enforced. Creation takes true.
     pub enabled: Option<bool>,
     /// Accept or drop. Creation takes accept.
+    #[serde(deserialize_with = "word::answered")]
     pub action: Option<Action>,
     /// Whether destinations may also open connections to sources. Creation takes true.
     pub bidirectional: Option<bool>,
     /// Creation takes all.
+    #[serde(deserialize_with = "word::answered")]
     pub protocol: Option<Protocol>,
     /// Ports of tcp and udp; empty = all ports.
+    #[serde(deserialize_with = "traffic::single")]
     pub ports: Option<BTreeSet<PortRange>>,
     /// Names of groups; never empty in a valid file.
+    #[serde(deserialize_with = "ids")]
     pub sources: BTreeSet<String>,
     /// Names of groups; never empty in a valid file.
+    #[serde(deserialize_with = "ids")]
     pub destinations: BTreeSet<String>,
     /// A peer in the place of the sources; in NetBird it can be a network resource, which does nothing there.
+    #[serde(
+        rename(deserialize = "sourceResource"),
+        deserialize_with = "target::answered"
+    )]
     pub source_resource: Option<Target>,
     /// A network resource or a peer in the place of the destinations.
+    #[serde(
+        rename(deserialize = "destinationResource"),
+        deserialize_with = "target::answered"
+    )]
     pub destination_resource: Option<Target>,
     /// Names of the posture checks that sources have to pass.
     pub source_posture_checks: Option<BTreeSet<String>>,
     /// Of NetBird's SSH: groups of users, and as which local users they may log in (none = as any).
+    #[serde(deserialize_with = "answer::users")]
     pub authorized_groups: Option<BTreeMap<String, BTreeSet<String>>>,
     /// How many rules it holds; one, but for policies of old servers.
+    #[serde(skip_deserializing)]
     pub rules: OneRule,
 }
 
@@ -96,7 +112,8 @@ impl Policy {
     pub(crate) fn rules(live: &Live, groups: &Groups) -> Vec<Policy> {
         match &live.resource {
             Resource::Policy(policy) if policy.rules.0 > 1 => {
-                answer::rules(&live.wire, groups).unwrap_or_default()
+                let rules = answer::forms(&live.wire).unwrap_or_default().into_iter();
+                rules.map(|rule| spec::named(rule, groups)).collect()
             }
             Resource::Policy(policy) => vec![policy.clone()],
             _ => Vec::new(),
@@ -161,25 +178,50 @@ impl Spec for Policy {
         section: &["policies"],
         about: "Policies by name. One policy is one rule.",
         collection: "/policies",
-        can_be_renamed: true,
         deletion_event: Some("policy.delete"),
         reach: Reach::Policy,
         least_role: Role::NetworkAdmin,
         referred: Referred::Never,
         since: None,
-        entries: Entries::Named(spec::entry::<Policy>),
-        outline: || entry::TABLE.outline(),
+        entries: Entries::Named,
         special: Special::NONE,
     };
 
-    const TABLE: Option<&'static Table<Self>> = Some(&entry::TABLE);
+    const TABLE: &'static Table<Self> = &entry::TABLE;
 
-    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
-        entry::settle(self, entry, log);
+    fn settle(
+        mut self,
+        entry: &Cursor<'_>,
+        _within: Option<&Resource>,
+        log: &mut Log,
+    ) -> Option<Self> {
+        entry::settle(&mut self, entry, log);
+        Some(self)
     }
 
-    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        answer::read(wire, groups)
+    fn form(wire: &Entry) -> Result<Self, serde_json::Error> {
+        Ok(answer::forms(wire)?.swap_remove(0))
+    }
+
+    fn tidy(&mut self, groups: &Groups) {
+        let targets = [&mut self.source_resource, &mut self.destination_resource];
+        for target in targets.into_iter().flatten() {
+            if let Target::Resource(id) = target {
+                *id = groups.other_name(Refers::Resource, &Id::from(id.as_str()));
+            }
+        }
+        self.source_posture_checks = self.source_posture_checks.take().map(|ids| {
+            let ids = ids.iter().map(|id| Id::from(id.as_str()));
+            ids.map(|id| groups.other_name(Refers::Check, &id))
+                .collect()
+        });
+        self.authorized_groups = self.authorized_groups.take().map(|users| {
+            let name = |id: String| groups.name(&Id::from(id.as_str()));
+            users
+                .into_iter()
+                .map(|(id, logins)| (name(id), logins))
+                .collect()
+        });
     }
 
     fn request(&self, sent: Sent) -> Result<Value, Unresolved> {

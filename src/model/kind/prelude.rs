@@ -12,8 +12,8 @@ pub(super) use super::values::word::{self, Word};
 pub(super) use super::values::{FLAG, TEXT, domain, names, network, renamed_from, whole};
 pub(super) use super::words::{listed, named};
 pub(super) use super::{
-    ALL, About, Answers, Declared, Descriptor, Entries, Groups, InFile, Inside, Kind, Live, Moves,
-    NameOf, One, Reach, Referred, Refers, Resource, Role, Sent, Spec, Special, Unresolved, spec,
+    ALL, About, Answers, Descriptor, Entries, Groups, InFile, Inside, Kind, Live, Moves, NameOf,
+    Reach, Referred, Refers, Resource, Role, Sent, Spec, Special, Unresolved, spec,
 };
 pub(super) use crate::base::code::Code;
 pub(super) use crate::base::entry::Entry;

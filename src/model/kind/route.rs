@@ -1,7 +1,6 @@
 //! Routes: a network, or domains, reached through the peers of groups (docs/netbird-api.md, "Routes").
 
 use super::prelude::*;
-use super::spec::{entry, read};
 use super::through;
 
 const MAX_DOMAINS: usize = 32;
@@ -155,14 +154,12 @@ impl Spec for Route {
         section: &["routes"],
         about: "Routes by name, which is NetBird's network_id: 1 to 40 characters.",
         collection: "/routes",
-        can_be_renamed: true,
         deletion_event: Some("route.delete"),
         reach: Reach::Route,
         least_role: Role::NetworkAdmin,
         referred: Referred::Never,
         since: None,
-        entries: Entries::Named(entry::<Route>),
-        outline: || TABLE.outline(),
+        entries: Entries::Named,
         special: Special {
             longest_name: 40,
             name_field: "network_id",
@@ -171,7 +168,7 @@ impl Spec for Route {
         },
     };
 
-    const TABLE: Option<&'static Table<Self>> = Some(&TABLE);
+    const TABLE: &'static Table<Self> = &TABLE;
     const ANSWER_ONLY: &'static [&'static str] = &[
         "id",
         "network_type",
@@ -181,7 +178,7 @@ impl Spec for Route {
         "peer_groups",
     ];
 
-    fn settle(&mut self, entry: &Cursor<'_>, log: &mut Log) {
+    fn settle(self, entry: &Cursor<'_>, _within: Option<&Resource>, log: &mut Log) -> Option<Self> {
         entry.one_of(&TABLE, ["network", "domains"], "make two routes", log);
         let way_out = "put the peer into one of the groups, or make two routes";
         entry.one_of(&TABLE, through::FIELDS, way_out, log);
@@ -193,22 +190,20 @@ impl Spec for Route {
             )
             .suggest("name the groups that shall get it in \"groups\"");
         }
+        Some(self)
     }
 
-    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        // a domain route comes with a placeholder network, so the type decides (docs/netbird-api.md, "Routes")
-        let by_domain = wire.read::<Typed>()?.network_type.as_deref() == Some("Domain");
-        read(wire, groups, |route: &mut Self| {
-            let domains = route.domains.take().unwrap_or_default();
-            let network = route.network.take().unwrap_or_default();
-            match by_domain {
-                true => {
-                    let domains = domains.iter().map(|domain| spelling::domain(domain));
-                    route.domains = Some(domains.collect());
-                }
-                false => route.network = Some(network),
-            }
-        })
+    /// A domain route comes with a placeholder network, so the type decides (docs/netbird-api.md, "Routes").
+    fn form(wire: &Entry) -> Result<Self, serde_json::Error> {
+        let mut route: Route = wire.read()?;
+        let is_of_domains = wire.read::<Typed>()?.network_type.as_deref() == Some("Domain");
+        let (network, domains) = (route.network.take(), route.domains.take());
+        let domains = domains.unwrap_or_default();
+        match is_of_domains {
+            true => route.domains = Some(domains.iter().map(|it| spelling::domain(it)).collect()),
+            false => route.network = Some(network.unwrap_or_default()),
+        }
+        Ok(route)
     }
 
     /// Of peer and peer_groups, the other one must be absent: presence is what counts.

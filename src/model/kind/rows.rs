@@ -4,14 +4,15 @@
 /// that it is read into, in the file (`as`) and in NetBird's API (`in`) where that is another; what it takes; and what creation takes where it is left
 /// out, as JSON.
 ///
-/// How it stands: `own` is an `Option`, and what the file leaves out is not ours; `needs` cannot be left out; `may` can, which
+/// How it stands: `own` is an `Option`, and what the file leaves out is not ours; `word` likewise, and an answer without it has
+/// one that is not known here; `needs` cannot be left out; `may` can, which
 /// says something by itself. What names groups in a list has `(groups)` behind that, as names of members
 /// `(members)`; what names posture checks in a list `(checks)`, and what names a network resource `(resource)`. Fields that are made elsewhere come last.
 macro_rules! fields {
     (
         $(
             $(#[doc = $doc:literal])+
-            $how:ident $(($of:ident))? $name:ident $(as $word:literal)? $(in $wire:literal)?: $takes:expr $(=> $default:tt)?
+            $how:ident $(($of:ident))? $($name:ident).+ $(as $word:literal)? $(in $wire:literal)?: $takes:expr $(=> $default:tt)?
         ),+ $(,)?
         $(; $($more:expr),+ $(,)?)?
     ) => {
@@ -19,19 +20,19 @@ macro_rules! fields {
             $(
                 $crate::file::Field {
                     row: $crate::file::Row {
-                        name: $crate::model::kind::rows::part!(name $name $($word)?),
+                        name: $crate::model::kind::rows::part!(name $($name).+ $($word)?),
                         presence: $crate::model::kind::rows::part!(presence $how),
-                        wire: $crate::model::kind::rows::part!(name $name $($word)? $($wire)?),
+                        wire: $crate::model::kind::rows::part!(name $($name).+ $($word)? $($wire)?),
                         shape: $takes.0,
                         default: $crate::model::kind::rows::part!(default $($default)?),
                         doc: concat!($($doc),+).trim_ascii(),
                         names: $crate::model::kind::rows::part!(names $($of)?),
                     },
-                    read: |it, value, log| it.$name = ($takes.1)(value, log),
-                    keep: $crate::model::kind::rows::part!(keep $how $name),
-                    zero: $crate::model::kind::rows::part!(zero $how $name),
-                    groups: $crate::model::kind::rows::part!(groups $how $name $($of)?),
-                    groups_mut: $crate::model::kind::rows::part!(groups_mut $how $name $($of)?),
+                    read: |it, value, log| it.$($name).+ = ($takes.1)(value, log),
+                    keep: $crate::model::kind::rows::part!(keep $how $($name).+),
+                    zero: $crate::model::kind::rows::part!(zero $how $($name).+),
+                    groups: $crate::model::kind::rows::part!(groups $how $($name).+ $($of)?),
+                    groups_mut: $crate::model::kind::rows::part!(groups_mut $how $($name).+ $($of)?),
                 },
             )+
             $($($more),+)?
@@ -42,7 +43,7 @@ pub(crate) use fields;
 
 /// Makes the parts of a row that are not the same for all.
 macro_rules! part {
-    (name $name:ident $word:literal) => {
+    (name $($name:ident).+ $word:literal) => {
         $word
     };
     (name $name:ident) => {
@@ -82,7 +83,10 @@ macro_rules! part {
             }
         })
     };
-    (keep $how:ident $name:ident) => {
+    (keep word $name:ident) => {
+        $crate::model::kind::rows::part!(keep own $name)
+    };
+    (keep $how:ident $($name:ident).+) => {
         None
     };
     (zero own $name:ident) => {
@@ -90,7 +94,7 @@ macro_rules! part {
             it.$name.get_or_insert_default();
         })
     };
-    (zero $how:ident $name:ident) => {
+    (zero $how:ident $($name:ident).+) => {
         None
     };
     (groups own $name:ident groups) => {
@@ -105,7 +109,7 @@ macro_rules! part {
     (groups_mut $how:ident $name:ident groups) => {
         Some(|it| Some(&mut it.$name))
     };
-    ($groups:ident $how:ident $name:ident $($other:ident)?) => {
+    ($groups:ident $how:ident $($name:ident).+ $($other:ident)?) => {
         None
     };
 }

@@ -5,6 +5,7 @@ mod entry;
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use serde::Deserializer;
 
 use super::prelude::*;
 use crate::base::text::duration;
@@ -12,57 +13,48 @@ use crate::secret::SealedFor;
 use crate::wire::key_type::KeyType;
 
 /// A setup key in canonical form. `None` = not ours.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SetupKey {
     /// One peer or many.
     #[serde(rename = "type")]
     pub key_type: KeyType,
     /// Whether it expires at all: there is no way back from a live key to its life time.
+    #[serde(default, deserialize_with = "expires")]
     pub expires: bool,
-    /// Life time in seconds from creation, 0 = for ever; 0 where the key is live.
+    /// Life time in seconds from creation, 0 = for ever, at most 9,223,372,036; 0 where the key is live.
     #[serde(skip)]
     pub expires_in_secs: i64,
-    /// Peers it may enroll, 0 = without limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Peers it may enroll, 0 = without limit. Creation takes 0 for a reusable one.
     pub usage_limit: Option<i64>,
-    /// Groups that its peers join.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub auto_groups: Option<BTreeSet<String>>,
-    /// Whether the server forgets its peers soon after they disconnect.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ephemeral: Option<bool>,
-    /// Whether its peers may bring DNS labels of their own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub allow_extra_dns_labels: Option<bool>,
-    /// Who opens its sealed secret. No server knows: it is no difference, and nothing of a live key.
-    #[serde(skip)]
-    pub sealed_for: SealedFor,
-}
-
-/// A declared setup key.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DeclaredKey {
-    /// One peer or many.
-    pub key_type: KeyType,
-    /// Life time in seconds from creation, 0 = for ever; at most 9,223,372,036.
-    pub expires_in_secs: i64,
-    /// Peers it may enroll, 0 = without limit. Creation takes 1 for a one-off key and 0 for a reusable one.
-    pub usage_limit: Option<i64>,
-    /// Groups that its peers join at enrollment. Creation takes none.
+    /// Groups that its peers join. Creation takes none.
+    #[serde(default, deserialize_with = "ids")]
     pub auto_groups: Option<BTreeSet<String>>,
     /// Whether the server forgets its peers soon after they disconnect. Creation takes false.
     pub ephemeral: Option<bool>,
     /// Whether its peers may bring DNS labels of their own. Creation takes false.
     pub allow_extra_dns_labels: Option<bool>,
-    /// The key did its work: it is never made again.
-    pub enrolled: bool,
-    /// A live key created before that instant counts as absent.
-    pub reissue_after: Option<Timestamp>,
-    /// Who opens it, beside those that the run seals every key for.
+    /// Who opens its sealed secret. No server knows: it is no difference, and nothing of a live key.
+    #[serde(skip)]
     pub sealed_for: SealedFor,
+    /// The entry says that the key did its work: it is never made again.
+    #[serde(skip)]
+    pub enrolled: bool,
+    /// The entry says that a live key created before that instant counts as absent.
+    #[serde(skip)]
+    pub reissue_after: Option<Timestamp>,
 }
 
-impl DeclaredKey {
+/// Reads whether an answer has a time at which the key expires.
+fn expires<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    Ok(objects::moment(from)?.is_some())
+}
+
+impl SetupKey {
+    /// Returns whether the field is one that a PUT can change; all others make a new key.
+    pub fn can_change(field: &str) -> bool {
+        field == "auto_groups"
+    }
+
     /// Returns whether its use is an enrollment: one peer, one name, for good.
     pub fn is_for_one_peer(&self) -> bool {
         self.key_type == KeyType::OneOff && self.ephemeral != Some(true)
@@ -74,13 +66,6 @@ impl DeclaredKey {
     }
 }
 
-impl SetupKey {
-    /// Returns whether the field is one that a PUT can change; all others make a new key.
-    pub fn can_change(field: &str) -> bool {
-        field == "auto_groups"
-    }
-}
-
 impl Spec for SetupKey {
     const KIND: Descriptor = Descriptor {
         label: "setup key",
@@ -89,31 +74,24 @@ impl Spec for SetupKey {
         section: &["setup_keys"],
         about: "Setup keys by name. A key's name can never change.",
         collection: "/setup-keys",
-        can_be_renamed: false,
         deletion_event: Some("setupkey.delete"),
         reach: Reach::SetupKey,
         least_role: Role::Admin,
         referred: Referred::Never,
         since: None,
-        entries: Entries::Named(entry::read),
-        outline: || entry::TABLE.outline(),
+        entries: Entries::Named,
         special: Special::NONE,
     };
 
-    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
-        let key: objects::SetupKey = wire.read()?;
-        let canonical = SetupKey {
-            key_type: key.key_type,
-            expires: key.expires.is_some(),
-            expires_in_secs: 0,
-            // any number below 1 is no limit
-            usage_limit: Some(key.usage_limit.max(0)),
-            auto_groups: Some(groups.read(key.auto_groups.iter().map(|id| id.0.as_str()))),
-            ephemeral: Some(key.ephemeral),
-            allow_extra_dns_labels: Some(key.allow_extra_dns_labels),
-            sealed_for: SealedFor::default(),
-        };
-        Ok(Live::new(key.id, key.name, canonical, wire))
+    const TABLE: &'static Table<Self> = &entry::TABLE;
+
+    fn settle(self, entry: &Cursor<'_>, _within: Option<&Resource>, log: &mut Log) -> Option<Self> {
+        entry::settle(self, entry, log)
+    }
+
+    /// Any number below 1 is no limit.
+    fn tidy(&mut self, _groups: &Groups) {
+        self.usage_limit = self.usage_limit.map(|limit| limit.max(0));
     }
 
     /// A new key is made without groups: only what is sealed gets its groups. A PUT changes groups and
@@ -131,26 +109,11 @@ impl Spec for SetupKey {
             "name": name,
             "type": self.key_type,
             "expires_in": self.expires_in_secs,
-            "usage_limit": self.usage_limit.unwrap_or(i64::from(self.key_type == KeyType::OneOff)),
+            "usage_limit": self.usage_limit.unwrap_or_default(),
             "auto_groups": [],
             "ephemeral": self.ephemeral.unwrap_or(false),
             "allow_extra_dns_labels": self.allow_extra_dns_labels.unwrap_or(false),
         }))
-    }
-
-    fn references(&self) -> Vec<&str> {
-        let groups = self.auto_groups.iter().flatten();
-        groups.map(String::as_str).collect()
-    }
-
-    fn keep(&mut self, live: &Self) {
-        keep(&mut self.usage_limit, &live.usage_limit);
-        keep(&mut self.auto_groups, &live.auto_groups);
-        keep(&mut self.ephemeral, &live.ephemeral);
-        keep(
-            &mut self.allow_extra_dns_labels,
-            &live.allow_extra_dns_labels,
-        );
     }
 
     /// What became of the key decides about its entry: that is told by all keys of its name together.

@@ -7,29 +7,52 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::body::{base_of, fill};
-use super::{Declared, Descriptor, Entries, Groups, Live, PeerRef, Refers, Resource, Unresolved};
+use super::{Descriptor, Entries, Groups, Live, PeerRef, Refers, Resource, Unresolved};
 use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::sentence::Sentence;
 use crate::file::{Cursor, Log, Objects, Table};
 
 /// The canonical form of a kind.
-pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
+pub(crate) trait Spec:
+    Serialize + DeserializeOwned + Clone + Default + Into<Resource> + 'static
+{
     /// What there is to know of the kind as a whole.
     const KIND: Descriptor;
 
-    /// The table of its fields, where an entry of the file is in canonical form as it stands.
-    const TABLE: Option<&'static Table<Self>> = None;
+    /// The table of its fields.
+    const TABLE: &'static Table<Self>;
 
     /// What an answer has and no request.
     const ANSWER_ONLY: &'static [&'static str] = &["id"];
 
-    /// Notes what does not go together in an entry that was read, and adds what follows from it.
-    fn settle(&mut self, _entry: &Cursor<'_>, _log: &mut Log) {}
+    /// Whether an answer can lack a field since its NetBird does not know it. Of other kinds, null and absent are what is
+    /// empty, 0 or false (docs/netbird-api.md, "Null, empty and absent").
+    const MAY_LACK: bool = false;
 
-    /// Reads an answer. What may be null or absent in one is an `Option` there, and both are what is empty, 0 or false
-    /// (docs/netbird-api.md, "Null, empty and absent").
-    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error>;
+    /// Notes what does not go together in an entry that was read, and adds what follows from it and from what it stands in;
+    /// `None` where it cannot be told what it is.
+    fn settle(
+        self,
+        _entry: &Cursor<'_>,
+        _within: Option<&Resource>,
+        _log: &mut Log,
+    ) -> Option<Self> {
+        Some(self)
+    }
+
+    /// Reads an answer.
+    fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+        read::<Self>(wire, groups)
+    }
+
+    /// Reads the fields of an answer, with ids in the place of names.
+    fn form(wire: &Entry) -> Result<Self, serde_json::Error> {
+        wire.read()
+    }
+
+    /// Puts the one spelling, and names of what the table does not know, into what was read of an answer.
+    fn tidy(&mut self, _groups: &Groups) {}
 
     /// Builds the body of a POST, or of a PUT where there is a live object.
     fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
@@ -53,7 +76,7 @@ pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
             Ok(Value::Object(fields)) => fields,
             other => unreachable!("a resource serialises to an object, not {other:?}"),
         };
-        let known = Self::TABLE.map_or(&[][..], |table| table.fields).iter();
+        let known = Self::TABLE.fields.iter();
         for field in known.filter(|field| field.keep.is_some()) {
             if fields.get(field.row.name).is_some_and(Value::is_null) {
                 fields.remove(field.row.name);
@@ -64,8 +87,8 @@ pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
 
     /// Returns the names of groups in it.
     fn references(&self) -> Vec<&str> {
-        let groups = Self::TABLE.map_or_else(Vec::new, |table| table.groups(self));
-        groups.into_iter().flatten().map(String::as_str).collect()
+        let groups = Self::TABLE.groups(self).into_iter().flatten();
+        groups.map(String::as_str).collect()
     }
 
     /// Returns the names of what it refers to that is no group.
@@ -80,9 +103,7 @@ pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
 
     /// Takes over from the live object what is not ours.
     fn keep(&mut self, live: &Self) {
-        if let Some(table) = Self::TABLE {
-            table.keep(self, live);
-        }
+        Self::TABLE.keep(self, live);
     }
 
     /// Returns whether a field that is written otherwise in `live` means the same.
@@ -111,10 +132,14 @@ pub(crate) trait Spec: Serialize + Clone + Into<Resource> + 'static {
     }
 
     /// Returns the object in one line; empty where its name says all.
-    fn summary(&self, about: &About) -> String;
+    fn summary(&self, _about: &About) -> String {
+        String::new()
+    }
 
     /// Returns who loses what when it goes or is switched off.
-    fn loss(&self, about: &About) -> Sentence;
+    fn loss(&self, _about: &About) -> Sentence {
+        Sentence::default()
+    }
 
     /// Returns what it lets through from or to every peer.
     fn opens_to_all(&self, _about: &About) -> Option<Sentence> {
@@ -130,21 +155,10 @@ struct Identity {
     network_id: Option<String>,
 }
 
-/// Reads an answer whose fields are those of the form, with ids in the place of names of groups; `settle` does the rest.
-pub(super) fn read<T: Spec + DeserializeOwned>(
-    wire: Entry,
-    groups: &Groups,
-    settle: impl FnOnce(&mut T),
-) -> Result<Live, serde_json::Error> {
-    let (identity, mut form): (Identity, T) = (wire.read()?, wire.read()?);
-    for field in T::TABLE.map_or(&[][..], |table| table.fields) {
-        field.zero.iter().for_each(|zero| zero(&mut form));
-        let ids = field.groups_mut.and_then(|groups_of| groups_of(&mut form));
-        if let Some(ids) = ids {
-            *ids = groups.read(ids.iter().map(String::as_str));
-        }
-    }
-    settle(&mut form);
+/// Reads an answer, with names of groups in the place of ids.
+pub(super) fn read<T: Spec>(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
+    let identity: Identity = wire.read()?;
+    let form = named(T::form(&wire)?, groups);
     let name_field = T::KIND.special.name_field;
     let name = match name_field {
         "" => Some(String::new()),
@@ -152,7 +166,7 @@ pub(super) fn read<T: Spec + DeserializeOwned>(
         _ => identity.name,
     };
     let id = match T::KIND.entries {
-        Entries::One(_) => Some(Id::from(T::KIND.word)), // it has none
+        Entries::One { is_listed: false } => Some(Id::from(T::KIND.word)), // it has none
         _ => identity.id,
     };
     let id = id.ok_or_else(|| serde_json::Error::missing_field("id"))?;
@@ -160,39 +174,39 @@ pub(super) fn read<T: Spec + DeserializeOwned>(
     Ok(Live::new(id, name, form, wire))
 }
 
+/// Puts names in the place of the ids of an answer, and what is empty, 0 or false where it has nothing.
+pub(super) fn named<T: Spec>(mut form: T, groups: &Groups) -> T {
+    for field in T::TABLE.fields {
+        let zero = field.zero.filter(|_| !T::MAY_LACK);
+        zero.into_iter().for_each(|zero| zero(&mut form));
+        let ids = field.groups_mut.and_then(|groups_of| groups_of(&mut form));
+        if let Some(ids) = ids {
+            *ids = groups.read(ids.iter().map(String::as_str));
+        }
+    }
+    form.tidy(groups);
+    form
+}
+
 /// What a field for objects of a kind takes.
 pub(super) const fn objects<T: Spec>() -> Objects {
     Objects {
         word: T::KIND.word,
         count: None,
-        outline: T::KIND.outline,
+        outline: || T::TABLE.outline(),
     }
 }
 
-/// Reads an entry that is in canonical form as it stands.
-pub(super) fn entry<T: Spec + Default>(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let resource = form::<T>(entry, log).into();
-    Some(Declared::Resources(vec![resource]))
-}
-
-/// Reads an object in the entry of another one: under its name, or in a list without one.
-pub(super) fn inside<T: Spec + Default>(
+/// Reads an entry, or an object in the entry of another one.
+pub(super) fn entry<T: Spec>(
     entry: &Cursor<'_>,
-    _within: &Declared,
+    within: Option<&Resource>,
     log: &mut Log,
-) -> Option<(String, Resource)> {
-    let resource = form::<T>(entry, log).into();
-    Some((entry.name().to_owned(), resource))
-}
-
-fn form<T: Spec + Default>(entry: &Cursor<'_>, log: &mut Log) -> T {
+) -> Option<Resource> {
     let mut form = T::default();
-    let table = T::TABLE.expect("what is in canonical form as it stands has a table of that");
-    entry.object(log, table, &mut form);
-    if entry.is_object() {
-        form.settle(entry, log);
-    }
-    form
+    entry.object(log, T::TABLE, &mut form);
+    let form = entry.is_object().then_some(form)?;
+    Some(form.settle(entry, within, log)?.into())
 }
 
 /// What a request is built from, beside the object.

@@ -5,7 +5,7 @@ use crate::account::actual::Actual;
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::model::desired::Desired;
-use crate::model::kind::{DeclaredGroup, DeclaredKey};
+use crate::model::kind::{Group, SetupKey};
 use crate::model::notice::Stays;
 use crate::plan::keys::{Came, Decision};
 use crate::plan::options::{Options, Prune};
@@ -51,13 +51,13 @@ impl Older<'_> {
     /// It is deleted on proof alone, as with offboarding: it came by a recorded key, and the file asked for another one since.
     pub(super) fn stays(
         &self,
-        (name, declared): (&str, &DeclaredKey),
+        (name, declared): (&str, &SetupKey),
         desired: &Desired,
         options: &Options,
     ) -> Option<Stays> {
         let asked = declared.asked_anew(options.now);
-        let lists_it = |(_, group): &(_, &DeclaredGroup)| {
-            let mut peers = group.peers.iter().flatten();
+        let lists_it = |(_, group): &(_, &Group)| {
+            let mut peers = group.listed.iter().flatten();
             self.peer.name != name && peers.any(|listed| *listed == self.peer.name)
         };
         let Some(asked) = asked else {

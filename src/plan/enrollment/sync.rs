@@ -32,7 +32,7 @@ pub fn plan(enrollments: &[Enrollment], actual: &Actual) -> Plan {
             return None;
         }
         let peers = Some(members | &joining);
-        let operation = Operation::update(live, &Resource::Group(Group { peers }), None)?;
+        let operation = Operation::update(live, &Resource::Group(Group::with(peers)), None)?;
         let address = Address::new(Kind::Group, &live.name);
         Some(Change::new(address, operation, None))
     });

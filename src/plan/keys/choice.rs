@@ -7,7 +7,7 @@ use crate::base::id::Id;
 use crate::inventory::Origin;
 use crate::model::address::Address;
 use crate::model::change::Operation;
-use crate::model::kind::{DeclaredKey, KeyType, Resource, differences};
+use crate::model::kind::{KeyType, Resource, SetupKey, differences};
 use crate::model::notice::{Dead, Notice, OfKey, Whose};
 use crate::model::reason::Reason;
 use crate::plan::options::{Options, Prune};
@@ -19,7 +19,7 @@ const DAY_SECS: i64 = 86_400;
 /// Decides by the live keys of that name, the oldest first, and by the machines that came by those of the entry.
 pub(super) fn choose(
     address: &Address,
-    declared: &DeclaredKey,
+    declared: &SetupKey,
     (namesakes, machines): (&[Namesake], Vec<Came>),
     options: &Options,
 ) -> Decision {
@@ -60,7 +60,7 @@ pub(super) fn choose(
 /// Returns the key that an entry without one adopts, and as what. The first inventory adopts what the file can mean only;
 /// later a key is adopted by its name for an entry alone that says that it did its work.
 pub(super) fn adopted(
-    declared: &DeclaredKey,
+    declared: &SetupKey,
     namesakes: &[Namesake],
     options: &Options,
 ) -> Option<(Id, Origin)> {
@@ -96,7 +96,7 @@ pub(super) fn adopted(
 /// The decision about one declared key while it is made.
 struct Choice<'a> {
     address: &'a Address,
-    declared: &'a DeclaredKey,
+    declared: &'a SetupKey,
     options: &'a Options,
     /// The entry in canonical form.
     after: Resource,

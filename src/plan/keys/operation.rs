@@ -2,7 +2,7 @@
 
 use super::Namesake;
 use crate::model::change::Operation;
-use crate::model::kind::{self, DeclaredKey, KeyType, Live, Resource, differences};
+use crate::model::kind::{self, Live, Resource, SetupKey, differences};
 use crate::model::reason::Reason;
 
 /// Returns whether a live key differs from the declared one in what no key can change.
@@ -59,20 +59,7 @@ pub(super) fn compare(of: &Namesake, after: Resource) -> Option<(Operation, Opti
     Operation::update(live, &after, None).map(|operation| (operation, None))
 }
 
-/// Returns the declared key in canonical form.
-pub fn desired(declared: &DeclaredKey) -> Resource {
-    Resource::SetupKey(kind::SetupKey {
-        key_type: declared.key_type,
-        expires: declared.expires_in_secs != 0,
-        expires_in_secs: declared.expires_in_secs,
-        // the server stores 1 for a one-off key, whatever is sent
-        usage_limit: match declared.key_type {
-            KeyType::OneOff => Some(1),
-            KeyType::Reusable => declared.usage_limit,
-        },
-        auto_groups: declared.auto_groups.clone(),
-        ephemeral: declared.ephemeral,
-        allow_extra_dns_labels: declared.allow_extra_dns_labels,
-        sealed_for: declared.sealed_for.clone(),
-    })
+/// Returns the declared key as it is compared with live ones.
+pub fn desired(declared: &SetupKey) -> Resource {
+    Resource::SetupKey(declared.clone())
 }

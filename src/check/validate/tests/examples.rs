@@ -65,7 +65,7 @@ fn full_json_fits_a_new_account() {
     let keys: BTreeSet<_> = desired.setup_keys().map(|(name, _)| name).collect();
     let members = desired
         .groups()
-        .filter_map(|(_, group)| group.peers.as_ref())
+        .filter_map(|(_, group)| group.listed.as_ref())
         .flatten();
     assert!(
         members.into_iter().all(|member| keys.contains(member)),
@@ -103,7 +103,7 @@ fn full_json_has_every_field_but_renames() {
                 entries.into_iter().flat_map(objects).collect()
             }
         };
-        let rows = (kind.descriptor().outline)().rows;
+        let rows = kind.outline().rows;
         for row in rows.iter().filter(|row| row.name != "renamed_from") {
             let is_there = entries.iter().any(|entry| entry.get(row.name).is_some());
             assert!(is_there, "{} of a {}", row.name, kind.label());

@@ -41,7 +41,7 @@ fn fields_of_groups() {
 "g": {"peers": null}
     groups.g.peers: null is no value | leave "peers" out instead
 "g": ["p"]
-    groups.g: expected a group { … }, found a list of names | write { "peers": ["p"] }
+    groups.g: expected a group { … }, found a list | write {}, or its fields in braces: peers, renamed_from
 "g": null
     groups.g: null is no value: expected a group { … } | write {}, or its fields in braces: peers, renamed_from
 "g": 12
@@ -64,7 +64,7 @@ fn missing_members_are_not_ours_and_no_members_are() {
     let valid =
         check(r#"{"groups": {"a": {}, "b": {"peers": []}, "c": {"peers": ["y", "x", "y"]}}}"#)
             .expect("valid");
-    let peers = |name| valid.desired.group(name).expect("an entry").peers.clone();
+    let peers = |name| valid.desired.group(name).expect("an entry").listed.clone();
     assert_eq!(peers("a"), None);
     assert_eq!(peers("b"), Some(BTreeSet::new()));
     assert_eq!(peers("c"), Some(BTreeSet::from(["x".into(), "y".into()])));

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use snapbox::str;
 
-use crate::model::kind::{DeclaredKey, KeyType};
-use crate::secret::SealedFor;
+use crate::model::kind::{KeyType, SetupKey};
 
 use crate::check::validate::testing::{assert_table, check};
 
@@ -212,31 +211,26 @@ fn a_key_is_read_as_written() {
         "done": {"type": "one-off", "expires_in": 7200, "enrolled": true}}}"#;
     let desired = check(file).expect("a valid file").desired;
     let key = |name| desired.setup_key(name).expect("an entry").clone();
-    let bare = DeclaredKey {
+    let bare = SetupKey {
         key_type: KeyType::OneOff,
+        expires: true,
         expires_in_secs: 3600,
-        usage_limit: None,
-        auto_groups: None,
-        ephemeral: None,
-        allow_extra_dns_labels: None,
-        enrolled: false,
-        reissue_after: None,
-        sealed_for: SealedFor::default(),
+        usage_limit: Some(1),
+        ..SetupKey::default()
     };
-    let full = DeclaredKey {
+    let full = SetupKey {
         key_type: KeyType::Reusable,
         expires_in_secs: 0,
         usage_limit: Some(7),
         auto_groups: Some(BTreeSet::from(["g".into()])),
         ephemeral: Some(false),
         allow_extra_dns_labels: Some(true),
-        enrolled: false,
         reissue_after: Some("2026-12-01T12:00:00Z".parse().expect("a time")),
-        sealed_for: SealedFor::default(),
+        ..SetupKey::default()
     };
     assert_eq!(
         key("done"),
-        DeclaredKey {
+        SetupKey {
             expires_in_secs: 7200,
             enrolled: true,
             ..bare.clone()

@@ -63,21 +63,13 @@ pub(super) fn address_of(full_name: &str, kind: &str) -> String {
     format!("{full_name} {kind}")
 }
 
-/// Reads a record of a zone.
-pub(super) fn listed(
+/// Makes the full name, and checks what depends on the zone.
+pub(super) fn settle(
+    mut record: DnsRecord,
+    zone: &str,
     entry: &Cursor<'_>,
-    zone: &Declared,
     log: &mut Log,
-) -> Option<(String, Resource)> {
-    let mut record = DnsRecord::default();
-    entry.object(log, &TABLE, &mut record);
-    let zone = match zone {
-        Declared::Resources(all) => match all.as_slice() {
-            [Resource::DnsZone(zone)] => &zone.domain,
-            _ => return None,
-        },
-        _ => return None,
-    };
+) -> Option<DnsRecord> {
     let written = entry.get("name")?;
     // where the domain is wrong, that is said already
     let name = match zone.is_empty() {
@@ -92,8 +84,7 @@ pub(super) fn listed(
     record.name = name?;
     record.content = content?;
     says_what_it_seems(&record, zone, entry, log);
-    let address = address_of(&record.name, record.r#type?.word());
-    Some((address, Resource::DnsRecord(record)))
+    Some(record)
 }
 
 /// Returns the full name of a record, or notes why it is none.
@@ -217,36 +208,32 @@ fn no_address(text: &str, kind: &str) -> Option<String> {
         .then(|| format!("the type of a record that points to a name is CNAME, not {kind}"))
 }
 
-/// What of a list of records the server refuses: one that is there twice, and a CNAME beside another one of its name.
-pub(super) fn check(records: &[InFile<'_>], log: &mut Log) {
-    let known = records
-        .iter()
-        .filter_map(|(_, record, place)| match record {
-            Resource::DnsRecord(record) => Some((record, place)),
-            _ => None,
-        });
-    let known: Vec<(&DnsRecord, &Cursor<'_>)> = known.collect();
+/// What of a zone's records the server refuses: one that is there twice, and a CNAME beside another one of its name.
+pub(super) fn check(records: &[&InFile<'_>], log: &mut Log) {
+    let known = records.iter().filter_map(|one| match &one.resource {
+        Some(Resource::DnsRecord(record)) => Some((*one, record)),
+        _ => None,
+    });
+    let known: Vec<(&InFile<'_>, &DnsRecord)> = known.collect();
     // the first record of each name, the first CNAME of each, and the first of those that are the same
-    let mut first: FxHashMap<(&str, Option<RecordType>, &str), usize> = FxHashMap::default();
-    for (index, (record, place)) in known.iter().enumerate() {
-        let any = (record.name.as_str(), None, "");
-        let alias = (any.0, Some(RecordType::Cname), "");
-        let same = (any.0, record.r#type, record.content.as_str());
+    let mut first: FxHashMap<_, usize> = FxHashMap::default();
+    for (index, (one, record)) in known.iter().enumerate() {
+        let key = |kind, content| (&one.address.within, &record.name, kind, content);
+        let (any, alias) = (key(None, ""), key(Some(RecordType::Cname), ""));
+        let same = key(record.r#type, &record.content);
         let (own, rivals) = match record.is_alias() {
             true => ([any, alias], [any, any]),
             false => ([any, same], [alias, same]),
         };
-        let rival = rivals
-            .iter()
-            .filter_map(|key| first.get(key).copied())
-            .min();
+        let rival = rivals.iter().filter_map(|key| first.get(key).copied());
+        let rival = rival.min();
         for key in own {
             first.entry(key).or_insert(index);
         }
-        let Some((other, there)) = rival.map(|rival| known[rival]) else {
+        let Some((there, other)) = rival.map(|rival| known[rival]) else {
             continue;
         };
-        let line = there.place().line;
+        let line = there.cursor.place().line;
         let message = match record.is_same(other) {
             true => format!("the same record is in line {line} already"),
             false => format!(
@@ -254,6 +241,7 @@ pub(super) fn check(records: &[InFile<'_>], log: &mut Log) {
                 quote(&record.name)
             ),
         };
-        log.error(place.place(), message).coded(Code::Duplicate);
+        log.error(one.cursor.place(), message)
+            .coded(Code::Duplicate);
     }
 }

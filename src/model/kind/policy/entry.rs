@@ -22,12 +22,12 @@ pub(super) const TABLE: Table<Policy> = Table {
         /// Destinations may open connections to sources too.
         own bidirectional: FLAG => true,
         /// all, tcp, udp, icmp or netbird-ssh, in any case.
-        own protocol: Takes(Shape::Schema(PROTOCOL), word::read::<Protocol>) => "all",
+        word protocol: Takes(Shape::Schema(PROTOCOL), word::read::<Protocol>) => "all",
         /// Ports of tcp, udp and netbird-ssh: numbers, or strings of a port or a range such as "8000-8100", 1 to 65535.
         /// Empty = all ports.
         own ports: Takes(Shape::Schema(PORTS), ports::read) => [],
         /// What happens to matching traffic: "accept" or "drop".
-        own action: Takes(Shape::Schema(r#"{"enum": ["accept", "drop"]}"#), word::read::<Action>) => "accept",
+        word action: Takes(Shape::Schema(r#"{"enum": ["accept", "drop"]}"#), word::read::<Action>) => "accept",
         /// Posture checks of NetBird, by name, that sources have to pass. They are not declared here.
         own(checks) source_posture_checks: Takes(Shape::Schema(CHECKS), checks) => [],
         /// Of netbird-ssh: groups of users, and the local users that they may log in as; an empty list is any. Every

@@ -1,9 +1,10 @@
 //! What stands on a side of a policy in the place of groups: a network resource or a peer.
 
-use serde::Serializer;
 use serde::ser::SerializeMap;
+use serde::{Deserializer, Serializer};
 
 use crate::model::kind::prelude::*;
+use crate::wire::api::objects::ResourceReference;
 
 /// What stands on a side of a policy in the place of groups.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,15 +19,19 @@ pub enum Target {
 /// one rule").
 const PEER: &str = "peer";
 
-impl Target {
-    /// Reads what an answer names.
-    pub(super) fn read(id: &str, kind: &str, groups: &Groups) -> Target {
-        match kind {
-            PEER => Target::Peer(PeerRef::Id(Id::from(id))),
-            _ => Target::Resource(groups.other_name(Refers::Resource, &Id::from(id))),
-        }
-    }
+/// Reads what an answer names; a network resource by its id.
+pub(super) fn answered<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Target>, D::Error> {
+    let named: Option<ResourceReference> = Option::deserialize(from)?;
+    let named = named.filter(|named| !named.id.is_empty());
+    Ok(
+        named.map(|ResourceReference { id, kind }| match kind.as_str() {
+            PEER => Target::Peer(PeerRef::Id(Id::from(id.as_str()))),
+            _ => Target::Resource(id),
+        }),
+    )
+}
 
+impl Target {
     /// Returns what a request names.
     pub(super) fn request(&self, groups: &Groups) -> Result<Value, Unresolved> {
         match self {

@@ -2,27 +2,25 @@
 
 use std::fmt;
 
-use serde::Serializer;
+use serde::{Deserializer, Serializer};
 
 use crate::model::kind::prelude::*;
 
 /// What happens to matching traffic.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
     /// Let through.
-    #[default]
     Accept,
     /// Drop.
     Drop,
 }
 
 /// Protocols that the server knows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
     /// Everything.
-    #[default]
     All,
     /// TCP, with or without ports.
     Tcp,
@@ -95,4 +93,17 @@ impl Serialize for PortRange {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
+}
+
+/// Reads single ports, which are texts that the server keeps as sent (`080`); it refuses what is no port.
+pub(super) fn single<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<BTreeSet<PortRange>>, D::Error> {
+    let ports: Vec<String> = nullable(from)?;
+    let ports = ports.iter().filter_map(|port| port.trim().parse().ok());
+    let single = ports.map(|port| PortRange {
+        start: port,
+        end: port,
+    });
+    Ok(Some(single.collect()))
 }

@@ -1,35 +1,22 @@
 //! Setup keys in the file: section `setup_keys`.
 
-use jiff::Timestamp;
-
-use super::DeclaredKey;
+use super::SetupKey;
 use crate::model::kind::prelude::*;
 use crate::model::kind::values::times;
-use crate::secret::{SealedFor, literal};
+use crate::secret::literal;
 use crate::wire::key_type::KeyType;
 
-/// A key as written; what is missing or wrong is `None`.
-#[derive(Default)]
-pub(super) struct KeyDraft {
-    key_type: Option<KeyType>,
-    expires_in_secs: Option<i64>,
-    usage_limit: Option<i64>,
-    auto_groups: Option<BTreeSet<String>>,
-    ephemeral: Option<bool>,
-    allow_extra_dns_labels: Option<bool>,
-    enrolled: Option<bool>,
-    reissue_after: Option<Timestamp>,
-    recipients: Option<BTreeMap<String, String>>,
-    recipients_only: Option<bool>,
-}
-
-pub(super) const TABLE: Table<KeyDraft> = Table {
+pub(super) const TABLE: Table<SetupKey> = Table {
     what: "a setup key",
     fields: fields![
         /// one-off enrolls one peer, reusable up to usage_limit.
-        needs key_type as "type": Takes(Shape::Schema(r#"{"enum": ["one-off", "reusable"]}"#), word::read::<KeyType>),
+        needs key_type as "type": Takes(Shape::Schema(KEY_TYPE), |value, log| {
+            word::read::<KeyType>(value, log).unwrap_or_default()
+        }),
         /// Life time in seconds from creation, such as 604800 for a week; 0 = never expires.
-        needs expires_in_secs as "expires_in": Takes(Shape::Whole(0, 9_223_372_036), times::expires_in),
+        needs expires_in_secs as "expires_in": Takes(Shape::Whole(0, 9_223_372_036), |value, log| {
+            times::expires_in(value, log).unwrap_or_default()
+        }),
         /// Peers it may enroll: 1 for a one-off key (0 means the same); 0 = without limit for a reusable one. Default at
         /// creation: 1 or 0.
         own usage_limit: Takes(Shape::Whole(0, i64::MAX), |value, log| value.integer(log, "a whole number of uses")),
@@ -40,14 +27,14 @@ pub(super) const TABLE: Table<KeyDraft> = Table {
         /// Peers may bring DNS labels of their own.
         own allow_extra_dns_labels: FLAG => false,
         /// The key did its work and is never made again. Set by sync-events; only on one-off keys that are not ephemeral.
-        may enrolled: FLAG => false,
+        may enrolled: SWITCH => false,
         /// A live key created before that instant counts as absent, so a new one is made. RFC 3339 with offset.
         may reissue_after: Takes(Shape::Schema(INSTANT), times::reissue_after),
         /// age or SSH public keys that open this key's sealed secret, besides those that the run seals every key for.
         /// Literal keys only. Another list replaces nothing by itself: reissue_after does.
-        may recipients: Takes(Shape::Schema(RECIPIENTS), recipients),
+        may sealed_for.keys as "recipients": Takes(Shape::Schema(RECIPIENTS), recipients),
         /// The secret is sealed for recipients alone.
-        may recipients_only: FLAG => false,
+        may sealed_for.only as "recipients_only": SWITCH => false,
     ],
     refused: refused![
         ["renamed_from"] => "a setup key's name can never change",
@@ -82,6 +69,13 @@ const NAME: Refused = Refused {
     ..Refused::NAME
 };
 
+const KEY_TYPE: &str = r#"{"enum": ["one-off", "reusable"]}"#;
+
+/// What is off where it is left out.
+const SWITCH: Takes<bool> = Takes(Shape::Flag, |value, log| {
+    value.boolean(log).unwrap_or_default()
+});
+
 const AUTO_GROUPS: &str =
     r#"{"type": "array", "items": {"type": "string", "minLength": 1, "not": {"const": "All"}}}"#;
 
@@ -90,41 +84,34 @@ const INSTANT: &str =
 
 const RECIPIENTS: &str = r#"{"type": "array", "items": {"type": "string", "pattern": "^(age1|AGE1|ssh-ed25519 |ssh-rsa )"}}"#;
 
-pub(super) fn read(entry: &Cursor<'_>, log: &mut Log) -> Option<Declared> {
-    let mut draft = KeyDraft::default();
-    entry.object(log, &TABLE, &mut draft);
+/// Notes what does not go together, and adds what follows.
+pub(super) fn settle(mut key: SetupKey, entry: &Cursor<'_>, log: &mut Log) -> Option<SetupKey> {
+    // where its type is wrong, that is said already
+    KeyType::of(entry.get("type")?.text()?)?;
     for check in [usage_limit, enrolled, reissue, recipients_only, peer_name] {
-        check(&draft, entry, log);
+        check(&key, entry, log);
     }
-    Some(Declared::SetupKey(DeclaredKey {
-        key_type: draft.key_type?,
-        expires_in_secs: draft.expires_in_secs.unwrap_or_default(),
-        usage_limit: draft.usage_limit,
-        auto_groups: draft.auto_groups,
-        ephemeral: draft.ephemeral,
-        allow_extra_dns_labels: draft.allow_extra_dns_labels,
-        enrolled: draft.enrolled.unwrap_or_default(),
-        reissue_after: draft.reissue_after,
-        sealed_for: SealedFor {
-            keys: draft.recipients.unwrap_or_default(),
-            only: draft.recipients_only.unwrap_or_default(),
-        },
-    }))
+    key.expires = key.expires_in_secs != 0;
+    if key.key_type == KeyType::OneOff {
+        key.usage_limit = Some(1); // the server stores that, whatever is sent
+    }
+    Some(key)
 }
 
 /// Public keys as they stand here and nowhere else: whoever reviews the file sees who will open the key.
-fn recipients(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeMap<String, String>> {
+fn recipients(value: &Cursor<'_>, log: &mut Log) -> BTreeMap<String, String> {
+    let mut keys: BTreeMap<String, String> = BTreeMap::new();
     // not repeated: it may be a secret that was pasted by mistake
     if value.text().is_some() {
         let message = "expected a list of age or SSH public keys, found a string";
         log.error(value.place(), message)
             .coded(Code::WrongType)
             .suggest("write it in brackets: [\"…\"]");
-        return None;
+        return keys;
     }
-    let mut keys: BTreeMap<String, String> = BTreeMap::new();
     let (mut found, mut is_apart) = (BTreeSet::new(), None);
-    for element in value.list(log, "a list of age or SSH public keys")? {
+    let list = value.list(log, "a list of age or SSH public keys");
+    for element in list.into_iter().flatten() {
         let Some(text) = element.string(log, "an age or SSH public key") else {
             continue;
         };
@@ -148,13 +135,13 @@ fn recipients(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeMap<String, Stri
         }
         keys.insert(text.to_owned(), key.to_string());
     }
-    Some(keys)
+    keys
 }
 
 /// A key that nobody is named for could be opened by nobody.
-fn recipients_only(draft: &KeyDraft, entry: &Cursor<'_>, log: &mut Log) {
+fn recipients_only(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
     let listed = entry.get("recipients").map(|list| list.elements().count());
-    if draft.recipients_only == Some(true) && listed.unwrap_or_default() == 0 {
+    if key.sealed_for.only && listed.unwrap_or_default() == 0 {
         log.error(
             entry.place_of("recipients_only"),
             "nobody could open this key: it is sealed for its \"recipients\" only, and has none",
@@ -187,12 +174,12 @@ fn auto_groups(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
 }
 
 /// A one-off key is used once; the server stores 1 whatever a file says (docs/netbird-api.md, "Setup keys").
-fn usage_limit(draft: &KeyDraft, entry: &Cursor<'_>, log: &mut Log) {
+fn usage_limit(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
     let place = entry.place_of("usage_limit");
     let written = entry.mentions(&TABLE, "usage_limit");
-    match (draft.key_type, draft.usage_limit) {
+    match (key.key_type, key.usage_limit) {
         // 0 and 1 are both stored as 1
-        (Some(KeyType::OneOff), Some(limit)) if !(0..=1).contains(&limit) => {
+        (KeyType::OneOff, Some(limit)) if !(0..=1).contains(&limit) => {
             log.error(
                 place,
                 "a one-off key is used once: usage_limit can only be 1",
@@ -201,16 +188,16 @@ fn usage_limit(draft: &KeyDraft, entry: &Cursor<'_>, log: &mut Log) {
                 (limit > 1).then(|| "for more than one peer use \"type\": \"reusable\"".to_owned()),
             );
         }
-        (Some(KeyType::Reusable), Some(..0)) => {
+        (KeyType::Reusable, Some(..0)) => {
             log.error(place, "a usage limit cannot be negative")
                 .suggest("0 means without limit");
         }
         // what 64 bits cannot hold was read as the last number that they can; NetBird refuses such a body
-        (Some(KeyType::Reusable), Some(i64::MAX)) => {
+        (KeyType::Reusable, Some(i64::MAX)) => {
             log.error(place, "a usage limit has 18 digits at most")
                 .suggest("0 means without limit");
         }
-        (Some(KeyType::Reusable), None) if !written => {
+        (KeyType::Reusable, None) if !written => {
             log.notice(
                 Code::KeyWithoutLimit,
                 place,
@@ -222,34 +209,28 @@ fn usage_limit(draft: &KeyDraft, entry: &Cursor<'_>, log: &mut Log) {
 }
 
 /// One key, one peer, one name: only there does it mean something that the key did its work.
-fn enrolled(draft: &KeyDraft, entry: &Cursor<'_>, log: &mut Log) {
-    let why = match (draft.key_type, draft.ephemeral) {
-        (Some(KeyType::Reusable), _) => "a reusable key enrolls many peers and is never done",
+fn enrolled(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
+    let Some(written) = entry.get("enrolled") else {
+        return;
+    };
+    let why = match (key.key_type, key.ephemeral) {
+        (KeyType::Reusable, _) => "a reusable key enrolls many peers and is never done",
         (_, Some(true)) => "an ephemeral key's peer is forgotten, so the key is never done",
         _ => return,
     };
-    match draft.enrolled {
-        Some(true) => {
-            log.error(
-                entry.place_of("enrolled"),
-                format!("{why}: it cannot be marked as enrolled"),
-            )
+    if key.enrolled {
+        let message = format!("{why}: it cannot be marked as enrolled");
+        log.error(written.place(), message)
             .suggest("remove \"enrolled\"");
-        }
-        Some(false) => {
-            log.notice(
-                Code::IdleEnrolled,
-                entry.place_of("enrolled"),
-                format!("{why}: \"enrolled\" has no effect here"),
-            );
-        }
-        None => (),
+    } else {
+        let message = format!("{why}: \"enrolled\" has no effect here");
+        log.notice(Code::IdleEnrolled, written.place(), message);
     }
 }
 
 /// The commit that marks a key as enrolled flips the flag and nothing else: what asked for the key stays beside it.
-fn reissue(draft: &KeyDraft, entry: &Cursor<'_>, log: &mut Log) {
-    if draft.enrolled == Some(true) && entry.get("reissue_after").is_some() {
+fn reissue(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
+    if key.enrolled && key.reissue_after.is_some() {
         log.notice(
             Code::ReissueDone,
             entry.place_of("reissue_after"),
@@ -263,11 +244,8 @@ fn reissue(draft: &KeyDraft, entry: &Cursor<'_>, log: &mut Log) {
 
 /// The peer that enrolls gets the key's name, and the server makes its DNS label of the part before the first dot: where
 /// there is none, the rename is a 500 (docs/netbird-api.md, "Peers").
-fn peer_name(draft: &KeyDraft, entry: &Cursor<'_>, log: &mut Log) {
-    let names_a_peer = draft.key_type == Some(KeyType::OneOff)
-        && draft.ephemeral != Some(true)
-        && draft.enrolled != Some(true);
-    if names_a_peer && entry.name().starts_with('.') {
+fn peer_name(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
+    if key.is_for_one_peer() && !key.enrolled && entry.name().starts_with('.') {
         let message = format!(
             "the name {} begins with a dot, so NetBird would refuse it for the key's peer",
             quote(entry.name())

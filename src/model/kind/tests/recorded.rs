@@ -92,7 +92,7 @@ fn there_are_recordings_of_every_kind() {
 /// The object with nothing of ours in it but what a file has to say.
 fn left_alone(resource: Resource) -> Resource {
     match resource {
-        Resource::Group(_) => Resource::Group(crate::model::kind::Group { peers: None }),
+        Resource::Group(_) => Resource::Group(crate::model::kind::Group::default()),
         Resource::SetupKey(key) => Resource::SetupKey(SetupKey {
             usage_limit: None,
             auto_groups: None,

@@ -1,5 +1,7 @@
 //! Values that the file says by one of a few words.
 
+use serde::{Deserialize, Deserializer};
+
 use crate::file::{Cursor, Log, did_you_mean, quote};
 
 /// A value that the file says by one of a few words.
@@ -28,6 +30,12 @@ pub(crate) trait Word: Copy + PartialEq + 'static {
         let found = words.find_map(|(word, value)| (*value == self).then_some(*word));
         found.expect("every value has a word")
     }
+}
+
+/// Reads the word of an answer; one that is not known is none.
+pub(crate) fn answered<'de, D: Deserializer<'de>, T: Word>(from: D) -> Result<Option<T>, D::Error> {
+    let text: Option<String> = Option::deserialize(from)?;
+    Ok(text.and_then(|text| T::of(&text)))
 }
 
 /// Reads a word.

@@ -188,7 +188,7 @@ fn an_update_of_a_nameserver_group_keeps_what_is_not_ours() {
 fn a_group_always_sends_members_and_resources() {
     let kept = json!({ "resources": [{ "id": "r", "type": "subnet" }], "of_the_future": true });
     let live = testing::over(group("x", &["edge"]), kept);
-    let left_alone = Resource::Group(crate::model::kind::Group { peers: None });
+    let left_alone = Resource::Group(crate::model::kind::Group::default());
     assert_body(
         &left_alone,
         Some(live),
@@ -285,7 +285,7 @@ fn an_update_of_a_group_keeps_resources_members_and_unknown_fields() {
     let live = json!({ "id": "g1", "name": "ams", "issued": "api", "peers_count": 1, "resources_count": 1,
                        "peers": [{ "id": "p1", "name": "edge" }], "resources": [{ "id": "r1", "type": "subnet" }],
                        "of_a_later_version": 7 });
-    let body = Resource::Group(Group { peers: None }).request("ams", Some(&live), &groups(&[]));
+    let body = Resource::Group(Group::default()).request("ams", Some(&live), &groups(&[]));
     let resources = json!([{ "id": "r1", "type": "subnet" }]);
     let kept =
         json!({ "name": "ams", "peers": ["p1"], "resources": resources, "of_a_later_version": 7 });
@@ -295,7 +295,7 @@ fn an_update_of_a_group_keeps_resources_members_and_unknown_fields() {
 #[test]
 fn a_creation_of_a_group_sends_both_lists() {
     let peers = Some(BTreeSet::from([Id("p2".into())]));
-    let body = Resource::Group(Group { peers }).request("new", None, &groups(&[]));
+    let body = Resource::Group(Group::with(peers)).request("new", None, &groups(&[]));
     assert_eq!(
         body,
         Ok(json!({ "name": "new", "peers": ["p2"], "resources": [] }))
