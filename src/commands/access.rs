@@ -22,6 +22,7 @@ use crate::model::kind::{ALL, Kind};
 use crate::plan::Plan;
 use crate::plan::memberships::Memberships;
 use crate::render;
+use crate::wire::api::objects::Peer;
 
 pub(super) fn run(run: &Run, args: &AccessArgs) -> Exit {
     let say = run.say;
@@ -32,18 +33,17 @@ pub(super) fn run(run: &Run, args: &AccessArgs) -> Exit {
 
 fn make(run: &Run, args: &AccessArgs, say: Say) -> Result<Ending, Failure> {
     let wanted = args.traffic.as_deref().map(traffic).transpose()?;
-    let sides = (side(&args.from)?, side(&args.to)?);
-    if matches!(sides.0.0, End::Resource | End::Route) {
-        let from = quote(&args.from);
-        let error = format!("{from} opens no connection: it is only reached");
-        return Err(Failure::error(error).hint("begin with group/NAME or peer/NAME"));
-    }
     let (actual, plan, memberships) = account(run, args, say)?;
     let question = Question {
-        from: named(&actual, plan.as_ref(), sides.0)?,
-        to: named(&actual, plan.as_ref(), sides.1)?,
+        from: named(&actual, plan.as_ref(), &args.from)?,
+        to: named(&actual, plan.as_ref(), &args.to)?,
         traffic: wanted,
     };
+    if matches!(question.from.0, End::Resource | End::Route) {
+        let from = quote(&args.from);
+        let error = format!("{from} opens no connection: it is only reached");
+        return Err(Failure::error(error).hint("begin with a group or a peer"));
+    }
     let answer = ask(&actual, plan.as_ref(), &memberships, &question);
     let answer = answer.map_err(|name| Failure::error(format!("there is no {}", quote(&name))))?;
     let asked = (
@@ -107,74 +107,69 @@ const ENDS: [(&str, End); 4] = [
     ("route", End::Route),
 ];
 
-fn side(text: &str) -> Result<(End, &str), Failure> {
-    let Some((word, name)) = text.split_once('/').filter(|(_, name)| !name.is_empty()) else {
-        let error = format!("{} does not say what it is", quote(text));
-        let hint = "write group/NAME, peer/NAME, resource/NAME or route/NAME";
-        return Err(Failure::error(error).hint(hint));
+/// Returns what KIND/NAME or a name alone means, by the name that rules have for it; of a peer its id. Errors where that is
+/// nothing, or several things.
+fn named(actual: &Actual, plan: Option<&Plan>, text: &str) -> Result<(End, String), Failure> {
+    let kind = text.split_once('/').and_then(|(word, name)| {
+        let one = word.strip_suffix('s').unwrap_or(word);
+        let end = ENDS.iter().find(|(known, _)| *known == one);
+        Some((*end?, name))
+    });
+    let (ends, name) = match &kind {
+        Some((end, name)) => (std::slice::from_ref(end), *name),
+        None => (&ENDS[..], text),
     };
-    let one = word.strip_suffix('s').unwrap_or(word);
-    if let Some((_, end)) = ENDS.iter().find(|(known, _)| *known == one) {
-        return Ok((*end, name));
+    let mut known = BTreeSet::new();
+    let mut found = Vec::new();
+    for (word, end) in ends {
+        let of_kind = names(actual, plan, *end);
+        let ids = of_kind.iter().filter(|(known, _)| *known == name);
+        found.extend(ids.map(|(_, id)| (format!("{word}/{id}"), (*end, (*id).to_owned()))));
+        known.extend(of_kind.into_iter().map(|(name, _)| name));
     }
-    let hint = did_you_mean(word, ENDS.iter().map(|(known, _)| *known));
-    let hint = hint.unwrap_or_else(|| "there are group, peer, resource and route".to_owned());
-    Err(Failure::error(format!("{} is no kind to ask about", quote(word))).hint(hint))
+    match found.as_slice() {
+        [(_, one)] => Ok(one.clone()),
+        [] => {
+            let words: Vec<&str> = ends.iter().map(|(word, _)| *word).collect();
+            let error = format!("there is no {} {}", words.join(" or "), quote(name));
+            let hint = did_you_mean(name, known.iter().copied());
+            let forms =
+                || "write NAME, group/NAME, peer/NAME, resource/NAME or route/NAME".to_owned();
+            Err(Failure::error(error).hint(hint.unwrap_or_else(forms)))
+        }
+        several => {
+            let error = format!("{} is the name of several objects", quote(name));
+            let several: Vec<&str> = several.iter().map(|(text, _)| text.as_str()).collect();
+            Err(Failure::error(error).hint(format!("write one of {}", several.join(", "))))
+        }
+    }
 }
 
-/// The name by which rules know it; of a peer its id. Errors where it is nowhere, or several.
-fn named(
-    actual: &Actual,
-    plan: Option<&Plan>,
-    (end, name): (End, &str),
-) -> Result<(End, String), Failure> {
-    let created = |kind: Kind| {
-        let changes = plan.iter().flat_map(|plan| &plan.changes);
-        let of_kind = changes.filter(move |change| change.address.kind == kind);
-        of_kind.map(|change| change.address.name.as_str())
+/// Returns all names of a kind, each with the one that rules have for it. A peer has its id for a name, too, and a key that no
+/// peer used is the peer that will.
+fn names<'a>(actual: &'a Actual, plan: Option<&'a Plan>, end: End) -> BTreeSet<(&'a str, &'a str)> {
+    let of_kind = |kind: Kind| {
+        let live = actual.each().map(|(at, _)| at);
+        let created = plan.iter().flat_map(|plan| &plan.changes);
+        let all = live.chain(created.map(|change| &change.address));
+        all.filter(move |at| at.kind == kind)
+            .map(|at| (at.name.as_str(), at.name.as_str()))
     };
-    let live = |kind: Kind| actual.each().filter(move |(at, _)| at.kind == kind);
-    let names = |kind: Kind| -> BTreeSet<&str> {
-        live(kind)
-            .map(|(at, _)| at.name.as_str())
-            .chain(created(kind))
-            .collect()
-    };
-    let (label, known): (&str, BTreeSet<&str>) = match end {
+    match end {
+        End::Group => of_kind(Kind::Group).chain([(ALL, ALL)]).collect(),
+        End::Resource => of_kind(Kind::NetworkResource).collect(),
+        End::Route => of_kind(Kind::Route).collect(),
         End::Peer => {
-            let is_it =
-                |peer: &&crate::wire::api::objects::Peer| peer.id.0 == name || peer.name == name;
-            let found: Vec<_> = actual.peers.iter().filter(is_it).collect();
-            match found.as_slice() {
-                [one] => return Ok((end, one.id.to_string())),
-                [] => {}
-                several => {
-                    let ids: Vec<&str> = several.iter().map(|peer| peer.id.0.as_str()).collect();
-                    let error = format!("several peers are called {}", quote(name));
-                    let hint = format!("name one by its id: {}", ids.join(", "));
-                    return Err(Failure::error(error).hint(hint));
-                }
-            }
-            let keys = names(Kind::SetupKey);
-            if keys.contains(name) {
-                return Ok((end, name.to_owned()));
-            }
-            let peers = actual.peers.iter().map(|peer| peer.name.as_str());
-            ("peer", peers.chain(keys).collect())
+            let both = |peer: &'a Peer| {
+                let id = peer.id.0.as_str();
+                [(peer.name.as_str(), id), (id, id)]
+            };
+            let peers: BTreeSet<_> = actual.peers.iter().flat_map(both).collect();
+            let taken: BTreeSet<&str> = peers.iter().map(|(name, _)| *name).collect();
+            let keys = of_kind(Kind::SetupKey).filter(|(name, _)| !taken.contains(name));
+            peers.iter().copied().chain(keys).collect()
         }
-        End::Group => {
-            let mut groups = names(Kind::Group);
-            groups.insert(ALL);
-            ("group", groups)
-        }
-        End::Resource => ("network resource", names(Kind::NetworkResource)),
-        End::Route => ("route", names(Kind::Route)),
-    };
-    if end != End::Peer && known.contains(name) {
-        return Ok((end, name.to_owned()));
     }
-    let failure = Failure::error(format!("there is no {label} {}", quote(name)));
-    Err(failure.aside(did_you_mean(name, known.iter().copied())))
 }
 
 /// What has to pass: `tcp/22`, `udp/53`, `tcp/8000-8100`, `tcp`, `udp`, `icmp` or `all`.

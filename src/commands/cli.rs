@@ -467,9 +467,9 @@ pub struct DriftArgs {
 /// Flags of `access`.
 #[derive(Debug, Args)]
 pub struct AccessArgs {
-    /// Who opens the connection: group/NAME, or peer/NAME (a peer's name or id, or a pending setup key)
+    /// Who opens the connection: a group or a peer (by its name or id, or a pending setup key), as NAME, group/NAME or peer/NAME
     pub from: String,
-    /// To whom or what: group/NAME, peer/NAME, resource/NAME, or route/NAME
+    /// To whom or what: NAME, group/NAME, peer/NAME, resource/NAME, or route/NAME
     pub to: String,
     /// What has to pass: tcp/22, udp/53, tcp/8000-8100, tcp, udp, icmp or all; without it anything
     pub traffic: Option<String>,

@@ -113,19 +113,55 @@ fn a_question_is_answered_now_and_as_the_file_would_have_it() {
 }
 
 #[test]
+fn a_name_alone_is_asked_about_where_it_is_one_thing_only() {
+    let bench = two_machines();
+    bench.file(file(json!({ "ssh": ssh() })));
+    for from in [
+        "pilots",
+        "machine-pilots",
+        "group/pilots",
+        "peers/machine-pilots",
+    ] {
+        bench
+            .run(&["access", from, "stations", "tcp/22", "--after"])
+            .expect(0)
+            .shows(&format!("yes: {from} → stations: tcp/22"));
+    }
+}
+
+#[test]
 fn a_question_that_cannot_be_answered_says_why() {
     let bench = two_machines();
+    bench.peer("twin");
+    bench.create("/groups", json!({ "name": "twin" }));
+    let (pilots, stations) = (
+        bench.id("/groups", "pilots"),
+        bench.id("/groups", "stations"),
+    );
+    bench.create(
+        "/routes",
+        json!({ "network_id": "lan", "network": "10.9.0.0/16", "peer_groups": [stations], "groups": [pilots],
+                "description": "", "enabled": true, "metric": 9999, "masquerade": true, "keep_route": false }),
+    );
     for (args, words) in [
         (
             ["access", "group/pilot", "group/db"],
             "did you mean \"pilots\"?",
         ),
-        (["access", "pilots", "group/db"], "write group/NAME"),
-        (["access", "resource/x", "group/db"], "it is only reached"),
+        (["access", "pilot", "db"], "did you mean \"pilots\"?"),
+        (
+            ["access", "resource/x", "group/db"],
+            "there is no resource \"x\"",
+        ),
+        (
+            ["access", "lan", "db"],
+            "\"lan\" opens no connection: it is only reached",
+        ),
         (
             ["access", "group/pilots", "groop/db"],
-            "did you mean \"group\"?",
+            "write NAME, group/NAME",
         ),
+        (["access", "db", "twin"], "write one of group/twin, peer/"),
     ] {
         bench.run(&args).expect(1).says(words);
     }

@@ -64,9 +64,9 @@ Examples:
 
 pub(super) const ACCESS: &str = "\
 Examples:
-  netbird-gitops access group/pilots group/ground-stations tcp/22
-  netbird-gitops access peer/edge-7 resource/printer
-  netbird-gitops access group/pilots route/lan --after    # as the file would leave it";
+  netbird-gitops access pilots ground-stations tcp/22
+  netbird-gitops access edge-7 printer
+  netbird-gitops access pilots route/lan --after          # as the file would leave it";
 
 pub(super) const DOCTOR: &str = "\
 Examples:
