@@ -44,7 +44,7 @@ use crate::commands::failure::Failure;
 use crate::commands::logging::{Say, use_color};
 use crate::forge::ci::{self, Runner};
 use crate::plan::gates::Refusal;
-use crate::render::{self, Document, markdown, terminal};
+use crate::render::{self, Document, Tree, markdown, terminal};
 
 use settings::Run;
 pub use settings::{environment, unreadable_arguments, unreadable_variables};
@@ -94,6 +94,8 @@ enum Body {
     Document(Box<Document>, bool),
     /// An answer for programs, and the same for people.
     Answer(Value, String),
+    /// The same, as a tree.
+    Shown(Value, Box<Tree>),
     /// A text that is all that the command is for; no report is made of it.
     Text(String),
 }
@@ -150,6 +152,11 @@ impl Ending {
         Ending::done(Body::Answer(json, text))
     }
 
+    /// The same with a tree.
+    fn shown(json: Value, tree: Tree) -> Self {
+        Ending::done(Body::Shown(json, Box::new(tree)))
+    }
+
     /// One that stopped before it did anything; `fields` are what its JSON has all the same.
     fn stopped(failure: Failure, mut fields: Value) -> Self {
         fields["format_version"] = json!(1);
@@ -181,7 +188,7 @@ impl Ending {
     fn json(&self) -> String {
         match &self.body {
             Body::Document(document, applied) => render::json::document(document, *applied),
-            Body::Answer(json, _) => {
+            Body::Answer(json, _) | Body::Shown(json, _) => {
                 let mut json = json.clone();
                 if let Some(failure) = &self.failure {
                     json["error"] = failure.json();
@@ -196,13 +203,10 @@ impl Ending {
     fn text(&self, run: &Run) -> String {
         match (&self.body, run.cli.global.format) {
             (_, Format::Json) => self.json(),
-            (Body::Document(document, applied), Format::Markdown) => {
-                markdown::document(document, *applied, markdown::BUDGET)
+            (Body::Document(document, applied), format) => {
+                shown(run, &render::tree(document, *applied), format)
             }
-            (Body::Document(document, true), Format::Text) => {
-                terminal::applied(document, color(run))
-            }
-            (Body::Document(document, false), Format::Text) => terminal::plan(document, color(run)),
+            (Body::Shown(_, tree), format) => shown(run, tree, format),
             (Body::Answer(_, text) | Body::Text(text), _) => text.clone(),
         }
     }
@@ -243,7 +247,7 @@ fn end(run: &Run, ending: Ending) -> Exit {
         }
         // beside JSON nothing else says them
         if run.cli.global.format == Format::Json && exit == Exit::Refused {
-            say.text(&terminal::ways_out(document));
+            say.text(&terminal::blocks(&render::ways_out(document)));
         }
     }
     // once the run has said the rest: where that is an error of its own, it is very likely the cause
@@ -253,10 +257,14 @@ fn end(run: &Run, ending: Ending) -> Exit {
     exit
 }
 
-/// Whether stdout gets colour.
-fn color(run: &Run) -> terminal::Color {
+/// Returns a tree as stdout gets it.
+fn shown(run: &Run, tree: &Tree, format: Format) -> String {
+    if format == Format::Markdown {
+        return markdown::comment(tree, markdown::BUDGET);
+    }
     let is_terminal = std::io::stdout().is_terminal();
-    terminal::Color(use_color(run.cli.global.color, is_terminal, environment))
+    let color = use_color(run.cli.global.color, is_terminal, environment);
+    terminal::text(tree, terminal::Color(color))
 }
 
 /// What is refused, with the numbers and the way out; `None` where nothing is.

@@ -2,19 +2,18 @@
 
 mod access;
 pub mod answer;
-#[cfg(test)]
-pub(crate) use access::in_lines as access_lines;
 pub(crate) mod describe;
+mod document;
 pub mod drift;
-#[cfg(test)]
-mod examples;
 mod impact;
 pub mod json;
 pub mod markdown;
 mod memberships;
 mod said;
-mod style;
 pub mod terminal;
+#[cfg(test)]
+pub(crate) mod testing;
+pub(crate) mod tree;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -30,7 +29,10 @@ use crate::plan::agreement::{Agreement, Origin};
 use crate::plan::gates::Refusal;
 use crate::plan::memberships::Memberships;
 
+pub(crate) use document::ways_out;
+pub use document::{is_result, tree};
 pub use said::{Said, say};
+pub use tree::Tree;
 
 /// What became of one change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -304,16 +306,10 @@ impl Counts {
     }
 
     /// Returns the numbers that are not zero, in words: `2 to create`, `1 to change`.
-    fn words(self, words: [&str; 4]) -> Vec<String> {
+    fn words(self, words: [&str; 4]) -> impl Iterator<Item = String> {
         let numbers = [self.create, self.change, self.replace, self.delete];
-        let numbers = numbers.iter().zip(words).filter(|(number, _)| **number > 0);
-        numbers
-            .map(|(number, word)| format!("{number} {word}"))
-            .collect()
+        let numbers = numbers.into_iter().zip(words);
+        let numbers = numbers.filter(|(number, _)| *number > 0);
+        numbers.map(|(number, word)| format!("{number} {word}"))
     }
-}
-
-/// Whether a reviewer must look at a change: it takes something away, or opens something to everybody.
-fn is_loud(change: &Change, plan: &Plan) -> bool {
-    impact::impact(change, plan).is_some()
 }

@@ -12,7 +12,7 @@ use snapbox::{assert_data_eq, str};
 use super::{Delta, End, Ports, Question, Traffic, ask};
 use crate::model::kind::Kind;
 use crate::plan::memberships::Memberships;
-use crate::render::access_lines;
+use crate::render::testing::access_lines;
 use crate::testing::{
     Case, MADE, desired, group, groups, id, key, over, peer, policy, policy_with,
 };
@@ -470,7 +470,7 @@ fn answer(live: Value, from: &str, to: (End, &str), traffic: Option<Traffic>) ->
     };
     let answer = ask(&case.actual(), None, &Memberships::default(), &question);
     let answer = answer.expect("both are there");
-    crate::render::answer::text(&answer, ("X", "Y", None))
+    crate::render::testing::on_terminal(&crate::render::answer::tree(&answer, ("X", "Y", None)))
 }
 
 fn tcp(port: u16) -> Option<Traffic> {

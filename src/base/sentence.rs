@@ -1,14 +1,18 @@
-//! Sentences about objects, in which names stand out: each renderer shows them in its own way.
+//! Sentences about objects, in which names stand out: each writer shows them in its own way.
 
 use crate::base::text::MOST_NAMES;
 
-/// A part of a sentence: our words, or somebody's name.
+/// A part of a sentence.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Piece {
     /// Words.
     Text(String),
-    /// A name, which each renderer makes inert in its own way.
+    /// A name, which each writer makes inert in its own way.
     Name(String),
+    /// Words that a reader must not miss.
+    Strong(String),
+    /// What is written as it is: a command, an id.
+    Code(String),
 }
 
 /// A sentence in which names stand out.
@@ -17,7 +21,10 @@ pub struct Sentence(pub(crate) Vec<Piece>);
 
 impl Sentence {
     pub(crate) fn say(mut self, text: impl Into<String>) -> Self {
-        self.0.push(Piece::Text(text.into()));
+        let text = text.into();
+        if !text.is_empty() {
+            self.0.push(Piece::Text(text));
+        }
         self
     }
 
@@ -26,24 +33,59 @@ impl Sentence {
         self
     }
 
-    pub(crate) fn names<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
-        let names: Vec<&str> = names.into_iter().collect();
-        for (index, name) in names.iter().take(MOST_NAMES).enumerate() {
+    pub(crate) fn strong(mut self, text: impl Into<String>) -> Self {
+        self.0.push(Piece::Strong(text.into()));
+        self
+    }
+
+    pub(crate) fn code(mut self, text: impl Into<String>) -> Self {
+        self.0.push(Piece::Code(text.into()));
+        self
+    }
+
+    /// Returns the sentence with another one behind it.
+    pub(crate) fn then(mut self, other: impl Into<Sentence>) -> Self {
+        self.0.extend(other.into().0);
+        self
+    }
+
+    pub(crate) fn names<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let names = names.into_iter();
+        self.listed(names.map(|name| Sentence::default().name(name)), MOST_NAMES)
+    }
+
+    /// Returns the sentence with the first of these behind it, and how many more there are.
+    pub(crate) fn listed(
+        mut self,
+        all: impl IntoIterator<Item = impl Into<Sentence>>,
+        most: usize,
+    ) -> Self {
+        let all: Vec<Sentence> = all.into_iter().map(Into::into).collect();
+        let number = all.len();
+        for (index, one) in all.into_iter().take(most).enumerate() {
             self = if index > 0 { self.say(", ") } else { self };
-            self = self.name(*name);
+            self = self.then(one);
         }
-        match names.len().saturating_sub(MOST_NAMES) {
+        match number.saturating_sub(most) {
             0 => self,
             more => self.say(format!(" and {more} more")),
         }
     }
 
-    /// Returns the sentence with its names as `name` renders them, and its words as `text` does.
-    pub(crate) fn render(&self, name: fn(&str) -> String, text: fn(&str) -> String) -> String {
-        let piece = |piece: &Piece| match piece {
-            Piece::Text(words) => text(words),
-            Piece::Name(it) => name(it),
-        };
-        self.0.iter().map(piece).collect()
+    /// Returns whether nothing is said.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl From<&str> for Sentence {
+    fn from(text: &str) -> Self {
+        Sentence::default().say(text)
+    }
+}
+
+impl From<String> for Sentence {
+    fn from(text: String) -> Self {
+        Sentence::default().say(text)
     }
 }

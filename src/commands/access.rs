@@ -51,9 +51,9 @@ fn make(run: &Run, args: &AccessArgs, say: Say) -> Result<Ending, Failure> {
         args.to.as_str(),
         args.traffic.as_deref(),
     );
-    Ok(Ending::answer(
+    Ok(Ending::shown(
         render::answer::json(&answer),
-        render::answer::text(&answer, asked),
+        render::answer::tree(&answer, asked),
     ))
 }
 

@@ -31,7 +31,7 @@ use crate::model::change::Change;
 use crate::model::notice::{Notice, OfRun};
 use crate::model::problem;
 use crate::plan::{Plan, answered_labels};
-use crate::render::{Document, Status, terminal};
+use crate::render::{self, Document, Status, terminal};
 use crate::secret::{KeysDir, remove_leftovers};
 
 use earlier::made_earlier;
@@ -380,15 +380,15 @@ fn asks(args: &ApplyArgs, context: &Context) -> bool {
 /// Shows the plan. Its notices are told once a run: before the question where there is one, else with the result.
 fn tell(document: &mut Document, before_a_question: bool, say: Say) {
     let said = document.said().into_iter().flat_map(|said| said.notices);
-    let notices = said.cloned().collect();
+    document.told = said.cloned().collect();
+    let mut shown = document.clone();
     if before_a_question {
-        say.text(&terminal::plan(document, terminal::Color(false)));
-        document.told = notices;
+        shown.told.clear();
     } else {
-        document.told = notices;
-        say.text(&terminal::plan(document, terminal::Color(false)));
         document.told.clear();
     }
+    let tree = render::tree(&shown, false);
+    say.text(&terminal::text(&tree, terminal::Color(false)));
 }
 
 fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {

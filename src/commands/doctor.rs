@@ -19,9 +19,9 @@ use serde_json::json;
 use super::failure::Failure;
 use super::session::{check, notices};
 use super::settings::{Run, halt, readable, recipients};
-use super::{Ending, color, end};
+use super::{Ending, end};
 use crate::base::text::count;
-use crate::commands::cli::{DoctorArgs, Format};
+use crate::commands::cli::DoctorArgs;
 use crate::commands::exit::Exit;
 use crate::commands::setup::doctor::render;
 use crate::commands::setup::doctor::{Check, Purpose};
@@ -39,17 +39,13 @@ pub(super) fn run(run: &Run, args: &DoctorArgs) -> Exit {
         return end(run, Ending::stopped(failure, json!({})));
     }
     let (checks, purpose) = checks(run, args);
-    let text = match run.cli.global.format {
-        Format::Markdown => render::comment(&checks, purpose),
-        Format::Text | Format::Json => render::terminal(&checks, purpose, color(run)),
-    };
     let exit = match checks.iter().any(Check::failed) {
         true => Exit::Error,
         false => Exit::Done,
     };
     let ending = Ending {
         exit,
-        ..Ending::answer(render::json(&checks), text)
+        ..Ending::shown(render::json(&checks), render::tree(&checks, purpose))
     };
     end(run, ending)
 }

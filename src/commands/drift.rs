@@ -13,7 +13,7 @@ use super::session::{Origin, Request, Session};
 use super::settings::Run;
 use super::{Ending, blank, end};
 use crate::base::text::visible;
-use crate::commands::cli::{AccessLevel, DriftArgs, Format, Gates, Scope, Sealing};
+use crate::commands::cli::{AccessLevel, DriftArgs, Gates, Scope, Sealing};
 use crate::commands::exit::Exit;
 use crate::commands::logging::Say;
 use crate::forge::gitea::issue::{self, Kept, Report};
@@ -21,7 +21,7 @@ use crate::git::Sha;
 use crate::model::desired::Desired;
 use crate::plan::Plan;
 use crate::plan::drift::{self, Drift, Version};
-use crate::render::drift as render;
+use crate::render::{drift as render, markdown};
 
 /// How many versions of the file are looked at for the last agreement.
 const VERSIONS: usize = 50;
@@ -36,17 +36,14 @@ pub(super) fn run(run: &Run, args: &DriftArgs) -> Exit {
         }
     };
     let marker = crate::render::markdown::marker("drift", &run.environment);
-    let text = match run.cli.global.format {
-        Format::Markdown => render::markdown(&drift, &plan, &marker, &name),
-        Format::Text | Format::Json => render::terminal(&drift, &plan, &name),
-    };
+    let tree = render::tree(&drift, &plan, &marker, &name);
     let exit = match drift.is_alarming() {
         true => Exit::Pending,
         false => Exit::Done,
     };
     let ending = Ending {
         exit,
-        ..Ending::answer(render::json(&drift, &name), text)
+        ..Ending::shown(render::json(&drift, &name), tree)
     };
     let kept = match args.issue {
         true => keep_issue(run, args, &drift, &plan, &marker, &name, say),
@@ -129,16 +126,17 @@ fn keep_issue(
     let context = &run.context;
     let forge = Forge::wanted(&args.gitea, context, &run.file, SETTINGS)?;
     let environment = &run.environment;
-    let (state, body) = match drift.is_alarming() {
+    let (state, tree) = match drift.is_alarming() {
         true => (
-            render::heading(drift),
-            render::markdown(drift, plan, marker, name),
+            render::summary(drift),
+            render::tree(drift, plan, marker, name),
         ),
         false => (
             "resolved".to_owned(),
             render::resolved(marker, name, Timestamp::now()),
         ),
     };
+    let body = markdown::comment(&tree, markdown::BUDGET);
     let report = Report {
         title: &format!("NetBird drift ({environment}): {state}"),
         body: &body,

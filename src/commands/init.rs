@@ -58,7 +58,7 @@ pub(super) fn run(run: &Run, args: &InitArgs) -> Exit {
         exit,
         changed,
         failure,
-        ..Ending::answer(render::json(&document), render::text(&document))
+        ..Ending::shown(render::json(&document), render::tree(&document))
     };
     end(run, ending)
 }

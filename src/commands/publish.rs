@@ -11,7 +11,7 @@ use crate::commands::logging::Say;
 use crate::forge::ci::Event;
 use crate::forge::gitea::comment;
 use crate::git::{Git, GitError, Opened};
-use crate::render::{Document, markdown};
+use crate::render::{self, Document, markdown};
 
 /// How many commits back an apply looks for pull requests whose own run was superseded, cancelled or never started.
 const BACK: usize = 20;
@@ -135,7 +135,7 @@ impl Publisher<'_> {
 }
 
 fn text(document: &Document, applied: bool) -> String {
-    markdown::document(document, applied, markdown::BUDGET)
+    markdown::comment(&render::tree(document, applied), markdown::BUDGET)
 }
 
 /// The comments of one apply.
@@ -158,7 +158,7 @@ impl Posts<'_> {
     /// Does the pull request say what an apply made of it? That it was refused, or the like, is no result.
     fn has_result(&self, number: u64, me: &mut Option<i64>) -> Result<bool, Failure> {
         let texts = comment::texts(&self.forge.repo, number, self.body, me)?;
-        Ok(texts.iter().any(|text| markdown::is_result(text)))
+        Ok(texts.iter().any(|text| render::is_result(text)))
     }
 
     /// Posts the result on the pull requests that were merged before this one and have none yet, back to the first that has.

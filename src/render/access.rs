@@ -1,14 +1,23 @@
 //! Who reaches whom, in words: what comes and goes, by which rule, and what of it nobody must miss.
 
 use std::collections::BTreeSet;
+use std::mem::{Discriminant, discriminant};
 
 use serde_json::{Value, json};
 
+use super::tree::{Attached, Block, Look, Mark, Rank, Row, Rows};
+
 use crate::access::{Delta, Idle, Login, Members, Passage, Place, Side, Traffic, WhyIdle};
 use crate::base::json::with;
-use crate::base::text::{count, listed};
+use crate::base::sentence::Sentence;
+use crate::base::text::{count, listed, visible};
 use crate::model::address::Address;
 use crate::model::kind::{ALL, Kind, PortRange};
+
+/// Most edges of the graph: one with more is no picture any more.
+const MOST_EDGES: usize = 20;
+/// Most lines of what was reachable anyway.
+const MOST_COVERED: usize = 50;
 
 /// A passage as a line of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +50,11 @@ pub(super) fn line_of(passage: &Passage, is_gained: bool) -> Line {
         what: what(passage),
         because: because(passage),
     }
+}
+
+/// What a reviewer must not miss of it beside what the changes of rules themselves say.
+pub(super) fn calls_beside_rules(delta: &Delta) -> Vec<String> {
+    calls(delta, false)
 }
 
 /// What a reviewer must not miss of it, as sentences; `all`: what the changes of rules themselves say, too.
@@ -331,24 +345,112 @@ pub(super) fn parts(traffic: &Traffic) -> Vec<Value> {
     parts
 }
 
-/// Returns the delta in lines, for tests of what is found.
-#[cfg(test)]
-pub(crate) fn in_lines(delta: &Delta) -> Vec<String> {
-    let side = |(name, more): &(String, String)| match more.is_empty() {
-        true => name.clone(),
-        false => format!("{name} ({more})"),
+/// What is lost and what is gained.
+pub(super) fn rows(delta: &Delta) -> Rows {
+    let side = |(name, more): (String, String)| match more.as_str() {
+        "" => Sentence::default().name(name),
+        more => Sentence::default().name(name).say(format!(" ({more})")),
     };
-    let line = |line: &Line| {
-        let sign = if line.is_gained { "+" } else { "-" };
-        let (from, to) = (side(&line.from), side(&line.to));
-        format!("{sign} {from} → {to}: {}, by {}", line.what, line.because)
+    let row = |line: Line| {
+        let to = Sentence::from("→ ").then(side(line.to));
+        let because = format!("by {}", line.because);
+        let mark = match line.is_gained {
+            true => Mark::CREATE,
+            false => Mark::DELETE,
+        };
+        Row {
+            cells: vec![side(line.from), to, line.what.into(), because.into()],
+            ..Row::of(mark, "", Rank::Reach)
+        }
     };
-    let all = lines(delta);
-    let calls = calls(delta, true);
-    let calls = calls.iter().map(|call| format!("! {call}"));
-    all.iter()
-        .map(line)
-        .chain(calls)
-        .chain(covered(delta))
-        .collect()
+    Rows {
+        title: "Who reaches whom".into(),
+        head: &["from", "to", "what", "because"],
+        rows: lines(delta).into_iter().map(row).collect(),
+        ..Rows::default()
+    }
+}
+
+/// What was reachable anyway, and a graph of what changes.
+pub(super) fn extra(delta: &Delta) -> Vec<Block> {
+    let covered = covered(delta);
+    let row = |text: String| Row::of(Mark::NONE, text, Rank::Extra);
+    let more = covered.len().saturating_sub(MOST_COVERED);
+    let more = (more > 0).then(|| row(format!("and {more} more")));
+    let anyway = Rows {
+        title: format!("Reachable before and after ({})", covered.len()).into(),
+        look: Look::Folded,
+        rows: covered
+            .into_iter()
+            .take(MOST_COVERED)
+            .map(row)
+            .chain(more)
+            .collect(),
+        ..Rows::default()
+    };
+    let graph = graph(delta).map(|graph| {
+        Block::Attached(Attached {
+            title: "Graph".into(),
+            texts: vec![(Sentence::default(), graph)],
+            language: "mermaid",
+            rank: Rank::Extra,
+        })
+    });
+    [Block::Rows(anyway)].into_iter().chain(graph).collect()
+}
+
+/// The changed part as a graph: solid lines are gained, dotted ones lost.
+fn graph(delta: &Delta) -> Option<String> {
+    let all: Vec<&Passage> = delta.lost.iter().chain(&delta.gained).collect();
+    if all.is_empty() || all.len() > MOST_EDGES {
+        return None;
+    }
+    // a group, a machine and a resource may have the same name
+    let mut known: Vec<(Discriminant<Side>, String)> = Vec::new();
+    let mut node = |side: &Side, (name, more): &(String, String)| {
+        let name = match side {
+            Side::Resource(_) => format!("{name} ({more})"),
+            _ => name.clone(),
+        };
+        let it = (discriminant(side), name);
+        let place = known.iter().position(|known| *known == it);
+        place.unwrap_or_else(|| {
+            known.push(it);
+            known.len() - 1
+        })
+    };
+    let (mut edges, mut styles) = (String::new(), String::new());
+    for (at, passage) in all.iter().enumerate() {
+        let line = line_of(passage, at >= delta.lost.len());
+        let from = node(&passage.from, &line.from);
+        let to = node(&passage.to, &line.to);
+        let (arrow, colour) = match line.is_gained {
+            true => ("-->", "#1a7f37"),
+            false => ("-.->", "#cf222e"),
+        };
+        edges += &format!("    n{from} {arrow}|{}| n{to}\n", label(&line.what));
+        styles += &format!("    linkStyle {at} stroke:{colour}\n");
+    }
+    let nodes = known.iter().enumerate();
+    let nodes = nodes.map(|(at, (_, name))| format!("    n{at}[{}]\n", label(name)));
+    Some(format!(
+        "graph LR\n{}{edges}{styles}",
+        nodes.collect::<String>()
+    ))
+}
+
+/// A label of a graph: in quotes, with nothing in it that ends them or that is markup there.
+fn label(text: &str) -> String {
+    let mut out = String::from("\"");
+    for char in visible(text).chars() {
+        match char {
+            // an entity of the graph's language, by its number
+            '"' | '#' | '&' | '<' | '>' | ';' | '`' | '\\' | '%' => {
+                out.push_str(&format!("#{};", u32::from(char)));
+            }
+            char => out.push(char),
+        }
+    }
+    out.push('"');
+    out
 }

@@ -3,60 +3,59 @@
 use serde_json::{Value, json};
 
 use super::access::{on_checks, parts, traffic};
-use super::terminal::aligned;
+use super::tree::{Block, Mark, Rank, Row, Rows, Tree};
 use crate::access::{Answer, By, Near};
-use crate::base::text::{listed, visible};
+use crate::base::sentence::Sentence;
+use crate::base::text::listed;
 
 /// Returns the answer for people. `asked` are the words of the question.
-pub fn text(answer: &Answer, (from, to, wanted): (&str, &str, Option<&str>)) -> String {
+pub fn tree(answer: &Answer, (from, to, wanted): (&str, &str, Option<&str>)) -> Tree {
     let (reaching, all) = answer.pairs;
     let word = match reaching {
         0 => "no",
         some if some == all => "yes",
         _ => "in part",
     };
-    let wanted = wanted
-        .map(|wanted| format!(": {wanted}"))
-        .unwrap_or_default();
+    let wanted = wanted.map(|wanted| format!(": {wanted}"));
     let pairs = match all {
-        0 => "there is no pair of machines to ask about".to_owned(),
+        0 => " (there is no pair of machines to ask about)".to_owned(),
         1 => String::new(),
-        _ => format!("{reaching} of {all} pairs"),
+        _ => format!(" ({reaching} of {all} pairs)"),
     };
-    let pairs = match pairs.as_str() {
-        "" => pairs,
-        pairs => format!(" ({pairs})"),
+    let wanted = wanted.unwrap_or_default();
+    let heading = format!("{word}: {from} → {to}{wanted}{pairs}");
+    let row = |by: &By| {
+        let through = by.through.iter();
+        let through = through.map(|through| format!("through {through}"));
+        let checks = (!by.checks.is_empty()).then(|| on_checks(true, &by.checks));
+        let more: Vec<String> = through.chain(checks).collect();
+        let cells = [
+            format!("by policy {}", by.policy),
+            traffic(&by.traffic),
+            more.join(", "),
+        ];
+        Row {
+            cells: cells.map(Sentence::from).into(),
+            ..Row::of(Mark::NONE, "", Rank::Must)
+        }
     };
-    let mut out = format!(
-        "{word}: {} → {}{}{pairs}\n",
-        visible(from),
-        visible(to),
-        visible(&wanted)
-    );
-    let rows = answer.rules.iter().map(|by| {
-        let policy = format!("  by policy {}", visible(&by.policy));
-        vec![policy, traffic(&by.traffic), more(by)]
-    });
-    out.extend(aligned(rows).iter().map(|line| format!("{line}\n")));
-    if !answer.nearest.is_empty() {
-        out.push_str("nearest:\n");
-        let near = answer
-            .nearest
-            .iter()
-            .map(|near| format!("  {}\n", visible(&words(near))));
-        out.extend(near);
+    let near = answer.nearest.iter();
+    let near = near.map(|near| Row::of(Mark::NONE, words(near), Rank::Must));
+    let rules = Rows {
+        head: &["policy", "what", "how"],
+        rows: answer.rules.iter().map(row).collect(),
+        ..Rows::default()
+    };
+    let nearest = Rows {
+        title: "nearest".into(),
+        rows: near.collect(),
+        ..Rows::default()
+    };
+    Tree {
+        heading: heading.into(),
+        body: vec![Block::Rows(rules), Block::Rows(nearest)],
+        ..Tree::default()
     }
-    out
-}
-
-fn more(by: &By) -> String {
-    let through = by
-        .through
-        .iter()
-        .map(|through| format!("through {through}"));
-    let checks = (!by.checks.is_empty()).then(|| on_checks(true, &by.checks));
-    let parts: Vec<String> = through.chain(checks).collect();
-    visible(&parts.join(", ")).into_owned()
 }
 
 /// Returns the answer for programs.

@@ -3,28 +3,34 @@
 use serde_json::Value;
 
 use super::impact::about;
+use super::tree::Mark;
+use crate::base::sentence::Sentence;
 use crate::base::text::visible;
 use crate::inventory::{Adoption, Origin};
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
-use crate::model::kind::{FieldChange, Kind, NameOf, words};
+use crate::model::kind::{Kind, NameOf, words};
 use crate::plan::{DNS_LABEL, Plan};
 
-/// The sign of an operation on a terminal and its colour there, and its sign in a comment.
-pub(super) fn signs(operation: &Operation) -> [&'static str; 3] {
+/// The sign of an operation.
+pub(super) fn mark(operation: &Operation) -> Mark {
     match operation {
-        Operation::Create { .. } => ["+", "32", "➕"],
-        Operation::Update { .. } => ["~", "33", "✏️"],
-        Operation::Replace { .. } => ["-+", "35", "♻️"],
-        Operation::Delete { .. } => ["-", "31", "❌"],
+        Operation::Create { .. } => Mark::CREATE,
+        Operation::Update { .. } => Mark::CHANGE,
+        Operation::Replace { .. } => Mark::REPLACE,
+        Operation::Delete { .. } => Mark::DELETE,
     }
 }
 
-/// The same of an adoption.
-pub(super) const ADOPTED: [&str; 3] = ["=", "36", "="];
-
-/// The sign of what is let go on a terminal, and its colour.
-pub(super) const LET_GO: [&str; 2] = ["!", "33"];
+/// Returns an object as people name it: what there is one of has no name.
+pub(super) fn object(address: &Address) -> Sentence {
+    let label = address.kind.label();
+    match (address.name.as_str(), address.parent()) {
+        ("", None) => label.into(),
+        ("", Some(parent)) => Sentence::from(format!("{label} of ")).then(object(&parent)),
+        (name, _) => Sentence::from(format!("{label} ")).name(name),
+    }
+}
 
 /// Returns what is said of an adoption.
 pub(super) fn adoption(address: &Address, of: &Adoption) -> String {
@@ -89,15 +95,4 @@ fn place(address: &Address) -> Option<String> {
     let is_named =
         matches!(address.kind.inside()?.name, NameOf::Texts { .. }) && !address.name.is_empty();
     (!is_named).then(|| format!("of {} {}", parent.kind.label(), visible(&parent.name)))
-}
-
-/// Returns what differs in the fields of a change that its line does not tell, each in a line.
-pub(super) fn fields(change: &Change) -> String {
-    let names = change.told_fields().map(|change| change.field.len());
-    let width = names.max().unwrap_or(0);
-    let line = |change: &FieldChange| {
-        let name = change.label();
-        format!("        {name:width$}   {}\n", change.words())
-    };
-    change.told_fields().map(line).collect()
 }

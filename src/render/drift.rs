@@ -1,179 +1,150 @@
-//! Drift as text, markdown for an issue, and JSON.
+//! Drift as a tree, and as JSON.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::describe;
 use super::json::named;
-use super::markdown::{code, line};
+use super::tree::{Block, Look, Mark, Rank, Row, Rows, Tree};
 use crate::base::json::with;
-use crate::base::text::{count, visible};
+use crate::base::sentence::Sentence;
+use crate::base::text::count;
 use crate::model::address::Address;
 use crate::model::kind::FieldChange;
 use crate::plan::Plan;
 use crate::plan::drift::{Cause, Doer, Drift, Item};
 
-/// Returns the heading: how much there is.
-pub fn heading(drift: &Drift) -> String {
+/// Returns how much there is.
+pub fn summary(drift: &Drift) -> String {
     let parts = [
         (drift.missing.len(), "missing"),
         (drift.mismatched.len(), "mismatched"),
         (drift.unmanaged.len(), "unmanaged"),
     ];
+    let parts = parts.iter().filter(|(number, _)| *number > 0);
     let parts: Vec<String> = parts
-        .iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, word)| format!("{n} {word}"))
+        .map(|(number, word)| format!("{number} {word}"))
         .collect();
-    if parts.is_empty() {
-        "no drift".into()
-    } else {
-        parts.join(", ")
+    match parts.is_empty() {
+        true => "no drift".into(),
+        false => parts.join(", "),
     }
 }
 
-/// How a terminal and an issue show the same.
-struct Style {
-    /// Running text, with names in it.
-    text: fn(&str) -> String,
-    /// A command, or a file.
-    code: fn(&str) -> String,
-    /// The title of a list, with what leads to its first line.
-    title: fn(&str) -> String,
-    /// What stands before an entry of a list, and before what is said of it.
-    item: [&'static str; 2],
-    /// A list that is long and of little weight, with its title.
-    folded: fn(&str, &str) -> String,
-}
-
-/// Returns the drift for a terminal or a log.
-pub fn terminal(drift: &Drift, plan: &Plan, file: &str) -> String {
-    let style = Style {
-        text: |text| visible(text).into_owned(),
-        code: str::to_owned,
-        title: |title| format!("\n{title}:\n"),
-        item: ["  ", "      "],
-        folded: |title, list| format!("\n{title}:\n{list}"),
+/// Returns the drift, as an issue behind its marker.
+pub fn tree(drift: &Drift, plan: &Plan, marker: &str, file: &str) -> Tree {
+    let item = |of: &Item| {
+        let missing = of.missing.as_ref();
+        let missing = missing.map(|change| describe::summary(change, plan));
+        let parts = of.fields.iter().map(FieldChange::named).chain(missing);
+        Row {
+            more: parts.map(Sentence::from).collect(),
+            ..row(said(&of.address, why(of)))
+        }
     };
-    format!("NetBird drift from {file}: {}", style.shown(drift, plan))
-}
-
-/// Returns the drift as the text of an issue, behind its marker.
-pub fn markdown(drift: &Drift, plan: &Plan, marker: &str, file: &str) -> String {
-    let style = Style {
-        text: line,
-        code,
-        title: |title| format!("\n**{title}**\n\n"),
-        item: ["- ", "  - "],
-        folded: |title, list| {
-            format!("\n<details><summary>{title}</summary>\n\n{list}\n</details>\n")
-        },
+    let unmanaged = drift.unmanaged.iter();
+    let unmanaged = unmanaged.map(|(at, what)| row(said(at, what.words(&at.name))));
+    let number = count(drift.unmanaged.len(), "object", "objects");
+    let ghosts = drift.ghosts.iter().map(|ghost| row(ghost.as_str().into()));
+    let enrolling = drift.enrolling.iter();
+    let enrolling = enrolling.map(|key| row(Sentence::from("setup key ").name(key)));
+    let unmanaged = Rows {
+        look: Look::Folded,
+        ..titled(&format!("Unmanaged, {number}"), unmanaged.collect())
     };
-    let shown = style.shown(drift, plan);
-    format!("{marker}\n### NetBird drift from {}: {shown}", code(file))
+    let body = [
+        titled("Missing", drift.missing.iter().map(item).collect()),
+        titled(
+            "Mismatched, NetBird → file",
+            drift.mismatched.iter().map(item).collect(),
+        ),
+        unmanaged,
+        titled("Ghosts", ghosts.collect()),
+        titled("Enrolled, for the next sync-events", enrolling.collect()),
+        titled(
+            match drift.is_alarming() {
+                true => "Nothing was corrected. What to do",
+                false => "Nothing has to be done. If you like",
+            },
+            ways(drift).into_iter().map(row).collect(),
+        ),
+    ];
+    Tree {
+        marker: format!("{marker}\n"),
+        heading: heading(file).say(summary(drift)),
+        body: body.into_iter().map(Block::Rows).collect(),
+        ..Tree::default()
+    }
 }
 
-impl Style {
-    /// The heading, what differs, and what to do.
-    fn shown(&self, drift: &Drift, plan: &Plan) -> String {
-        let [item, detail] = self.item;
-        let mut out = format!("{}\n", heading(drift));
-        for (title, items) in [
-            ("Missing", &drift.missing),
-            ("Mismatched, NetBird → file", &drift.mismatched),
-        ] {
-            if !items.is_empty() {
-                out.push_str(&(self.title)(title));
-            }
-            for of in items {
-                out.push_str(&format!("{item}{}\n", self.object(&of.address, why(of))));
-                let missing = of.missing.as_ref();
-                let missing = missing.map(|change| describe::summary(change, plan));
-                let parts = of.fields.iter().map(FieldChange::named).chain(missing);
-                out.extend(parts.map(|part| format!("{detail}{}\n", (self.text)(&part))));
-            }
-        }
-        let list = |lines: Vec<String>| -> String {
-            let lines = lines.iter().map(|line| format!("{item}{line}\n"));
-            lines.collect()
-        };
-        let unmanaged = drift.unmanaged.iter();
-        let unmanaged = unmanaged.map(|(at, what)| self.object(at, what.words(&at.name)));
-        let unmanaged: Vec<String> = unmanaged.collect();
-        if !unmanaged.is_empty() {
-            let number = count(unmanaged.len(), "object", "objects");
-            out.push_str(&(self.folded)(
-                &format!("Unmanaged, {number}"),
-                &list(unmanaged),
-            ));
-        }
-        let ghosts = drift.ghosts.iter().map(|ghost| (self.text)(ghost));
-        let enrolling = drift.enrolling.iter();
-        let enrolling = enrolling.map(|key| (self.text)(&format!("setup key {key:?}")));
-        for (title, lines) in [
-            ("Ghosts", ghosts.collect::<Vec<_>>()),
-            ("Enrolled, for the next sync-events", enrolling.collect()),
-            (
-                match drift.is_alarming() {
-                    true => "Nothing was corrected. What to do",
-                    false => "Nothing has to be done. If you like",
-                },
-                self.ways(drift),
-            ),
-        ] {
-            if !lines.is_empty() {
-                out.push_str(&(self.title)(title));
-                out.push_str(&list(lines));
-            }
-        }
-        out
-    }
+fn heading(file: &str) -> Sentence {
+    Sentence::from("NetBird drift from ").code(file).say(": ")
+}
 
-    /// An object, and what is to be said of it.
-    fn object(&self, address: &Address, why: Option<String>) -> String {
-        let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
-        (self.text)(&format!("{address}{why}"))
-    }
+fn row(text: Sentence) -> Row {
+    Row::of(Mark::NONE, text, Rank::Must)
+}
 
-    /// What to do about it; nothing where there is nothing.
-    fn ways(&self, drift: &Drift) -> Vec<String> {
-        let code = self.code;
-        let mut ways = Vec::new();
-        if drift.is_alarming() {
-            ways.push(format!(
-                "to have it as the file says: {}, then {} (in CI run the workflow apply by hand)",
-                code("netbird-gitops plan"),
-                code("netbird-gitops apply")
-            ));
-            ways.push(format!(
-                "to have it as NetBird has it: write that into the file ({} prints it), and merge",
-                code("netbird-gitops export")
-            ));
-        }
-        if !drift.unmanaged.is_empty() {
-            ways.push(format!(
-                "to manage what is unmanaged: {} ({} lists all that there is)",
-                code("netbird-gitops adopt KIND/NAME"),
-                code("netbird-gitops adopt --candidates")
-            ));
-        }
-        if !drift.enrolling.is_empty() {
-            ways.push(format!(
-                "to take in what enrolled: {} (in CI the workflow enrollment does it)",
-                code("netbird-gitops sync-events")
-            ));
-        }
-        ways
+fn titled(title: &str, rows: Vec<Row>) -> Rows {
+    Rows {
+        title: title.into(),
+        rows,
+        ..Rows::default()
     }
+}
+
+/// An object, and what is to be said of it.
+fn said(address: &Address, why: Option<String>) -> Sentence {
+    let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+    format!("{address}{why}").into()
+}
+
+/// What to do about it; nothing where there is nothing.
+fn ways(drift: &Drift) -> Vec<Sentence> {
+    let mut ways = Vec::new();
+    if drift.is_alarming() {
+        ways.push(
+            Sentence::from("to have it as the file says: ")
+                .code("netbird-gitops plan")
+                .say(", then ")
+                .code("netbird-gitops apply")
+                .say(" (in CI run the workflow apply by hand)"),
+        );
+        ways.push(
+            Sentence::from("to have it as NetBird has it: write that into the file (")
+                .code("netbird-gitops export")
+                .say(" prints it), and merge"),
+        );
+    }
+    if !drift.unmanaged.is_empty() {
+        ways.push(
+            Sentence::from("to manage what is unmanaged: ")
+                .code("netbird-gitops adopt KIND/NAME")
+                .say(" (")
+                .code("netbird-gitops adopt --candidates")
+                .say(" lists all that there is)"),
+        );
+    }
+    if !drift.enrolling.is_empty() {
+        ways.push(
+            Sentence::from("to take in what enrolled: ")
+                .code("netbird-gitops sync-events")
+                .say(" (in CI the workflow enrollment does it)"),
+        );
+    }
+    ways
 }
 
 /// Returns the last text of an issue that is closed, behind its marker: what was told there last is not true any more.
-pub fn resolved(marker: &str, file: &str, at: Timestamp) -> String {
-    format!(
-        "{marker}\n### NetBird drift from {}: resolved\n\nNothing is missing or mismatched since {}. The earlier report is in the edits of this text.\n",
-        code(file),
-        code(&format!("{at:.0}"))
-    )
+pub fn resolved(marker: &str, file: &str, at: Timestamp) -> Tree {
+    let since = Sentence::from("Nothing is missing or mismatched since ").code(format!("{at:.0}"));
+    let since = since.say(". The earlier report is in the edits of this text.");
+    Tree {
+        marker: format!("{marker}\n"),
+        heading: heading(file).say("resolved"),
+        body: vec![Block::Paragraph(since)],
+        ..Tree::default()
+    }
 }
 
 /// Returns the drift as JSON.

@@ -109,7 +109,7 @@ fn loss(resource: &Resource, about: &About) -> Sentence {
     }
 }
 
-/// Returns `; 3 group members are removed` for the members that groups lose.
+/// Returns `3 group members are removed` for the members that groups lose.
 pub(super) fn removed_members(plan: &Plan) -> Option<String> {
     let removed = plan
         .changes

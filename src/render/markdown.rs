@@ -1,196 +1,355 @@
-//! The plan as markdown for a pull request: the heading answers "do I need to worry?", the table says what, the details
-//! say how. Names are untrusted: they are inert wherever they stand.
+//! A tree as markdown for a comment: the heading answers "do I need to worry?", what to do comes next. Names are untrusted:
+//! they are inert wherever they stand.
 
-mod access;
 mod escape;
-mod parts;
 mod sealed;
-mod table;
 
-use super::style::Style;
-use super::{Document, Status, Unplanned};
-use crate::base::text::count;
-use crate::plan::Plan;
+use std::collections::BTreeMap;
 
-pub(super) use escape::line;
-pub use escape::marker;
-pub use escape::{code, text};
+use super::tree::{Attached, Block, Look, Rank, Row, Rows, Tree};
+use crate::base::sentence::{Piece, Sentence};
+use crate::base::text::{count, visible};
+
+pub use escape::{code, marker};
 pub use sealed::keep_sealed;
+pub(super) use sealed::title_of_sealed;
 
-use escape::fenced;
-
-/// Names are code spans, and what is left alone is folded, so that all of it has room.
-const STYLE: Style = Style {
-    name: code,
-    text,
-    strong: |words| format!("**{words}**"),
-    names: |names| names.join(", "),
-};
+use escape::{cell, fenced, text};
 
 /// Size that a comment must not exceed, in characters: larger ones slow the page and are mailed to watchers.
 pub const BUDGET: usize = 60_000;
 
-/// Returns the plan, or what an apply made of it.
-///
-/// What does not fit the budget is left out from the back, and the text says so at its top: first the details, then
-/// rows of creations and changes, then notices; what takes something away stays to the last.
-pub fn document(document: &Document, applied: bool, budget: usize) -> String {
-    let what = if applied { "apply" } else { "plan" };
-    let marker = marker(what, &document.environment);
-    if document.unplanned == Some(Unplanned::Untouched) {
-        return format!("{marker}\n{}", untouched(document));
-    }
-    if let Some(commit) = &document.superseded {
-        return format!("{marker}\n{}", superseded(document, commit));
-    }
-    let is_open = document.error.is_some() || document.statuses.contains(&Status::Pending);
-    let marker = match applied && is_open {
-        true => format!("{marker}\n{NO_RESULT}"),
-        false => marker,
-    };
-    let Some(plan) = &document.plan else {
-        return format!("{marker}\n{}", failure(document, applied, budget));
-    };
-    // whoever loses a sealed key loses the key, so they are left out for no budget
-    let keys = sealed::section(document).map(|keys| format!("\n{keys}\n"));
-    let keys = keys.unwrap_or_default();
-    for level in [Level::Full, Level::NoDetails, Level::Folded, Level::Bare] {
-        let out = format!("{marker}\n{}", body(document, plan, applied, level));
-        if out.chars().count() <= budget {
-            return out + &keys;
-        }
-    }
-    format!(
-        "{marker}\n{}{keys}",
-        names_only(document, plan, applied, budget)
-    )
-}
+/// What the words take that say what is left out.
+const WORDS: usize = 1_000;
 
-/// How much is left out.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-enum Level {
-    /// Nothing.
-    Full,
-    /// The diffs.
-    NoDetails,
-    /// Rows of what takes nothing away, too.
-    Folded,
-    /// Notices and what is unmanaged, too.
-    Bare,
-}
-
-fn body(document: &Document, plan: &Plan, applied: bool, level: Level) -> String {
-    let mut parts = vec![heading(document, plan, applied)];
-    parts.extend(error(document, usize::MAX));
-    parts.extend(left_out(plan, level));
-    parts.extend(parts::refusals(document));
-    parts.extend(parts::ways_out(document));
-    if !applied {
-        parts.extend(parts::warnings(document, plan));
-        parts.extend(document.access.as_ref().and_then(access::table));
-    }
-    if plan.changes.len() > document.others.len() || !plan.adoptions.is_empty() {
-        parts.push(table::table(document, plan, level));
-    }
-    if !applied {
-        parts.extend(parts::memberships(document));
-    }
-    parts.extend(table::others(document, plan));
-    if level == Level::Full {
-        if !applied {
-            parts.extend(document.access.iter().flat_map(access::details));
-        }
-        parts.extend(parts::details(plan));
-    }
-    if level < Level::Bare {
-        parts.extend(parts::notices(document));
-        parts.extend(parts::held(document));
-        parts.extend(parts::let_go(document, plan));
-        parts.extend(parts::unmanaged(document, plan));
-    }
-    parts.push(parts::footer(document, plan));
-    parts.join("\n\n") + "\n"
-}
-
-fn title(document: &Document, applied: bool) -> String {
-    let title = match applied {
-        true => "NetBird apply",
-        false => "NetBird plan",
-    };
-    match document.environment.as_str() {
-        "" | "default" => title.to_owned(),
-        name => format!("{title} for {}", text(name)),
-    }
-}
-
-fn heading(document: &Document, plan: &Plan, applied: bool) -> String {
-    let title = title(document, applied);
-    if applied {
-        return format!("### {title}{}", STYLE.done(document, plan));
-    }
-    let refused = STYLE.refused(document);
-    let refused = refused.map(|refused| format!(" – **{refused}**"));
-    format!(
-        "### {title}: {}{}{}",
-        STYLE.to_do(document, plan),
-        STYLE.agreed(document),
-        refused.unwrap_or_default()
-    )
-}
-
-/// Stands in a comment after which somebody still has to do the work: the run was superseded or refused, failed, goes on, or was
-/// killed.
-const NO_RESULT: &str = "<!-- no result yet -->";
-
-/// Returns whether a comment, as [`document`] made it, says what an apply came to: the run that does the work takes the place
-/// of any other.
-pub fn is_result(comment: &str) -> bool {
-    comment.lines().nth(1) != Some(NO_RESULT)
-}
-
-fn superseded(document: &Document, commit: &str) -> String {
-    let title = title(document, true);
-    let commit = code(commit);
-    let version = parts::version(document);
-    format!(
-        "{NO_RESULT}\n### {title}: superseded by {commit}, which applies it\n\n\
-         The branch has a newer file, so this run changed nothing. The run of {commit} answers here once it is done.\n\n\
-         {version}\n"
-    )
-}
-
-/// What takes the place of a plan that was posted before the file went out of the pull request.
-fn untouched(document: &Document) -> String {
-    let title = title(document, false);
-    let (file, version) = (code(&document.file), parts::version(document));
-    format!("### {title}: no change\n\nThis pull request does not change {file}.\n\n{version}\n")
-}
-
-/// A plan that could not be made says so: an old plan never stands as if it were new.
-fn failure(document: &Document, applied: bool, budget: usize) -> String {
-    let title = title(document, applied);
-    let what = match (applied, document.refused) {
-        (true, true) => "**refused**: nothing was changed",
-        (true, false) => "**failed**: nothing was changed",
-        (false, _) => "**could not be made**",
-    };
-    let head = format!("### {title} {what}\n\n");
-    let mut parts: Vec<String> = error(document, budget.saturating_sub(2_000))
+/// Returns the tree. What does not fit the budget is left out by its rank, and the text says so at its top. Whoever loses a sealed
+/// key loses the key, so they are left out for no budget.
+pub fn comment(tree: &Tree, budget: usize) -> String {
+    let error = budget / 4;
+    let (keys, parts): (Vec<Part>, Vec<Part>) = tree
+        .act
+        .iter()
+        .chain(&tree.body)
+        .chain(&tree.last)
+        .filter_map(|block| Part::of(block, error))
+        .partition(|part| part.is_beyond_budget);
+    let head = format!("{}### {}", tree.marker, sentence(&tree.heading, code));
+    let foot: Vec<String> = [&tree.about]
         .into_iter()
+        .chain(&tree.foot)
+        .filter(|it| !it.is_empty())
+        .map(|it| sentence(it, code))
         .collect();
-    parts.push(parts::version(document));
-    format!("{head}{}\n", parts.join("\n\n"))
+    let foot = foot.join(" · ");
+    let room = budget.saturating_sub(head.chars().count() + foot.chars().count() + 10);
+    let all: usize = parts.iter().map(Part::size).sum();
+    let kept = match all <= room {
+        true => Kept::all(&parts),
+        false => {
+            let room = room.saturating_sub(WORDS);
+            let kept = Kept::within(&parts, room, false);
+            match kept.lacks_changes() {
+                true => Kept::within(&parts, room, true),
+                false => kept,
+            }
+        }
+    };
+    let left_out = kept.left_out(&parts);
+    let shown = parts.iter().zip(&kept.parts);
+    let shown = shown.filter_map(|(part, kept)| part.text(*kept));
+    let texts = [head].into_iter().chain(left_out).chain(shown);
+    let keys = keys.iter().filter_map(|part| part.text((true, 0, false)));
+    let texts = texts.chain([foot]).chain(keys);
+    let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
+    texts.join("\n\n") + "\n"
 }
 
-/// The error, or its beginning, and the way out, each in a block of its own: nothing is cut off by a block's edge.
-fn error(document: &Document, most: usize) -> Option<String> {
-    let text = format!("error: {}", document.error.as_ref()?);
+fn sentence(of: &Sentence, name: fn(&str) -> String) -> String {
+    let piece = |piece: &Piece| match piece {
+        Piece::Text(words) => text(words),
+        Piece::Name(it) => name(it),
+        Piece::Code(it) => code(it),
+        Piece::Strong(words) => format!("**{}**", text(words)),
+    };
+    of.0.iter().map(piece).collect()
+}
+
+/// A sentence as the beginning of a line.
+fn line(of: &Sentence) -> String {
+    escape::inert_start(sentence(of, code))
+}
+
+/// A block in its pieces, of which each can be left out.
+struct Part {
+    rank: Rank,
+    is_beyond_budget: bool,
+    /// What it is called where it is left out as a whole.
+    title: String,
+    before: String,
+    rows: Vec<[String; 2]>,
+    ranks: Vec<Rank>,
+}
+
+impl Part {
+    /// `error`: most characters of the error.
+    fn of(block: &Block, error: usize) -> Option<Part> {
+        let whole = |text: String| Part {
+            rank: Rank::Must,
+            is_beyond_budget: false,
+            title: String::new(),
+            before: text,
+            rows: Vec::new(),
+            ranks: Vec::new(),
+        };
+        Some(match block {
+            Block::Paragraph(sentence) => whole(line(sentence)),
+            Block::Copy(text) => whole(fenced("", text)),
+            Block::Stderr(text) => whole(fenced("", &beginning(text, error))),
+            Block::Attached(of) => Part {
+                rank: of.rank,
+                is_beyond_budget: of.rank == Rank::Must,
+                title: of.title.clone(),
+                ..whole(attached(of))
+            },
+            Block::Rows(of) if of.rows.is_empty() => return None,
+            Block::Rows(of) if of.look == Look::Folded => {
+                let entries: Vec<String> = of.rows.iter().map(|row| entry(row, of.look)).collect();
+                let title = sentence(&of.title, code);
+                Part {
+                    rank: of.rows[0].rank,
+                    title: title.clone(),
+                    ..whole(folded(&title, &entries.join("\n")))
+                }
+            }
+            Block::Rows(of) => rows(of, whole(String::new())),
+        })
+    }
+
+    fn size(&self) -> usize {
+        let rows = self.rows.iter().map(|row| row[0].chars().count() + 1);
+        self.before.chars().count() + rows.sum::<usize>() + 2
+    }
+
+    /// Its text with so many rows, in their short form where it is wanted.
+    fn text(&self, (is_kept, number, is_short): (bool, usize, bool)) -> Option<String> {
+        if !is_kept || (number == 0 && !self.rows.is_empty()) {
+            return None;
+        }
+        let rows = self.rows.iter().take(number);
+        let rows: Vec<&str> = rows
+            .map(|row| row[usize::from(is_short)].as_str())
+            .collect();
+        Some(format!("{}{}", self.before, rows.join("\n")))
+    }
+}
+
+/// What of each part is there: whether it is, how many rows, and whether in their short form.
+struct Kept {
+    parts: Vec<(bool, usize, bool)>,
+    /// Rows that are left out, and all there are, by rank.
+    missing: BTreeMap<Rank, [usize; 2]>,
+}
+
+impl Kept {
+    fn all(parts: &[Part]) -> Kept {
+        Kept {
+            parts: parts
+                .iter()
+                .map(|part| (true, part.rows.len(), false))
+                .collect(),
+            missing: BTreeMap::new(),
+        }
+    }
+
+    /// What there is room for: what matters more goes first, and rows of a part stay in their order.
+    fn within(parts: &[Part], mut room: usize, is_short: bool) -> Kept {
+        let mut kept = Kept {
+            parts: parts.iter().map(|_| (false, 0, is_short)).collect(),
+            missing: BTreeMap::new(),
+        };
+        let notices = room / 4;
+        for rank in [
+            Rank::Must,
+            Rank::Notice,
+            Rank::Loud,
+            Rank::Reach,
+            Rank::Quiet,
+            Rank::Extra,
+        ] {
+            let reserved = match rank {
+                Rank::Notice => room.saturating_sub(notices),
+                _ => 0,
+            };
+            for (part, (is_kept, number, _)) in parts.iter().zip(&mut kept.parts) {
+                let frame = part.before.chars().count() + 2;
+                if part.rows.is_empty() && part.rank == rank {
+                    *is_kept = rank == Rank::Must || frame + reserved <= room;
+                    room = room.saturating_sub(if *is_kept { frame } else { 0 });
+                    continue;
+                }
+                let mut of_rank = [0, 0];
+                for (row, _) in part
+                    .rows
+                    .iter()
+                    .zip(&part.ranks)
+                    .skip(*number)
+                    .filter(|(_, of)| **of == rank)
+                {
+                    of_rank[1] += 1;
+                    let size = row[usize::from(is_short)].chars().count() + 1;
+                    let size = size + if *is_kept { 0 } else { frame };
+                    if of_rank[0] == 0 && (rank == Rank::Must || size + reserved <= room) {
+                        room = room.saturating_sub(size);
+                        *is_kept = true;
+                        *number += 1;
+                    } else {
+                        of_rank[0] += 1;
+                    }
+                }
+                let all = kept.missing.entry(rank).or_default();
+                *all = [all[0] + of_rank[0], all[1] + of_rank[1]];
+            }
+        }
+        kept
+    }
+
+    fn lacks_changes(&self) -> bool {
+        let ranks = [Rank::Loud, Rank::Reach, Rank::Quiet];
+        let mut missing = ranks.iter().filter_map(|rank| self.missing.get(rank));
+        missing.any(|[left_out, _]| *left_out > 0)
+    }
+
+    /// Says at the top what is missing below.
+    fn left_out(&self, parts: &[Part]) -> Option<String> {
+        let rows = self
+            .missing
+            .iter()
+            .filter(|(_, [left_out, _])| *left_out > 0);
+        let rows = rows.map(|(rank, [left_out, all])| {
+            let what = match rank {
+                Rank::Loud => "deletions, replacements and other losses",
+                Rank::Reach => "changes of who reaches whom",
+                Rank::Quiet => "creations and changes",
+                Rank::Must | Rank::Notice | Rank::Extra => "notes and warnings",
+            };
+            let words = format!("{left_out} of {all} {what}");
+            match rank {
+                Rank::Loud => format!("**{words}**"),
+                _ => words,
+            }
+        });
+        let short = self.parts.iter().any(|(.., is_short)| *is_short);
+        let short = short.then(|| "what the changes are".to_owned());
+        let whole = parts.iter().zip(&self.parts);
+        let whole = whole.filter(|(part, (is_kept, ..))| {
+            !is_kept && part.rows.is_empty() && !part.title.is_empty()
+        });
+        let whole = whole.map(|(part, _)| part.title.clone());
+        let what: Vec<String> = rows.chain(short).chain(whole).collect();
+        (!what.is_empty()).then(|| {
+            format!(
+                "> [!IMPORTANT]\n> This is too long for a comment. Left out here, but in the job's log: {}.",
+                what.join(", ")
+            )
+        })
+    }
+}
+
+fn rows(of: &Rows, part: Part) -> Part {
+    let title = sentence(&of.title, code);
+    let columns = format!(
+        "|   | {} |\n|---|{}\n",
+        of.head.join(" | "),
+        "---|".repeat(of.head.len())
+    );
+    let before = match of.look {
+        Look::Warning | Look::Caution => {
+            let kind = match of.look {
+                Look::Warning => "WARNING",
+                _ => "CAUTION",
+            };
+            let title = match title.as_str() {
+                "" => title,
+                title => format!("> {title}:\n>\n"),
+            };
+            format!("> [!{kind}]\n{title}")
+        }
+        Look::Open | Look::Folded if title.is_empty() => String::new(),
+        Look::Open | Look::Folded => format!("#### {title}\n\n"),
+    };
+    let short = match of.short {
+        0 => usize::MAX,
+        short => short,
+    };
+    let row = |row: &Row| match of.head.is_empty() {
+        true => [entry(row, of.look), entry(row, of.look)],
+        false => [cells(row, usize::MAX), cells(row, short)],
+    };
+    Part {
+        before: match of.head.is_empty() {
+            true => before,
+            false => before + &columns,
+        },
+        rows: of.rows.iter().map(row).collect(),
+        ranks: of.rows.iter().map(|row| row.rank).collect(),
+        ..part
+    }
+}
+
+/// An entry of a list.
+fn entry(row: &Row, look: Look) -> String {
+    let lead = match look {
+        Look::Warning | Look::Caution => "> ",
+        Look::Open | Look::Folded => "",
+    };
+    let first = match row.mark.2 {
+        "" => line(&row.cells[0]),
+        sign => format!("{sign} {}", sentence(&row.cells[0], code)),
+    };
+    let more = row.more.iter().map(line);
+    let more = more.map(|more| format!("\n{lead}  - {more}"));
+    format!("{lead}- {first}{}", more.collect::<String>())
+}
+
+/// A row of a table, of which `most` cells are filled.
+fn cells(row: &Row, most: usize) -> String {
+    let last = row.cells.len() - 1;
+    let shown = row.cells.iter().enumerate().map(|(at, of)| {
+        let first = sentence(of, cell);
+        let more = row.more.iter().filter(|_| at == last);
+        let lines = [first]
+            .into_iter()
+            .chain(more.map(|more| sentence(more, cell)));
+        let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
+        match at < most {
+            true => format!(" {} |", lines.join("<br>")),
+            false => " |".to_owned(),
+        }
+    });
+    format!("| {} |{}", row.mark.2, shown.collect::<String>())
+}
+
+fn attached(of: &Attached) -> String {
+    let text = |(label, text): &(Sentence, String)| match label.is_empty() {
+        true => fenced(of.language, text),
+        false => format!("{}\n\n{}", line(label), fenced(of.language, text)),
+    };
+    let texts: Vec<String> = of.texts.iter().map(text).collect();
+    folded(&of.title, &texts.join("\n\n"))
+}
+
+fn folded(title: &str, body: &str) -> String {
+    format!("<details><summary>{title}</summary>\n\n{body}\n\n</details>")
+}
+
+/// The text, or its first lines: nothing is cut off by a block's edge.
+fn beginning(text: &str, most: usize) -> String {
     let mut kept = String::new();
     let lines: Vec<&str> = text.lines().collect();
     let mut size = 0;
     for (index, line) in lines.iter().enumerate() {
         // an escaped character takes up to ten
-        size += crate::base::text::visible(line).chars().count() + 1;
+        size += visible(line).chars().count() + 1;
         if size > most {
             let more = count(lines.len() - index, "more line", "more lines");
             kept.push_str(&format!("… and {more} in the job's log\n"));
@@ -199,73 +358,7 @@ fn error(document: &Document, most: usize) -> Option<String> {
         kept.push_str(line);
         kept.push('\n');
     }
-    let hint = document.hint.iter();
-    let hint = hint.map(|hint| format!("\n\nWay out:\n\n{}", fenced("", hint)));
-    Some(fenced("", &kept) + &hint.collect::<String>())
-}
-
-/// Says at the top what is missing below.
-fn left_out(plan: &Plan, level: Level) -> Option<String> {
-    let rows = table::quiet_rows(plan);
-    let mut what = match level {
-        Level::Full => return None,
-        Level::NoDetails => vec!["the details of its changes".to_owned()],
-        Level::Folded | Level::Bare => vec![rows, "all details".to_owned()],
-    };
-    if level == Level::Bare {
-        what.extend((!plan.let_go.is_empty()).then(|| "what is let go".into()));
-        what.push("notices and what is unmanaged".into());
-    }
-    Some(too_long(&what.join(", ")))
-}
-
-fn too_long(what: &str) -> String {
-    format!(
-        "> [!IMPORTANT]\n> This is too long for a comment. Left out here, but in the job's log: {what}."
-    )
-}
-
-/// The last resort: of everything that takes something away the kind and the name, as many as fit, and their number.
-fn names_only(document: &Document, plan: &Plan, applied: bool, budget: usize) -> String {
-    let heading = heading(document, plan, applied);
-    let error = error(document, budget / 4)
-        .map(|error| error + "\n\n")
-        .unwrap_or_default();
-    let footer = parts::footer(document, plan);
-    let loud = table::loud(plan).map(table::name_line);
-    let called_out = document.access.iter().flat_map(access::called_out);
-    let lines: Vec<String> = called_out
-        .chain(loud)
-        .chain(document.access.iter().flat_map(access::short_lines))
-        .collect();
-    let fixed = heading.chars().count() + error.chars().count() + footer.chars().count();
-    // for the words around the list, and the marker
-    let mut room = budget.saturating_sub(fixed + 1_000);
-    let shown = lines
-        .iter()
-        .take_while(|line| {
-            let size = line.chars().count() + 1;
-            room.checked_sub(size).map(|left| room = left).is_some()
-        })
-        .count();
-    let mut what = vec![
-        table::quiet_rows(plan),
-        "all details".to_owned(),
-        "notices".to_owned(),
-    ];
-    if shown < lines.len() {
-        let missing = format!(
-            "**{} of {} deletions, replacements, removals and changes of who reaches whom**",
-            lines.len() - shown,
-            lines.len()
-        );
-        what.insert(0, missing);
-    }
-    let list = lines[..shown].join("\n");
-    format!(
-        "{heading}\n\n{error}{}\n\n{list}\n\n{footer}\n",
-        too_long(&what.join(", "))
-    )
+    kept
 }
 
 #[cfg(test)]

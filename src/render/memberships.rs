@@ -49,7 +49,7 @@ pub(super) fn rows<'a>(memberships: &'a Memberships) -> impl Iterator<Item = Row
 }
 
 /// Returns `2 memberships after enrollment`, where there are any.
-pub(super) fn to_come(memberships: &Memberships) -> Option<String> {
+pub(super) fn number(memberships: &Memberships) -> Option<String> {
     let number = memberships.len();
     let words = match memberships.gone.is_empty() {
         true => count(

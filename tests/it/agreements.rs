@@ -397,7 +397,7 @@ fn what_others_left_to_do_stands_apart_and_makes_nobody_red() {
     assert!(
         first.contains(&format!(
             "This is not about this pull request: once it is merged, its apply is refused until somebody agrees to the \
-             deletions of pull request `#{}`.",
+             deletions of pull request `#{}`:",
             pulls[0]
         )),
         "{comment}"
@@ -412,7 +412,7 @@ fn what_others_left_to_do_stands_apart_and_makes_nobody_red() {
         "{comment}"
     );
     assert!(
-        others.contains(&format!("Left to do by `pull request #{}`", pulls[0])),
+        others.contains(&format!(", left to do by pull request `#{}`", pulls[0])),
         "{comment}"
     );
     assert!(others.contains(&row("x00")), "{comment}");
@@ -591,6 +591,6 @@ fn plan_of_merged(site: &Site, number: u64, branch: &str) {
     };
     let run = site.in_job(&["plan", "--comment"], &Job::pull_request(site, &pull));
     run.expect(0).shows(&format!(
-        "pull request #{number} is merged or closed; its comment stays as it is"
+        "Pull request #{number} is merged or closed. Its comment stays as it is"
     ));
 }

@@ -142,7 +142,7 @@ fn unmanaged_members_stay_and_are_said() {
     bench
         .plan(&[])
         .expect(0)
-        .shows("in group \"g\": \"theirs\".");
+        .shows("in group \"g\": \"theirs\"");
     bench.apply(&[]).expect(0);
     assert_eq!(bench.one("/groups", "g")["peers_count"], 2);
 }

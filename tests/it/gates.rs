@@ -139,7 +139,7 @@ fn the_kill_switch_stops_every_apply_before_it_reads_anything() {
     bench
         .run_with(&["plan"], &halt)
         .expect(0)
-        .shows("apply would refuse: NETBIRD_GITOPS_HALT is set (incident 7)");
+        .shows("Apply would refuse this plan:\n  !  NETBIRD_GITOPS_HALT is set (incident 7)\n");
     bench
         .run_with(&["apply"], &[("NETBIRD_GITOPS_HALT", "")])
         .expect(0);

@@ -117,7 +117,7 @@ fn a_group_is_not_deleted_under_those_who_refer_to_it_and_all_are_named() {
     let mut run = bench
         .leaves_all(&["--prune", "all"])
         .shows("No changes, 1 object is held back\n")
-        .shows("Held back: group \"g\" (");
+        .shows("Held back:\n  group \"g\" (");
     assert!(!run.stdout.contains("NetBird is as the file says"));
     for referrer in [
         "setup key \"their-key\" (",
@@ -148,7 +148,7 @@ fn a_group_that_goes_is_missed_by_what_stays() {
     bench.file(json!({ "groups": { "web": {} } }));
     bench
         .leaves_all(&["--prune", "all"])
-        .shows("Held back: group \"db\" (")
+        .shows("Held back:\n  group \"db\" (")
         .shows("policy \"p\" (");
 }
 

@@ -73,7 +73,7 @@ fn an_empty_directory_becomes_a_repository_that_works() {
     bench.apply(&[]).expect(0);
     // once more, and nothing is left to say
     let run = init(&bench, &[]).expect(0);
-    assert_eq!(run.stdout.matches("unchanged").count(), 6);
+    assert_eq!(run.stdout.matches("  unchanged ").count(), 6);
     run.shows("yours        netbird.json")
         .shows("Nothing to do.");
 }
@@ -152,7 +152,7 @@ fn what_differs_is_shown_and_left_alone_until_it_is_forced() {
     // forced, and the network is still the people's
     let run = init(&bench, &["--force"]).expect(0);
     run.shows("overwritten  .gitea/workflows/plan.yml")
-        .shows("git switch -c netbird-gitops-update\n     git add .gitea/workflows\n");
+        .shows("git switch -c netbird-gitops-update\ngit add .gitea/workflows\n");
     assert_eq!(read(&bench, path), kept);
     init(&bench, &[]).expect(0).shows("Nothing to do.");
     assert_eq!(
@@ -362,7 +362,7 @@ fn a_dry_run_writes_nothing() {
     assert!(!bench.path("new").exists());
     init(&bench, &["new/place"])
         .expect(0)
-        .shows("     cd new/place\n     git init -b main\n");
+        .shows("\ncd new/place\ngit init -b main\n");
     assert_eq!(tree(&bench).len(), 7);
 }
 

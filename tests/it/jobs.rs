@@ -239,7 +239,7 @@ fn a_pull_request_that_does_not_touch_the_file_needs_nothing() {
         .push("main", "netbird.json", b"{\"groups\": {}}", "meanwhile");
     let no_secrets = |job: Job| job.with("NETBIRD_API_TOKEN", "").with("GITEA_TOKEN", "");
     let run = plan(&site, number, no_secrets).expect(0);
-    run.shows("this pull request does not change netbird.json");
+    run.shows("This pull request does not change netbird.json");
     plan(&site, number, |job| job).expect(0);
     // nor with a token that may not look
     let token = site.gitea().job_token_with(&[("contents", "read")]);
@@ -319,7 +319,7 @@ fn the_comment_of_a_pull_request_that_was_merged_stays_as_it_was_reviewed() {
     // merged while the job waited; and its description edited afterwards, of which the event tells
     let job = Job::pull_request(&site, &pull);
     let run = site.in_job(&["plan", "--comment"], &job).expect(0);
-    run.shows("is merged or closed; its comment stays as it is");
+    run.shows("is merged or closed. Its comment stays as it is");
     for closed in [json!({ "state": "closed" }), json!({ "merged": true })] {
         let job = Job::pull_request(&site, &pull).with("NETBIRD_API_TOKEN", "");
         let path = site.bench.path("event.json");
@@ -333,7 +333,7 @@ fn the_comment_of_a_pull_request_that_was_merged_stays_as_it_was_reviewed() {
         event["action"] = json!("edited");
         job.event(&site, &event.to_string());
         let run = site.in_job(&["plan", "--comment"], &job).expect(0);
-        run.shows("is merged or closed; its comment stays as it is");
+        run.shows("is merged or closed. Its comment stays as it is");
     }
     assert_eq!(bodies(&site, number), reviewed);
 }

@@ -121,7 +121,7 @@ fn an_offboarded_peer_counts_and_a_changed_one_does_not() {
     bench
         .run_with(&["plan"], &protect)
         .expect(0)
-        .shows("apply would refuse: this plan deletes 1 protected object\n  peer gw\n");
+        .shows("Apply would refuse this plan:\n  !  this plan deletes 1 protected object\n        peer gw\n");
     // another name, other members
     let mut renamed = file(both);
     renamed["groups"] = json!({ "h": { "renamed_from": "g", "peers": ["gw"] } });

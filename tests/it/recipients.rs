@@ -58,7 +58,7 @@ fn every_recipient_opens_it_and_the_plan_names_them() {
     bench
         .plan(&["-r", &other_key])
         .expect(0)
-        .shows("New keys are sealed for ")
+        .shows("new keys are sealed for ")
         .shows(&other_key[..10]);
     bench.apply(&["-r", &other_key]).expect(0);
     let sealed = fs::read(bench.path("sealed-keys/k.age")).unwrap();
@@ -91,7 +91,7 @@ fn a_keys_own_recipients_open_it_besides_the_others_or_alone() {
         let fields = json!({ "recipients": [public], "recipients_only": only });
         bench.file(key_with(fields));
         let plan = bench.plan(&[]).expect(0).shows(&public[..10]);
-        assert_eq!(plan.stdout.contains("New keys are sealed for"), !only);
+        assert_eq!(plan.stdout.contains("new keys are sealed for"), !only);
         let result = bench.apply(&["--format", "json"]).expect(0).json();
         let recipients = result["created_keys"]["k"]["recipients"]
             .as_array()
@@ -190,7 +190,7 @@ fn a_pull_request_that_changes_the_recipients_alone_is_planned() {
         "meanwhile",
     );
     for run in planned(&site, number, 0) {
-        let sealed = run.stdout.lines().find(|line| line.starts_with("New keys"));
+        let sealed = run.stdout.lines().find(|line| line.starts_with("new keys"));
         let sealed = sealed.expect("the recipients").to_owned();
         assert!(
             sealed.contains(&newcomer[..8]) && sealed.contains(&meanwhile[..8]),

@@ -157,7 +157,7 @@ fn settings_that_move_machines_want_an_agreement() {
         bench.peer("b");
         let before = machines(&bench);
         bench.declared(1.0, file(moving.clone()));
-        bench.plan(&[]).expect(0).shows(&format!("! {said}"));
+        bench.plan(&[]).expect(0).shows(said);
         bench.refuses(&[]).says("by this plan").says(said);
         bench.refuses(&["--max-deletes", "99"]);
         assert_eq!(machines(&bench), before, "{moving}");

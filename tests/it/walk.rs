@@ -82,7 +82,7 @@ fn an_account_that_is_there_is_adopted_and_then_kept_as_the_file_says() {
     let of_plan = plan(&site);
     let text = site.run(&["plan"]).expect(0);
     let text = text
-        .shows("p0 ")
+        .shows("\"p0\" ")
         .shows("stays in NetBird: it existed before this file managed it");
     let line = of_plan["agreements"][0]["line_with_let_go"]
         .as_str()

@@ -110,7 +110,8 @@ fn an_answer_says_what_is_left_of_a_rule_and_on_what_it_depends() {
         answer(some, "a", (End::Group, "b"), None),
         str![[r#"
 yes: X → Y (2 of 2 pairs)
-   by policy a-b  tcp 1-21, 23-65535
+
+  by policy a-b  tcp 1-21, 23-65535
 
 "#]]
     );
@@ -130,7 +131,8 @@ yes: X → Y (2 of 2 pairs)
         answer(open, "a", (End::Route, "lan"), tcp(80)),
         str![[r#"
 yes: X → Y (2 of 2 pairs)
-   by policy a-r  tcp 80  through route lan to 10.9.0.0/24, if posture check recent passes
+
+  by policy a-r  tcp 80  through route lan to 10.9.0.0/24, if posture check recent passes
 
 "#]]
     );
@@ -144,7 +146,8 @@ yes: X → Y (2 of 2 pairs)
         answer(guarded, "a", (End::Route, "lan"), None),
         str![[r#"
 yes: X → Y (2 of 2 pairs)
-   by policy a-b  tcp 80  through route lan to 10.9.0.0/24
+
+  by policy a-b  tcp 80  through route lan to 10.9.0.0/24
 
 "#]]
     );

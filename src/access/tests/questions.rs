@@ -31,23 +31,30 @@ fn a_question_is_answered_with_the_rules_or_with_what_comes_nearest() {
         rows.concat(),
         str![[r#"
 yes: X → Y (2 of 2 pairs)
-   by policy p  tcp 22
+
+  by policy p  tcp 22
 no: X → Y (0 of 2 pairs)
+
 nearest:
   policy p lets tcp 22 through
 no: X → Y (0 of 2 pairs)
+
 nearest:
   policy p lets it through the other way round only
 no: X → Y (0 of 2 pairs)
+
 nearest:
   policy p would let it through, but is disabled
 no: X → Y (0 of 2 pairs)
+
 nearest:
   policy p drops it
 no: X → Y
+
 nearest:
   policy p lets a in (tcp 22)
 no: X → Y
+
 nearest:
   policy p lets a in (everything)
 
@@ -100,28 +107,37 @@ fn a_question_about_a_resource_or_a_route_says_through_whom() {
         rows.concat(),
         str![[r#"
 yes: X → Y (2 of 2 pairs)
-   by policy p  everything  through r
+
+  by policy p  everything  through r
 no: X → Y (0 of 2 pairs)
+
 nearest:
   no router leads to resource printer, or one of them is disabled
 no: X → Y (0 of 2 pairs)
+
 nearest:
   no router leads to resource printer, or one of them is disabled
 yes: X → Y (2 of 2 pairs)
-   by policy p  everything  through route lan to 10.0.0.0/8
+
+  by policy p  everything  through route lan to 10.0.0.0/8
 no: X → Y (0 of 2 pairs)
+
 nearest:
   no policy connects it with a router of route lan, in whatever direction
 no: X → Y (0 of 2 pairs)
+
 nearest:
   route lan is disabled
 no: X → Y (0 of 2 pairs)
+
 nearest:
   route lan is for b alone
 no: X → Y (0 of 2 pairs)
+
 nearest:
   it is a router of route lan itself, and needs no route
 no: X → Y (0 of 2 pairs)
+
 nearest:
   route lan is guarded: no policy lets it through to c
 
@@ -138,6 +154,7 @@ fn a_machine_that_a_rule_names_is_called_by_its_name() {
         answer(live, "c", (End::Group, "b"), None),
         str![[r#"
 no: X → Y
+
 nearest:
   policy p lets peer a1 in (everything)
 
@@ -161,9 +178,13 @@ fn who_routes_no_more_is_no_router() {
     let answer = ask(&case.actual(), Some(&plan), &none, &question);
     let answer = answer.expect("both are there");
     assert_data_eq!(
-        crate::render::answer::text(&answer, ("X", "Y", None)),
+        crate::render::testing::on_terminal(&crate::render::answer::tree(
+            &answer,
+            ("X", "Y", None)
+        )),
         str![[r#"
 no: X → Y (0 of 2 pairs)
+
 nearest:
   no policy connects it with a router of route lan, in whatever direction
 

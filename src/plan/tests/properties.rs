@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::model::change::{Change, Operation};
 use crate::model::kind::{Kind, Refers, Resource};
 use crate::plan::{Part, Piece, Plan, Row};
-use crate::render::{Document, json as render_json, markdown};
+use crate::render::{self, Document, json as render_json, markdown};
 use crate::testing::{
     Case, MADE, document, group, id, key, nameservers, over, peer, policy_with, route, used_at,
     zone,
@@ -225,7 +225,7 @@ fn bytes(case: &Case) -> String {
                 ..document()
             };
             render_json::document(&document, false)
-                + &markdown::document(&document, false, markdown::BUDGET)
+                + &markdown::comment(&render::tree(&document, false), markdown::BUDGET)
         }
         Err(problems) => format!("{problems:?}"),
     }

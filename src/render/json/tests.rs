@@ -4,7 +4,7 @@ use serde_json::Value;
 use snapbox::{assert_data_eq, file};
 
 use super::document;
-use crate::render::{Document, examples};
+use crate::render::{Document, testing as examples};
 
 fn value(made: &Document, applied: bool) -> Value {
     serde_json::from_str(&document(made, applied)).expect("a JSON document")

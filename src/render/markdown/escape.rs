@@ -8,19 +8,8 @@
 use jiff::Timestamp;
 
 use crate::base::text::{visible, wrapped};
-use crate::model::address::Address;
 
 const JOINER: char = '\u{2060}';
-
-/// Returns an object as people name it: what there is one of has no name.
-pub fn object(address: &Address) -> String {
-    let label = address.kind.label();
-    match (address.name.as_str(), address.parent()) {
-        ("", None) => label.to_owned(),
-        ("", Some(parent)) => format!("{label} of {}", object(&parent)),
-        (name, _) => format!("{label} {}", code(name)),
-    }
-}
 
 /// Returns a code span that holds the text and nothing else.
 pub fn code(text: &str) -> String {
@@ -40,7 +29,7 @@ pub fn code(text: &str) -> String {
 
 /// Returns a code span for a cell of a table, where a pipe splits even inside a span unless it is escaped, and a
 /// backslash before it would undo the escape.
-pub(in crate::render) fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     // what there is one of has no name, and an empty code span is none
     if text.is_empty() {
         return String::new();
@@ -113,10 +102,9 @@ fn time(text: &str) -> Option<usize> {
     found.parse::<Timestamp>().ok().map(|_| found.len())
 }
 
-/// Returns the text as the beginning of a line, where it must not begin a list or the like.
-pub(in crate::render) fn line(it: &str) -> String {
+/// Returns markdown as the beginning of a line, where it must not begin a list or the like.
+pub(super) fn inert_start(text: String) -> String {
     let begins = |char: char| matches!(char, '-' | '+' | '=' | ' ') || char.is_ascii_digit();
-    let text = text(it);
     match text.starts_with(begins) {
         true => format!("{JOINER}{text}"),
         false => text,

@@ -5,42 +5,16 @@
 
 use std::collections::BTreeSet;
 
-use super::escape::{code, fenced};
-use super::parts::folded;
+use super::escape::fenced;
+use super::folded;
 use crate::base::text::count;
-use crate::render::{CreatedKey, Document};
 
 const BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----";
 const END: &str = "-----END AGE ENCRYPTED FILE-----";
 
-/// The sealed keys of this run.
-pub(super) fn section(document: &Document) -> Option<String> {
-    let block = |(name, key): (&String, &CreatedKey)| {
-        let recipients: Vec<String> = key.recipients.iter().map(|who| code(who)).collect();
-        let copy = key
-            .stored
-            .as_ref()
-            .map(|place| format!(" and {}", code(place)));
-        let label = format!(
-            "setup key {} for {}, also in {}{}",
-            code(name),
-            recipients.join(", "),
-            code(&key.file),
-            copy.unwrap_or_default()
-        );
-        let sealed: Vec<&str> = key
-            .sealed
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty())
-            .collect();
-        Block {
-            label,
-            armored: sealed.join("\n"),
-        }
-    };
-    let blocks: Vec<Block> = document.created_keys.iter().map(block).collect();
-    shown(&blocks, "sealed key", "sealed keys")
+/// Returns the title of so many sealed keys.
+pub(in crate::render) fn title_of_sealed(number: &str) -> String {
+    format!("{number}. Each opens as a file: age -d -i IDENTITY FILE")
 }
 
 /// Returns `new` with the sealed keys that `old` has and it has not: the newest of each key first, those that it replaced apart.
@@ -85,9 +59,7 @@ impl Block {
 }
 
 fn shown(blocks: &[Block], one: &str, several: &str) -> Option<String> {
-    let number = count(blocks.len(), one, several);
-    let title =
-        format!("{number}: save a block to a file and open it with age -d -i IDENTITY FILE");
+    let title = title_of_sealed(&count(blocks.len(), one, several));
     let block = |block: &Block| format!("{}\n\n{}", block.label, fenced("", &block.armored));
     let blocks: Vec<String> = blocks.iter().map(block).collect();
     (!blocks.is_empty()).then(|| folded(&title, &blocks.join("\n\n")))

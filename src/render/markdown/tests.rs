@@ -7,13 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, file};
 
-use super::{BUDGET, document};
+use super::{BUDGET, comment};
 use crate::access::{Delta, Members, Passage, Place, Side, Traffic, Why};
 use crate::model::address::Address;
 use crate::model::kind::Kind;
 use crate::model::notice::{Notice, OfAgreement};
-use crate::render::{Document, Status, examples};
+use crate::render::{Document, Status, testing as examples, tree};
 use crate::testing::{Case, group, key};
+
+fn document(document: &Document, applied: bool, budget: usize) -> String {
+    comment(&tree(document, applied), budget)
+}
 
 #[test]
 fn whole_documents_in_markdown() {
@@ -101,7 +105,7 @@ fn a_long_plan_leaves_out_what_matters_least() {
         if is_cut {
             assert!(
                 top.iter()
-                    .any(|line| line.contains(&format!("{creations} creations"))),
+                    .any(|line| line.contains(&format!("of {} notes", creations + 1))),
                 "{top:?}"
             );
         }
@@ -113,7 +117,7 @@ fn a_long_plan_leaves_out_what_matters_least() {
 fn a_plan_that_deletes_too_much_says_so_first() {
     let text = document(&large(0, 5_000), false, BUDGET);
     assert!(text.chars().count() <= BUDGET);
-    let shown = text.matches("`old-").count();
+    let shown = text.matches("| ❌ | group | `old-").count();
     assert!(shown > 1_500, "{shown}");
     let missing = format!("**{} of 5000 deletions", 5_000 - shown);
     assert!(
@@ -141,7 +145,7 @@ fn what_is_called_out_stays_in_a_plan_of_names() {
         condition: None,
         why: Why {
             rule: Address::new(Kind::Policy, "wide"),
-            causes: Vec::new(),
+            causes: vec![Address::new(Kind::NetworkResource, "eu")],
             others: BTreeSet::new(),
         },
     };
@@ -153,8 +157,10 @@ fn what_is_called_out_stays_in_a_plan_of_names() {
     let text = document(&made, false, BUDGET);
     assert!(text.chars().count() <= BUDGET);
     let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what}"));
-    let called_out = place("every machine reaches every other one on every port, by policy wide");
-    assert!(called_out < place("`old-00000`"));
+    let called_out = place(
+        "every machine reaches every other one on every port, by network resource eu, policy wide",
+    );
+    assert!(called_out < place("| `old-00000`"));
 }
 
 /// In the graph a group is not the resource of the same name.

@@ -2,11 +2,19 @@
 
 use snapbox::{assert_data_eq, file};
 
-use super::{Color, applied, plan};
+use super::{Color, text};
 use crate::model::kind::Kind;
 use crate::model::let_go::LetGoWhy;
-use crate::render::examples;
+use crate::render::{Document, testing as examples, tree};
 use crate::testing::Case;
+
+fn plan(document: &Document, color: Color) -> String {
+    text(&tree(document, false), color)
+}
+
+fn applied(document: &Document, color: Color) -> String {
+    text(&tree(document, true), color)
+}
 
 #[test]
 fn whole_documents_on_a_terminal() {

@@ -76,7 +76,7 @@ fn where_nothing_is_set() {
 fn colour_is_where_it_is_asked_for() {
     let setup = Setup::new();
     let text = setup.run(&["--color", "always"], &[]).expect(0).stdout;
-    assert!(text.contains("\x1b[32m✔\x1b[0m netbird url"), "{text}");
+    assert!(text.contains("\x1b[32m✔\x1b[0m  netbird url"), "{text}");
 }
 
 #[test]

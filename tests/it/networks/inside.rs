@@ -81,7 +81,7 @@ fn somebodys_resource_of_a_declared_name_is_adopted_and_moves() {
     bench
         .plan(&[])
         .expect(0)
-        .shows("network   theirs \u{2192} office")
+        .shows("network theirs \u{2192} office")
         .shows("=  network resource  nas  exists in NetBird; this file manages it from now on");
     bench.apply(&[]).expect(0).shows("1 changed, 1 adopted");
     assert_eq!(resources(&bench, "office"), ["nas 10.1.1.1/32"]);
@@ -230,7 +230,7 @@ fn a_network_goes_with_what_it_holds_unless_that_is_somebodys() {
         .apply(&[])
         .expect(0)
         .shows("2 deleted")
-        .shows("Held back: network \"office\" (")
+        .shows("Held back:\n  network \"office\" (")
         .shows("it contains network resource \"nas\" (");
     bench.assert_writes(&["DELETE /networks/routers", "DELETE /networks/resources"]);
     let nas = resource_path(&bench, "office", "nas");
@@ -266,7 +266,7 @@ fn a_resource_that_somebodys_policy_names_is_held_with_its_network() {
     bench
         .apply(&[])
         .expect(0)
-        .shows("Held back: network \"office\" (")
+        .shows("Held back:\n  network \"office\" (")
         .shows("network resource \"printer\" (")
         .shows("policy \"p\" (");
     assert_eq!(resources(&bench, "office"), ["printer 10.20.0.9/32"]);

@@ -1,58 +1,45 @@
-//! What `doctor` found: as a table for people, as a comment, as JSON for programs.
+//! What `doctor` found: as a tree for people, as JSON for programs.
 
 use serde_json::{Value, json};
 
-use crate::base::text::visible;
+use crate::base::sentence::Sentence;
 use crate::commands::setup::doctor::{Check, Purpose};
-use crate::render::markdown;
-use crate::render::terminal::Color;
+use crate::render::tree::{Block, Mark, Rank, Row, Rows, Tree};
 
 /// Returns the table: what is wrong with what to do about it under it.
-pub fn terminal(checks: &[Check], purpose: Option<Purpose>, color: Color) -> String {
-    let width = checks.iter().map(|check| check.name.len()).max();
-    let width = width.unwrap_or_default();
-    let mut out = format!("{}\n\n", heading(checks, purpose));
-    for (label, check) in rows(checks) {
-        let (sign, code) = sign(check);
-        let first = format!(
-            "{} {label:width$}  {}\n",
-            color.paint(code, sign),
-            under(&check.text, width + 4)
-        );
-        out.push_str(&first);
-        if let Some(hint) = &check.hint {
-            let indent = " ".repeat(width + 4);
-            let label = color.paint("36", "hint:");
-            out.push_str(&format!("{indent}{label} {}\n", under(hint, width + 10)));
+pub fn tree(checks: &[Check], purpose: Option<Purpose>) -> Tree {
+    let row = |(label, check): (String, &Check)| {
+        let mut lines = check.text.lines().map(str::trim).map(Sentence::from);
+        let first = lines.next().unwrap_or_default();
+        let mut more: Vec<Sentence> = lines.collect();
+        for (at, line) in check.hint.iter().flat_map(|hint| hint.lines()).enumerate() {
+            let lead = match at {
+                0 => Sentence::default().strong("hint:").say(" "),
+                _ => Sentence::default(),
+            };
+            more.push(lead.say(line.trim()));
         }
-    }
-    out
-}
-
-/// Returns the same for a comment.
-pub fn comment(checks: &[Check], purpose: Option<Purpose>) -> String {
-    let mut out = format!(
-        "### {}\n\n| | check | |\n|---|---|---|\n",
-        heading(checks, purpose)
-    );
-    for (label, check) in rows(checks) {
-        let (sign, _) = sign(check);
-        let lines = |text: &str| {
-            let lines: Vec<String> = text
-                .lines()
-                .map(|line| markdown::text(line.trim()))
-                .collect();
-            lines.join("<br>")
+        let mark = match check.ok {
+            Some(true) => Mark::PASSED,
+            Some(false) => Mark::FAILED,
+            None => Mark::SKIPPED,
         };
-        let hint = check.hint.as_deref().map(lines);
-        let hint = hint.map(|hint| format!("<br>**hint:** {hint}"));
-        out.push_str(&format!(
-            "| {sign} | {label} | {}{} |\n",
-            lines(&check.text),
-            hint.unwrap_or_default()
-        ));
+        Row {
+            cells: vec![label.into(), first],
+            more,
+            ..Row::of(mark, "", Rank::Must)
+        }
+    };
+    let rows = Rows {
+        head: &["check", "found"],
+        rows: rows(checks).map(row).collect(),
+        ..Rows::default()
+    };
+    Tree {
+        heading: heading(checks, purpose).into(),
+        body: vec![Block::Rows(rows)],
+        ..Tree::default()
     }
-    out
 }
 
 /// Returns the same for programs.
@@ -83,14 +70,6 @@ fn heading(checks: &[Check], purpose: Option<Purpose>) -> String {
     format!("NetBird set-up: {}{more}", parts.join(", "))
 }
 
-fn sign(check: &Check) -> (&'static str, &'static str) {
-    match check.ok {
-        Some(true) => ("✔", "32"),
-        Some(false) => ("✖", "31"),
-        None => ("–", "2"),
-    }
-}
-
 /// Most checks in a row that are told one by one although the same is said of each.
 const FEW: usize = 2;
 
@@ -112,10 +91,4 @@ fn rows(checks: &[Check]) -> impl Iterator<Item = (String, &Check)> {
         };
         shown.iter().map(move |check| (label(check), check))
     })
-}
-
-/// Further lines stand under the first.
-fn under(text: &str, indent: usize) -> String {
-    let lines: Vec<_> = text.lines().map(visible).collect();
-    lines.join(&format!("\n{}", " ".repeat(indent)))
 }

@@ -4,9 +4,11 @@ mod next;
 
 use serde_json::{Value, json};
 
-use crate::base::text::{count, visible};
+use crate::base::sentence::Sentence;
+use crate::base::text::count;
 use crate::commands::setup::init::remote::Remote;
 use crate::commands::setup::init::setup::{Deed, Standing};
+use crate::render::tree::{Block, Mark, Rank, Row, Rows, Tree};
 
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,54 +164,66 @@ impl Document {
     }
 }
 
-/// Returns the run for a terminal.
-pub fn text(document: &Document) -> String {
-    let mut out = String::new();
-    for file in &document.files {
-        let word = word(file.became, document.dry_run);
-        out.push_str(&line(word, &file.path, &about(file, document)));
-    }
-    for file in &document.files {
-        if let Some(diff) = &file.diff {
-            out.push('\n');
-            diff.lines().for_each(|line| {
-                out.push_str(&shown(line));
-                out.push('\n');
-            });
-        }
-    }
-    if let Some(repository) = &document.repository {
-        out.push_str(&format!(
-            "\n{} at {}:\n",
-            visible(&repository.name),
-            visible(&repository.server)
-        ));
-        for (at, deed) in repository.deeds.iter().enumerate() {
-            let (word, about) = of_deed(deed, at < repository.done, document.dry_run);
-            out.push_str(&line(word, &deed.name, about));
-        }
-    }
-    for note in &document.notes {
-        out.push_str(&format!("\n{}\n", visible(&said(note))));
-    }
-    if !document.failed {
-        out.push_str(&next::text(document));
-    }
-    out
-}
-
-/// A tab is no hidden character here.
-fn shown(line: &str) -> String {
-    let parts: Vec<_> = line.split('\t').map(visible).collect();
-    parts.join("\t")
-}
-
-fn line(word: &str, name: &str, about: &str) -> String {
-    let about = match about {
-        "" => String::new(),
-        about => format!("  ({about})"),
+/// Returns the run for people.
+pub fn tree(document: &Document) -> Tree {
+    let row = |word: &str, name: &str, about: &str| {
+        let about = match about {
+            "" => String::new(),
+            about => format!("  ({about})"),
+        };
+        let text = Sentence::from(format!("{word:<12} ")).code(name).say(about);
+        Row::of(Mark::NONE, text, Rank::Must)
     };
-    format!("  {word:<12} {}{}\n", visible(name), visible(&about))
+    let files = document.files.iter();
+    let rows = files.clone().map(|file| {
+        let word = word(file.became, document.dry_run);
+        row(word, &file.path, &about(file, document))
+    });
+    let mut body = vec![Block::Rows(Rows {
+        rows: rows.collect(),
+        ..Rows::default()
+    })];
+    body.extend(files.filter_map(|file| file.diff.clone()).map(Block::Copy));
+    if let Some(repository) = &document.repository {
+        let deeds = repository.deeds.iter().enumerate();
+        let rows = deeds.map(|(at, deed)| {
+            let (word, about) = of_deed(deed, at < repository.done, document.dry_run);
+            row(word, &deed.name, about)
+        });
+        body.push(Block::Rows(Rows {
+            title: format!("{} at {}", repository.name, repository.server).into(),
+            rows: rows.collect(),
+            ..Rows::default()
+        }));
+    }
+    let notes = document.notes.iter().map(said);
+    body.extend(notes.map(|note| Block::Paragraph(note.into())));
+    Tree {
+        heading: heading(document).into(),
+        body,
+        act: match document.failed {
+            true => Vec::new(),
+            false => next::blocks(document),
+        },
+        ..Tree::default()
+    }
+}
+
+/// The first line: how many files became what.
+fn heading(document: &Document) -> String {
+    let all = [
+        Became::Written,
+        Became::Overwritten,
+        Became::Unchanged,
+        Became::Differs,
+        Became::Theirs,
+    ];
+    let number = |became: Became| match document.paths(became).count() {
+        0 => None,
+        number => Some(format!("{number} {}", word(became, document.dry_run))),
+    };
+    let numbers: Vec<String> = all.into_iter().filter_map(number).collect();
+    format!("NetBird set-up, files: {}", numbers.join(", "))
 }
 
 fn word(became: Became, dry_run: bool) -> &'static str {

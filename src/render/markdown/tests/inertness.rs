@@ -2,13 +2,14 @@
 
 use proptest::prelude::*;
 
-use super::super::escape::{cell, code, fenced, line, marker, text};
-use super::super::{BUDGET, document};
+use super::super::BUDGET;
+use super::super::escape::{cell, code, fenced, inert_start, marker, text};
+use super::document;
 use crate::access::{Members, Place, Side};
 use crate::model::address::Address;
 use crate::model::let_go::LetGoWhy;
 use crate::model::notice::{Notice, OfAgreement};
-use crate::render::{Document, examples};
+use crate::render::{Document, testing as examples};
 
 /// The cells of a row as GFM splits it: at every pipe that no backslash escapes, inside code spans too. `pairs` says
 /// whether a backslash that is itself escaped escapes nothing (cmark-gfm) or does (the letter of the specification).
@@ -179,7 +180,7 @@ fn running_text_is_inert() {
         assert_eq!(text(name), shown);
     }
     for start in ["- x", "+ x", "1. x", "=", " x"] {
-        assert_eq!(line(start), format!("\u{2060}{}", text(start)));
+        assert_eq!(inert_start(text(start)), format!("\u{2060}{}", text(start)));
     }
 }
 
@@ -331,7 +332,11 @@ fn what_people_copy_has_nothing_invisible_in_it() {
         ),
     ] {
         assert_eq!(text(it), shown);
-        assert_eq!(line(it), shown, "no list, and nothing before it");
+        assert_eq!(
+            inert_start(text(it)),
+            shown,
+            "no list, and nothing before it"
+        );
     }
     // no time, and no id
     for it in ["10", "x2023-11-15", "2023-13-45", "feedface"] {

@@ -2,8 +2,8 @@
 
 use super::{Became, Checkout, Document, Network};
 use crate::base::text::shell;
-use crate::base::text::wrapped;
 use crate::commands::setup::init::setup::Standing;
+use crate::render::tree::Block;
 
 /// One thing to do: a sentence, and commands.
 struct Step {
@@ -18,25 +18,19 @@ fn step(what: impl Into<String>, commands: &[&str]) -> Step {
     }
 }
 
-/// Returns the steps; that there are none is said, too.
-pub(super) fn text(document: &Document) -> String {
+/// Returns the steps, numbered; that there are none is said, too.
+pub(super) fn blocks(document: &Document) -> Vec<Block> {
     let steps = steps(document);
     if steps.is_empty() {
-        return "\nNothing to do.\n".into();
+        return vec![Block::Paragraph("Nothing to do.".into())];
     }
-    let mut out = String::from("\nNext:\n");
-    for (at, Step { what, commands }) in steps.iter().enumerate() {
-        let number = format!("{}.", at + 1);
-        for (line, text) in wrapped(what, WIDTH, 0).iter().enumerate() {
-            let lead = if line == 0 { number.as_str() } else { "" };
-            let gap = if line == 0 { "\n" } else { "" };
-            out.push_str(&format!("{gap}{lead:<3}{text}\n"));
-        }
-        for command in commands {
-            out.push_str(&format!("     {command}\n"));
-        }
-    }
-    out
+    let steps = steps.into_iter().enumerate();
+    let block = |(at, Step { what, commands }): (usize, Step)| {
+        let what = Block::Paragraph(format!("{}. {what}", at + 1).into());
+        let commands = (!commands.is_empty()).then(|| Block::Copy(commands.join("\n")));
+        [what].into_iter().chain(commands)
+    };
+    steps.flat_map(block).collect()
 }
 
 fn steps(document: &Document) -> Vec<Step> {
@@ -77,9 +71,6 @@ fn steps(document: &Document) -> Vec<Step> {
     }
     steps
 }
-
-/// Characters of a line of text.
-const WIDTH: usize = 96;
 
 /// Are all the workflows new? Then nothing was set up yet, though the network may be there.
 fn has_new_workflows(document: &Document) -> bool {

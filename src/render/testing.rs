@@ -244,3 +244,26 @@ pub(super) fn applied_partly() -> Document {
         Some("run plan to see what is left; running apply again continues from here".into());
     document
 }
+
+/// A tree as a terminal without colour shows it.
+pub(crate) fn on_terminal(tree: &super::Tree) -> String {
+    super::terminal::text(tree, super::terminal::Color(false))
+}
+
+/// Who reaches whom in lines, for tests of what is found.
+pub(crate) fn access_lines(delta: &crate::access::Delta) -> Vec<String> {
+    use super::access::{Line, calls, covered, lines};
+    let side = |(name, more): &(String, String)| match more.is_empty() {
+        true => name.clone(),
+        false => format!("{name} ({more})"),
+    };
+    let line = |line: &Line| {
+        let sign = if line.is_gained { "+" } else { "-" };
+        let (from, to) = (side(&line.from), side(&line.to));
+        format!("{sign} {from} → {to}: {}, by {}", line.what, line.because)
+    };
+    let calls = calls(delta, true).into_iter();
+    let calls = calls.map(|call| format!("! {call}"));
+    let lines: Vec<String> = lines(delta).iter().map(line).chain(calls).collect();
+    lines.into_iter().chain(covered(delta)).collect()
+}

@@ -1,0 +1,150 @@
+//! What people read, as one small tree: every output is built once, and each writer shows it in its own way.
+
+use crate::base::sentence::Sentence;
+
+/// An output.
+#[derive(Debug, Clone, Default)]
+pub struct Tree {
+    /// Hidden lines by which a comment is found.
+    pub(crate) marker: String,
+    /// The first line: does anybody need to worry?
+    pub(crate) heading: Sentence,
+    /// What this is about: below the heading on a terminal, at the foot of a comment.
+    pub(crate) about: Sentence,
+    /// What to do: the end of a screen, the top of a comment.
+    pub(crate) act: Vec<Block>,
+    /// The rest.
+    pub(crate) body: Vec<Block>,
+    /// What stands behind all of that.
+    pub(crate) last: Vec<Block>,
+    /// What stands at the foot.
+    pub(crate) foot: Vec<Sentence>,
+}
+
+/// A part of an output.
+#[derive(Debug, Clone)]
+pub(crate) enum Block {
+    /// Running text.
+    Paragraph(Sentence),
+    /// A list, or a table.
+    Rows(Rows),
+    /// A text to copy, with nothing beside it.
+    Copy(String),
+    /// What the run says on stderr: a comment has it, too.
+    Stderr(String),
+    /// Texts that a comment alone has, folded.
+    Attached(Attached),
+}
+
+/// A list, or with a head a table.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rows {
+    pub(crate) title: Sentence,
+    pub(crate) look: Look,
+    /// The columns behind the sign; a list has none.
+    pub(crate) head: &'static [&'static str],
+    /// How many cells stay where there is no room; 0 stands for all.
+    pub(crate) short: usize,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// How a comment shows rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Look {
+    #[default]
+    Open,
+    /// Closed, until somebody opens it.
+    Folded,
+    /// As what somebody should see first.
+    Warning,
+    /// As what stops an apply.
+    Caution,
+}
+
+/// A row of a table, or an entry of a list.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    pub(crate) mark: Mark,
+    pub(crate) cells: Vec<Sentence>,
+    /// What stands below it.
+    pub(crate) more: Vec<Sentence>,
+    pub(crate) rank: Rank,
+    /// Whoever sits at this terminal has just read it.
+    pub(crate) is_read: bool,
+}
+
+impl Row {
+    /// A row of one cell.
+    pub(crate) fn of(mark: Mark, cell: impl Into<Sentence>, rank: Rank) -> Self {
+        Row {
+            mark,
+            cells: vec![cell.into()],
+            more: Vec::new(),
+            rank,
+            is_read: false,
+        }
+    }
+}
+
+/// What matters more stays longer where a comment has no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rank {
+    /// Never left out.
+    Must,
+    /// What a reader is told beside the rows; at most a quarter of a comment.
+    Notice,
+    /// What takes something away, or opens something to all.
+    Loud,
+    /// Who reaches whom.
+    Reach,
+    /// What takes nothing away.
+    Quiet,
+    /// What is there for whoever wants to know more.
+    Extra,
+}
+
+/// Folded texts.
+#[derive(Debug, Clone)]
+pub(crate) struct Attached {
+    pub(crate) title: String,
+    /// Each below its label.
+    pub(crate) texts: Vec<(Sentence, String)>,
+    /// Their language; a terminal shows the labels of those without one.
+    pub(crate) language: &'static str,
+    pub(crate) rank: Rank,
+}
+
+/// The sign of a row on a terminal, the colour there, and the sign in a comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mark(
+    pub(crate) &'static str,
+    pub(crate) &'static str,
+    pub(crate) &'static str,
+);
+
+impl Mark {
+    pub(crate) const NONE: Mark = Mark("", "0", "");
+    pub(crate) const CREATE: Mark = Mark("+", "32", "➕");
+    pub(crate) const CHANGE: Mark = Mark("~", "33", "✏️");
+    pub(crate) const REPLACE: Mark = Mark("-+", "35", "♻️");
+    pub(crate) const DELETE: Mark = Mark("-", "31", "❌");
+    pub(crate) const ADOPT: Mark = Mark("=", "36", "=");
+    pub(crate) const LET_GO: Mark = Mark("!", "33", "");
+    pub(crate) const LOUD: Mark = Mark("!", "31", "");
+    pub(crate) const NOTE: Mark = Mark("note:", "36", "");
+    pub(crate) const WARNING: Mark = Mark("warning:", "33", "**Warning:**");
+    pub(crate) const PASSED: Mark = Mark("✔", "32", "✔");
+    pub(crate) const FAILED: Mark = Mark("✖", "31", "✖");
+    pub(crate) const SKIPPED: Mark = Mark("–", "2", "–");
+
+    /// Whether it stands at the beginning of a line, as a label.
+    pub(crate) fn is_label(self) -> bool {
+        self.0.ends_with(':')
+    }
+
+    /// Whether the row has its colour; else the sign alone.
+    pub(crate) fn is_of_change(self) -> bool {
+        let changes = [Mark::CREATE, Mark::CHANGE, Mark::REPLACE, Mark::DELETE];
+        changes.contains(&self) || self == Mark::ADOPT
+    }
+}
