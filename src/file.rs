@@ -28,6 +28,8 @@ pub use finding::{Finding, Findings, Place, Severity};
 
 pub use crate::base::files::MAX_BYTES;
 
+/// What a file begins with that Git LFS left in the place of another.
+const LFS_POINTER: &str = "version https://git-lfs.github.com/spec/";
 /// What a file of git-crypt begins with.
 const GIT_CRYPT: &str = "\0GITCRYPT\0";
 const BOM: &str = "\u{feff}";
@@ -71,6 +73,8 @@ pub enum SourceFault {
     NotUtf8(usize),
     /// It is encrypted by git-crypt.
     Encrypted,
+    /// It is what Git LFS leaves in its place.
+    Pointer,
     /// It is UTF-16.
     Utf16,
     /// It has no bytes, or white space only.
@@ -117,6 +121,7 @@ impl Source {
         let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
         let fault = match String::from_utf8(bytes) {
             Ok(text) if text.starts_with(GIT_CRYPT) => SourceFault::Encrypted,
+            Ok(text) if text.starts_with(LFS_POINTER) => SourceFault::Pointer,
             Ok(text) => return Source::from_text(name, text),
             Err(error) if error.as_bytes().len() > MAX_BYTES => SourceFault::TooBig,
             Err(error) if error.as_bytes().starts_with(GIT_CRYPT.as_bytes()) => {
@@ -262,6 +267,11 @@ impl SourceError {
                 format!("{name} is encrypted by git-crypt"),
                 "unlock the checkout before: git-crypt unlock; a pull request's plan and the enrollments read the committed \
                  file, so it has to be in git as it is",
+            ),
+            SourceFault::Pointer => (
+                format!("{name} is a pointer of Git LFS, not the file itself"),
+                "take it out of Git LFS (git lfs untrack, then commit the file again): pull requests, Gitea and the commits since \
+                 the last apply have the pointer in its place",
             ),
             SourceFault::Utf16 => (
                 format!("{name} is UTF-16, not UTF-8"),

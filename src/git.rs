@@ -7,11 +7,9 @@
 //! writes its trees there, so that reading leaves the checkout as it is. The child's environment is made from a short
 //! list of variables, so no token is in it, and nothing is ever fetched.
 
-mod blobs;
 mod command;
 mod error;
 mod merge;
-pub(crate) mod merge_view;
 mod object;
 mod path;
 mod place;
@@ -25,13 +23,12 @@ pub mod versions;
 use std::path::{Path, PathBuf};
 
 pub use error::GitError;
-pub use merge::MergedFile;
+pub use merge::{MergeView, MergedFile};
 pub use object::{Entry, Message, Sha};
 pub use path::RepoPath;
 pub(crate) use path::has_git_above;
 
 use crate::base::files::MAX_BYTES;
-use blobs::Blobs;
 use command::Command;
 use error::MISSING_OBJECTS;
 use object::mode_of;
@@ -275,12 +272,7 @@ impl Git {
     pub fn is_ancestor(&self, old: &Sha, new: &Sha) -> Result<bool, GitError> {
         let mut command = self.scratch.command(Objects::Checkout);
         command.args(["merge-base", "--is-ancestor", old.as_str(), new.as_str()]);
-        let output = command.output()?;
-        match output.status.code() {
-            Some(0) => Ok(true),
-            Some(1) => Ok(false),
-            _ => Err(command.refused(&output.stderr)),
-        }
+        Ok(command.run_or_no()?.is_some())
     }
 
     /// Returns what each commit has at each of these paths, in that order; `None` where it has nothing there. What is larger than
@@ -291,21 +283,67 @@ impl Git {
         paths: &[&RepoPath],
         largest: u64,
     ) -> Result<Vec<Option<Vec<u8>>>, GitError> {
-        let blobs = Blobs::start(self.scratch.command(Objects::Checkout), self.scratch.path())?;
         let asked = commits.iter();
         let asked = asked.flat_map(|commit| paths.iter().map(move |path| (*commit, *path)));
-        let asked: Vec<(&Sha, &RepoPath)> = asked.collect();
-        let names = asked
-            .iter()
-            .map(|(commit, path)| format!("{commit}:{path}"));
-        let read = blobs.read(names, largest)?;
-        for ((commit, path), _) in asked.iter().zip(&read).filter(|(_, text)| text.is_none()) {
-            // git says the same of what the commit does not have and of what the checkout lacks
-            if let Some(Entry::File(_)) = self.entry(commit, path)? {
-                let short = commit.short();
-                let text = format!("{path} of commit {short} is missing in this checkout");
-                return Err(GitError::new(text).hint(MISSING_OBJECTS));
+        let names: String = asked
+            .clone()
+            .map(|(commit, path)| format!("{commit}:{path}\n"))
+            .collect();
+        let batch = |how: &str, names: String| {
+            let mut command = self.scratch.command(Objects::Checkout);
+            command.args(["cat-file", how]).input(names).run()
+        };
+        // the sizes before the contents: a file of 3 GB can be 13 MB in a repository
+        let facts = batch("--batch-check", names)?;
+        let facts = String::from_utf8_lossy(&facts).into_owned();
+        let mut found = Vec::new();
+        for (line, (commit, path)) in facts.lines().zip(asked) {
+            let mut words = line.rsplit(' ');
+            let (size, kind) = (words.next().unwrap_or_default(), words.next());
+            if size == "missing" {
+                // git says the same of what the commit does not have and of what the checkout lacks
+                if let Some(Entry::File(_)) = self.entry(commit, path)? {
+                    let short = commit.short();
+                    let text = format!("{path} of commit {short} is missing in this checkout");
+                    return Err(GitError::new(text).hint(MISSING_OBJECTS));
+                }
             }
+            let is_read = |size: u64| size <= largest && kind == Some("blob");
+            found.push(match size.parse() {
+                Ok(size) if is_read(size) => Some(words.next().and_then(Sha::parse)),
+                Ok(_) => Some(None),
+                Err(_) if size == "missing" => None,
+                Err(_) => {
+                    let text = format!("git cat-file answered {line:?} for a version of the file");
+                    return Err(GitError::new(text).hint(MISSING_OBJECTS));
+                }
+            });
+        }
+        let ids: String = found
+            .iter()
+            .flatten()
+            .flatten()
+            .map(|id| format!("{id}\n"))
+            .collect();
+        let texts = batch("--batch", ids)?;
+        let mut rest = texts.as_slice();
+        let mut text = || {
+            let end = rest.iter().position(|byte| *byte == b'\n')?;
+            let head = std::str::from_utf8(&rest[..end]).ok()?;
+            let size: usize = head.rsplit(' ').next()?.parse().ok()?;
+            let text = rest.get(end + 1..end + 1 + size)?;
+            // there is a newline behind it
+            rest = rest.get(end + 2 + size..)?;
+            Some(text.to_vec())
+        };
+        let cut = || GitError::new("git cat-file --batch answered less than was asked");
+        let mut read = Vec::new();
+        for one in found {
+            read.push(match one {
+                Some(Some(_)) => Some(text().ok_or_else(cut)?),
+                Some(None) => Some(Vec::new()),
+                None => None,
+            });
         }
         Ok(read)
     }
@@ -327,6 +365,7 @@ impl Git {
 fn not_a_file(path: &RepoPath, commit: &Sha, what: &str) -> GitError {
     let commit = commit.short();
     GitError::new(format!("{path} is {what} in commit {commit}, not a file"))
+        .hint("commit the file itself at this path: what is behind it has no history here")
 }
 
 /// `git version 2.39.5`, with more behind it on some systems.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::export::{account, read};
 use super::failure::Failure;
+use super::history::committed_in_place;
 use super::inventory::{Others, Place, Wanted};
 use super::session::check;
 use super::settings::{Run, readable, replaced};
@@ -45,6 +46,7 @@ fn make(run: &Run, args: &AdoptArgs, say: Say) -> Result<Ending, Failure> {
     readable()?;
     let path = &run.file;
     let source = file::load(path)?;
+    committed_in_place(path)?;
     let desired = begun(&source)?;
     let mut names = args
         .names

@@ -16,7 +16,7 @@ use crate::base::text::visible;
 use crate::commands::cli::{AccessLevel, DriftArgs, Gates, Scope, Sealing};
 use crate::commands::exit::Exit;
 use crate::commands::logging::Say;
-use crate::forge::gitea::issue::{self, Kept, Report};
+use crate::forge::gitea::post::{Board, PostAction};
 use crate::git::Sha;
 use crate::model::desired::Desired;
 use crate::plan::Plan;
@@ -137,19 +137,22 @@ fn keep_issue(
         ),
     };
     let body = markdown::comment(&tree, markdown::BUDGET);
-    let report = Report {
-        title: &format!("NetBird drift ({environment}): {state}"),
-        body: &body,
+    let title = &format!("NetBird drift ({environment}): {state}");
+    let issues = Board {
+        repo: &forge.repo,
+        pull: None,
     };
-    let kept = match drift.is_alarming() {
-        true => issue::keep(&forge.repo, marker, report)?,
-        false => issue::resolve(&forge.repo, marker, report)?,
+    let posted = match drift.is_alarming() {
+        true => Some(issues.keep(title, &body)?),
+        false => issues.correct(title, &body, true)?,
     };
-    match kept {
-        Kept::Opened(link) => say.note(&format!("issue opened: {}", link.url)),
-        Kept::Edited(link) => say.note(&format!("issue edited: {}", link.url)),
-        Kept::Closed(link) => say.note(&format!("issue closed: {}", link.url)),
-        Kept::Unchanged(_) | Kept::None => {}
-    }
+    let Some(posted) = posted else { return Ok(()) };
+    let done = match posted.action {
+        PostAction::Created => "opened",
+        PostAction::Edited => "edited",
+        PostAction::Closed => "closed",
+        PostAction::Unchanged => return Ok(()),
+    };
+    say.note(&format!("issue {done}: {}", posted.url));
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::base::text::file_error;
 use crate::check::edit::MarkError;
 use crate::commands::exit::Exit;
 use crate::file::{self, Findings, SourceError, SourceFault};
-use crate::forge::gitea;
+use crate::forge::gitea::GiteaError;
 use crate::git::GitError;
 use crate::secret::RecipientErrors;
 use crate::wire::api::ApiError;
@@ -135,16 +135,16 @@ macro_rules! from {
     )*};
 }
 
-from!(ApiError gitea::Error GitError RecipientErrors);
+from!(ApiError GiteaError GitError RecipientErrors);
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         let text = format!("{error:#}");
         let api = error.downcast_ref::<ApiError>();
-        let gitea = error.downcast_ref::<gitea::Error>();
+        let gitea = error.downcast_ref::<GiteaError>();
         let git = error.downcast_ref::<GitError>();
         let refused = api.is_some_and(ApiError::is_url_refused)
-            || gitea.is_some_and(gitea::Error::is_url_refused)
+            || gitea.is_some_and(GiteaError::is_url_refused)
             || git.is_some_and(GitError::is_too_big);
         let exit = if refused { Exit::Refused } else { Exit::Error };
         let hint = api.and_then(ApiError::hint).or_else(|| gitea?.hint());

@@ -10,14 +10,15 @@ use anyhow::{Context as _, Result};
 use super::failure::Failure;
 use super::settings::{environment, find_token, setting};
 use super::versions::{of_gitea, old_gitea};
+use crate::base::files::MAX_BYTES;
 use crate::base::text::short_commit;
-use crate::check::edit::{Edit, content_differs_but_for_enrolled};
+use crate::check::edit::content_differs_but_for_enrolled;
 use crate::commands::cli::GiteaArgs;
 use crate::file::Source;
 use crate::forge::ci::Context;
-use crate::forge::gitea::commit::{self, CommitError, Outcome, Policy, Target};
-use crate::forge::gitea::propose::{self, Moved, Proposed};
-use crate::forge::gitea::{self, Repo};
+use crate::forge::gitea::commit::{BranchFile, CommitError, Patience};
+use crate::forge::gitea::mark::{self, Marked};
+use crate::forge::gitea::{ForgeFile, GiteaError, Repo};
 use crate::git::{Git, Opened};
 
 /// What to do where Gitea is not configured.
@@ -52,54 +53,6 @@ impl std::fmt::Display for Stale {
 }
 
 impl std::error::Error for Stale {}
-
-/// What a run did to the flags on the branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Became {
-    /// They are committed.
-    Committed,
-    /// A pull request was opened or changed for them.
-    Proposed,
-    /// The pull request for them is open already, and as it should be.
-    Waits,
-    /// Somebody else did what the pull request was for, so it was closed.
-    Closed,
-    /// The branch has them already.
-    Nothing,
-}
-
-/// What became of the enrollment commit.
-pub(super) struct Marked {
-    /// What was done.
-    pub(super) became: Became,
-    /// In a sentence.
-    pub(super) text: String,
-    /// The commit's id or the pull request's page, where there is a new one.
-    pub(super) place: Option<String>,
-    /// What became of each name.
-    pub(super) edit: Edit,
-}
-
-impl Marked {
-    fn nothing(edit: Edit) -> Marked {
-        Marked {
-            became: Became::Nothing,
-            text: "the branch has it already".to_owned(),
-            place: None,
-            edit,
-        }
-    }
-
-    /// Returns whether anything was written.
-    pub(super) fn moved(&self) -> bool {
-        !matches!(self.became, Became::Waits | Became::Nothing)
-    }
-
-    /// Returns whether all of it waits in a pull request that was there before.
-    pub(super) fn waits(&self) -> bool {
-        self.became == Became::Waits
-    }
-}
 
 /// Who applies what the branch has now.
 pub(super) enum Successor {
@@ -183,7 +136,7 @@ impl Forge {
             Err(error) if error.is_not_found() => Ok(true),
             // Gitea answers 500 of two commits that have no ancestor in common: the history was written anew
             Err(error)
-                if error.answer().is_some_and(|answer| answer.status == 500)
+                if error.status() == Some(500)
                     && self.repo.is_descendant(commit, commit).is_ok() =>
             {
                 Ok(true)
@@ -192,21 +145,24 @@ impl Forge {
         }
     }
 
-    fn target(&self) -> Result<Target<'_>> {
+    fn target(&self) -> Result<BranchFile<'_>> {
         let branch = self.branch.as_deref();
         let branch =
             branch.context("no branch is named\nhint: set --branch or GITEA_BRANCH to the branch that is applied, such as main")?;
-        Ok(Target {
+        Ok(BranchFile {
             branch,
             path: &self.path,
         })
     }
 
+    fn file(&self, reference: &str) -> Result<ForgeFile, GiteaError> {
+        self.repo.file(reference, &self.path, MAX_BYTES as u64)
+    }
+
     /// Reads the file at the branch's tip.
     pub(super) fn source(&self) -> Result<Source, Failure> {
-        let Target { branch, path } = self.target()?;
-        let file = self.repo.file(branch, path);
-        let file = file.map_err(|error| {
+        let BranchFile { branch, path } = self.target()?;
+        let file = self.file(branch).map_err(|error| {
             let error = self.repo.what_is_missing(error, branch, path);
             of_gitea(&self.repo, error)
         })?;
@@ -218,17 +174,17 @@ impl Forge {
 
     /// Checks that the branch still has this file, but for `enrolled` flags: a stale apply must not win.
     pub(super) fn fresh(&self, ours: &[u8]) -> Result<()> {
-        let Target { branch, path } = self.target()?;
+        let BranchFile { branch, path } = self.target()?;
         let stale = || {
             let (branch, path) = (branch.to_owned(), path.to_owned());
             Err(Stale { branch, path }.into())
         };
-        let file = match self.repo.file(branch, path) {
+        let file = match self.file(branch) {
             Ok(file) => file,
             Err(error) => {
                 let error = self.repo.what_is_missing(error, branch, path);
                 // a branch without the file has another one, too
-                if matches!(&error, gitea::Error::Missing { what, .. } if what.is_file) {
+                if matches!(&error, GiteaError::Missing(missing) if missing.is_file) {
                     return stale();
                 }
                 let text = "cannot tell whether this file is still the one to apply";
@@ -249,7 +205,7 @@ impl Forge {
         context: &Context,
         wait: Duration,
     ) -> Result<Successor, Failure> {
-        let Target { branch, path } = self.target()?;
+        let branch = self.target()?.branch;
         let Some(commit) = &context.sha else {
             return Ok(Successor::Unrelated);
         };
@@ -264,7 +220,7 @@ impl Forge {
         let Some(id) = context.run_id else {
             return nobody;
         };
-        let file = self.repo.file(branch, path)?;
+        let file = self.file(branch)?;
         for look in 0..LOOKS {
             if look > 0 {
                 super::signals::wait(wait * 2u32.pow(look - 1));
@@ -279,7 +235,7 @@ impl Forge {
             };
             for run in runs {
                 let has_it = run.head_sha == tip
-                    || match self.repo.file(&run.head_sha, path) {
+                    || match self.file(&run.head_sha) {
                         Ok(theirs) => !content_differs_but_for_enrolled(&theirs.bytes, &file.bytes),
                         Err(error) if error.is_not_found() => false,
                         Err(error) => return Err(error.into()),
@@ -292,23 +248,6 @@ impl Forge {
         nobody
     }
 
-    /// A commit that a rule refused: several rules have one answer, so the branch is asked which it was.
-    fn refused(&self, error: CommitError, branch: &str) -> Failure {
-        let is_rule = matches!(
-            &error,
-            CommitError::Refused {
-                error: gitea::Error::Forbidden(_),
-                ..
-            }
-        );
-        let why = is_rule.then(|| self.repo.why_refused(branch)).flatten();
-        let failure = Failure::from(error);
-        Failure {
-            hint: why.or(failure.hint),
-            ..failure
-        }
-    }
-
     /// Commits `enrolled: true` for these keys, or proposes it.
     pub(super) fn mark(
         &self,
@@ -316,70 +255,20 @@ impl Forge {
         via_pr: bool,
         environment: &str,
     ) -> Result<Marked, Failure> {
-        let target = self.target()?;
-        let marked = match via_pr {
-            true => self.propose(target, names, environment),
-            false => self.commit(target, names, environment),
-        };
-        marked.map_err(|failure| failure.aside(old_gitea(&self.repo)))
-    }
-
-    fn propose(
-        &self,
-        target: Target<'_>,
-        names: &BTreeSet<String>,
-        environment: &str,
-    ) -> Result<Marked, Failure> {
-        let policy = Policy::default();
-        let (proposed, edit) =
-            propose::mark_enrolled(&self.repo, target, environment, names, policy)?;
-        let (became, number, url, what) = match proposed {
-            Proposed::NothingToDo => return Ok(Marked::nothing(edit)),
-            Proposed::Closed { number, url } => {
-                let what = format!("closed, since {} has all of it", target.branch);
-                (Became::Closed, number, url, what)
+        let (at, patience) = (self.target()?, Patience::default());
+        let mark = if via_pr { mark::propose } else { mark::commit };
+        mark(&self.repo, at, environment, names, patience).map_err(|error| {
+            let why = match &error {
+                CommitError::Refused { error, .. } => {
+                    self.repo.why_refused(error, at.branch, "use --via-pr")
+                }
+                _ => None,
+            };
+            Failure {
+                hint: why.or(error.hint()),
+                ..Failure::error(error.to_string())
             }
-            Proposed::Open { number, url, moved } => {
-                let (became, what) = match moved {
-                    Moved::Opened => (Became::Proposed, "opened"),
-                    Moved::Updated => (Became::Proposed, "updated"),
-                    Moved::Nothing => (Became::Waits, "waits to be merged"),
-                };
-                (became, number, url, what.to_owned())
-            }
-        };
-        Ok(Marked {
-            became,
-            text: format!("pull request #{number} {what}: {url}"),
-            place: Some(url),
-            edit,
-        })
-    }
-
-    fn commit(
-        &self,
-        target: Target<'_>,
-        names: &BTreeSet<String>,
-        environment: &str,
-    ) -> Result<Marked, Failure> {
-        let policy = Policy::default();
-        let committed = commit::mark_enrolled(&self.repo, target, environment, names, policy);
-        let (outcome, edit) = committed.map_err(|error| self.refused(error, target.branch))?;
-        let Outcome::Committed { sha } = outcome else {
-            return Ok(Marked::nothing(edit));
-        };
-        let short = sha
-            .as_deref()
-            .map(|sha| format!(" as {}", short_commit(sha)));
-        Ok(Marked {
-            became: Became::Committed,
-            text: format!(
-                "committed{} to {}",
-                short.unwrap_or_default(),
-                target.branch
-            ),
-            place: sha,
-            edit,
+            .aside(old_gitea(&self.repo))
         })
     }
 }
@@ -414,13 +303,4 @@ pub(super) fn path_in_repository(file: &Path) -> Result<String, Failure> {
         ))
         .hint("run in a checkout, or give the file's path in the repository with --file")
     })
-}
-
-impl From<CommitError> for Failure {
-    fn from(error: CommitError) -> Self {
-        Failure {
-            hint: error.hint(),
-            ..Failure::error(error.to_string())
-        }
-    }
 }

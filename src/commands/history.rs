@@ -13,11 +13,10 @@ use super::failure::Failure;
 use crate::base::files::MAX_BYTES;
 use crate::check::edit::content_differs_but_for_enrolled;
 use crate::check::validate::validate;
-use crate::file::Source;
+use crate::file::{Source, SourceFault};
 use crate::forge::ci::{Context, Event};
-use crate::git::merge_view::{MergeView, merge_view};
 use crate::git::versions::{Reader, Versions};
-use crate::git::{Git, GitError, MergedFile, Opened, RepoPath, Sha};
+use crate::git::{Git, GitError, MergeView, MergedFile, Opened, RepoPath, Sha};
 use crate::model::desired::Desired;
 use crate::model::notice::{Notice, OfInventory, OfMerge};
 
@@ -89,7 +88,7 @@ impl History {
                 let Some(path) = tracked(&git, file, &merge)? else {
                     continue;
                 };
-                let merge = merge_view(&git, &merge.base, &merge.head, &path)?;
+                let merge = git.merge_view(&merge.base, &merge.head, &path)?;
                 if let Some(text) = left(merge, file, needs_merge)? {
                     history.recipients.insert(file.clone(), text);
                 }
@@ -98,6 +97,9 @@ impl History {
                 let source = Source::from_bytes(file.display().to_string(), text)?;
                 history.merged = Some(source);
             }
+        }
+        if let (None, Some(tip)) = (&history.merged, &history.tip) {
+            is_in_place(&git, tip, &path)?;
         }
         history.checkout = Some(Arc::new((git, path)));
         Ok(history)
@@ -307,6 +309,31 @@ pub(super) fn is_touched(
     Ok(false)
 }
 
+/// Checks that what a commit has at a path is the file itself: behind a link or a pointer of Git LFS no commit shows what
+/// changed, and deletions would have no cause.
+fn is_in_place(git: &Git, commit: &Sha, path: &RepoPath) -> Result<(), Failure> {
+    let text = match git.show(commit, path) {
+        Err(error) if error.is_too_big() => None,
+        text => text?,
+    };
+    let name = format!("{path} in commit {}", commit.short());
+    match text.map(|text| Source::from_bytes(name, text)) {
+        Some(Err(error)) if matches!(error.fault, SourceFault::Pointer) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Checks the same of the commit that is checked out around a file, where there is one.
+pub(super) fn committed_in_place(file: &Path) -> Result<(), Failure> {
+    match Git::around(file)? {
+        Opened::Checkout(git) => match git.head()? {
+            Some(head) => is_in_place(&git, &head, &git.locate(file)?),
+            None => Ok(()),
+        },
+        Opened::NotACheckout | Opened::NoGit => Ok(()),
+    }
+}
+
 /// Returns the path of a file of recipients in the checkout; none of one that is elsewhere.
 fn located(git: &Git, file: &Path) -> Option<RepoPath> {
     git.locate(&real(file)).ok()
@@ -329,9 +356,6 @@ fn tracked(git: &Git, file: &Path, merge: &MergeView) -> Result<Option<RepoPath>
 
 /// Returns what a merge would leave of a file; none where that is not told, and nothing `needs` it.
 fn left(merge: MergeView, file: &Path, needs: bool) -> Result<Option<Vec<u8>>, Failure> {
-    if let Some(why) = merge.untold().filter(|_| needs) {
-        return Err(Failure::error(why.words()));
-    }
     let file = file.display();
     match merge.file {
         MergedFile::File(text) => Ok(Some(text)),
@@ -340,7 +364,8 @@ fn left(merge: MergeView, file: &Path, needs: bool) -> Result<Option<Vec<u8>>, F
             "{file} conflicts with the base branch"
         ))
         .hint("merge or rebase, then there is a plan of the merge")),
-        MergedFile::TooLittleHistory | MergedFile::OldGit(..) => Ok(None),
+        MergedFile::Untold(why) if needs => Err(Failure::error(why.words())),
+        MergedFile::Untold(_) => Ok(None),
     }
 }
 
@@ -366,6 +391,6 @@ fn ends(git: &Git, context: &Context) -> Result<Option<(Sha, Sha)>, GitError> {
 /// Returns the merge that a pull request stands for; `None` where its commits are not told.
 fn merge(git: &Git, path: &RepoPath, context: &Context) -> Result<Option<MergeView>, GitError> {
     let ends = ends(git, context)?;
-    let merge = ends.map(|(base, head)| merge_view(git, &base, &head, path));
+    let merge = ends.map(|(base, head)| git.merge_view(&base, &head, path));
     merge.transpose()
 }

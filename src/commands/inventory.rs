@@ -26,8 +26,8 @@ use crate::base::id::Id;
 use crate::base::text::file_error;
 use crate::commands::cli::{GiteaArgs, InventoryArgs};
 use crate::commands::logging::Say;
-use crate::forge::gitea;
-use crate::forge::gitea::inventory::{BRANCH, Branch};
+use crate::forge::gitea::GiteaError;
+use crate::forge::gitea::inventory::{BRANCH, InventoryBranch};
 use crate::git::{Git, Opened, RepoPath, Sha, has_git_above};
 use crate::inventory::{Inventory, Unreadable};
 use crate::model::kind::Kind;
@@ -87,7 +87,7 @@ pub(super) struct Place {
 /// A place.
 enum At {
     /// The branch of a forge.
-    Forge(Branch),
+    Forge(InventoryBranch),
     /// A file: the one that somebody names, or the one beside netbird.json.
     File { path: PathBuf, is_named: bool },
     /// What the clone fetched of the branch.
@@ -156,7 +156,9 @@ impl Place {
                 path: path.into(),
                 is_named: true,
             },
-            (None, Some(forge)) => At::Forge(Branch::new(forge.repo.clone(), &branch, &folder)),
+            (None, Some(forge)) => {
+                At::Forge(InventoryBranch::new(forge.repo.clone(), &branch, &folder))
+            }
             (None, None) => without_forge(wanted, &branch, &folder)?,
         };
         let copies = match setting(wanted.key_copies).as_deref() {
@@ -428,7 +430,7 @@ impl Place {
                     read => read,
                 };
                 let stored = read.map_err(|error| Untold::Unread(brief(&error), error.hint()))?;
-                Ok(stored.map(|stored| stored.text))
+                Ok(stored.map(|stored| stored.bytes))
             }
             At::File { path, is_named } => match fs::read(path) {
                 Ok(text) => Ok(Some(text)),
@@ -558,7 +560,7 @@ impl Place {
 }
 
 /// Returns what a forge answered; where it did not, why.
-fn brief(error: &gitea::Error) -> String {
+fn brief(error: &GiteaError) -> String {
     match error.answer() {
         Some(answer) => format!("{} {}", answer.status, answer.message)
             .trim()

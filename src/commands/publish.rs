@@ -9,7 +9,7 @@ use super::versions::of_gitea;
 use crate::commands::cli::GiteaArgs;
 use crate::commands::logging::Say;
 use crate::forge::ci::Event;
-use crate::forge::gitea::comment;
+use crate::forge::gitea::post::Board;
 use crate::git::{Git, GitError, Opened};
 use crate::render::{self, Document, markdown};
 
@@ -32,7 +32,7 @@ impl Publisher<'_> {
     pub(super) fn plan(&self, document: &Document) -> Result<(), Failure> {
         let forge = self.open()?;
         let text = text(document, false);
-        let posted = comment::upsert(&forge.repo, self.pull_request()?, &text);
+        let posted = comments(&forge, self.pull_request()?).keep("", &text);
         let posted = posted.map_err(|error| {
             let pull = self.run.context.pull_request.as_ref();
             let of_fork = self.run.context.event == Event::PullRequest
@@ -55,7 +55,7 @@ impl Publisher<'_> {
             return Ok(());
         };
         let text = text(document, false);
-        match comment::correct(&forge.repo, self.pull_request()?, &text) {
+        match comments(&forge, self.pull_request()?).correct("", &text, false) {
             // a token that may not read comments made none here
             Err(error) if error.is_hidden_from_us() => {
                 log::info!("no comment to correct is to be seen: {error}");
@@ -106,7 +106,7 @@ impl Publisher<'_> {
             if let Some(sha) = &self.run.context.sha
                 && let Some(pull) = forge.repo.pull_merged_as(sha)?
             {
-                comment::upsert(&forge.repo, pull.number, &text(document, true))?;
+                comments(&forge, pull.number).keep("", &text(document, true))?;
             }
             Ok(())
         };
@@ -138,6 +138,13 @@ fn text(document: &Document, applied: bool) -> String {
     markdown::comment(&render::tree(document, applied), markdown::BUDGET)
 }
 
+fn comments(forge: &Forge, pull: u64) -> Board<'_> {
+    Board {
+        repo: &forge.repo,
+        pull: Some(pull),
+    }
+}
+
 /// The comments of one apply.
 struct Posts<'a> {
     forge: &'a Forge,
@@ -148,16 +155,15 @@ struct Posts<'a> {
 impl Posts<'_> {
     /// Posts the result, and returns who wrote it.
     fn post(&self, number: u64) -> Result<Option<i64>, Failure> {
-        let repo = &self.forge.repo;
-        let posted = comment::upsert(repo, number, self.body);
-        let posted = posted.map_err(|error| of_gitea(repo, error))?;
+        let posted = comments(self.forge, number).keep("", self.body);
+        let posted = posted.map_err(|error| of_gitea(&self.forge.repo, error))?;
         self.say.note(&format!("comment: {}", posted.url));
         Ok(posted.author)
     }
 
     /// Does the pull request say what an apply made of it? That it was refused, or the like, is no result.
     fn has_result(&self, number: u64, me: &mut Option<i64>) -> Result<bool, Failure> {
-        let texts = comment::texts(&self.forge.repo, number, self.body, me)?;
+        let texts = comments(self.forge, number).texts(self.body, me)?;
         Ok(texts.iter().any(|text| render::is_result(text)))
     }
 

@@ -306,6 +306,6 @@ pub(super) fn find_token(name: &str, flag: Option<&String>) -> Result<Option<Tok
 fn token_of(text: &str, origin: String) -> Result<Token, Failure> {
     match Token::parse(text) {
         Ok(token) => Ok(token.from(origin)),
-        Err(error) => Err(Failure::error(format!("{origin}: {error}")).hint(error.hint())),
+        Err(no) => Err(Failure::error(format!("{origin}: {}", no.text)).hint(no.hint)),
     }
 }

@@ -15,12 +15,12 @@ use jiff::Timestamp;
 use super::apply::early_gates;
 use super::branch::refuse_other_branches;
 use super::failure::Failure;
-use super::forge::{Forge, Marked};
+use super::forge::Forge;
 use super::history::History;
 use super::inventory::{Place as Store, Wanted};
 use super::progress::Announcer;
 use super::session::{check, unreadable};
-use super::settings::{Run, connect, readable};
+use super::settings::{Run, connect, readable, setting};
 use super::signals::signals;
 use super::versions::of_netbird;
 use super::{Ending, end};
@@ -34,6 +34,7 @@ use crate::commands::cli::SyncArgs;
 use crate::commands::exit::Exit;
 use crate::commands::logging::Say;
 use crate::file;
+use crate::forge::gitea::mark::Marked;
 use crate::git::versions::Versions;
 use crate::inventory::Inventory;
 use crate::model::desired::Desired;
@@ -250,7 +251,13 @@ fn enroll(
     let options = Options::of_enrollment(Arc::new(ours), Timestamp::now());
     let (actual, binding) = plan::read(desired, &snapshot, &options).map_err(unreadable)?;
     store.of_account(&found, &actual)?;
-    if let Some(refusal) = actual.me.as_ref().and_then(gates::reads_only)
+    let accounts = actual.named(Kind::AccountSettings, "").iter();
+    let accounts: Vec<String> = accounts.map(|account| account.id.to_string()).collect();
+    let unnamed = match setting(args.server.account.as_ref()) {
+        Some(_) => None,
+        None => gates::no_account(&accounts),
+    };
+    if let Some(refusal) = actual.me.as_ref().and_then(gates::reads_only).or(unnamed)
         && !args.dry_run
     {
         return Err(

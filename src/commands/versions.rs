@@ -1,8 +1,9 @@
 //! Which server a run failed on: an old one lacks what the program needs, and its errors do not say so.
 
 use super::failure::Failure;
-use crate::forge::gitea::{self, Repo};
-use crate::wire::api::{Api, ApiError};
+use crate::forge::gitea::{GiteaError, Repo};
+use crate::wire::api::{Api, ApiError, Meaning};
+use crate::wire::http::Trouble;
 
 /// The oldest NetBird that everything works with (docs/netbird-api.md, "Versions").
 const NETBIRD: (u32, u32) = (0, 55);
@@ -15,13 +16,13 @@ const FORGEJO: (u32, u32) = (15, 0);
 
 /// Returns what an error of NetBird means for a run, with the server's version where that is an old one.
 pub(super) fn of_netbird(api: &Api, error: anyhow::Error) -> Failure {
-    let asks = error.downcast_ref::<ApiError>().is_some_and(|error| {
-        !error.is_access()
-            && !matches!(
-                error,
-                ApiError::Http(_) | ApiError::Throttled(_) | ApiError::BadId { .. }
-            )
-    });
+    let asks = error
+        .downcast_ref::<ApiError>()
+        .is_some_and(|error| match error {
+            ApiError::Http(error) => error.trouble == Trouble::Decode,
+            ApiError::Answered(Meaning::Throttled, _) => false,
+            error => !error.is_access(),
+        });
     let old = if asks { old_netbird(api) } else { None };
     Failure::from(error).aside(old)
 }
@@ -54,7 +55,7 @@ pub(super) fn commands_work(version: &str) -> bool {
 }
 
 /// Returns what an error of Gitea means for a run, with the server's version where that is an old one.
-pub(super) fn of_gitea(repo: &Repo, error: gitea::Error) -> Failure {
+pub(super) fn of_gitea(repo: &Repo, error: GiteaError) -> Failure {
     let asks = error.answer().is_some_and(|answer| answer.status != 401);
     let old = if asks { old_gitea(repo) } else { None };
     Failure::from(error).aside(old)

@@ -1,20 +1,19 @@
 //! A repository on Gitea or Forgejo: its netbird.json, the commit that marks enrolled keys, the comment on a pull
 //! request, the issue about drift.
 //!
-//! This module and [`contents`](File), issues and pulls beside it speak the REST API, one function a call; [`commit`],
-//! [`propose`], [`inventory`], [`comment`] and [`issue`] are what the commands need, each written so that two runs at once and answers
-//! that got lost do no harm. Facts about the server are in docs/gitea-api.md.
+//! This module and [`contents`](ForgeFile), issues and pulls beside it speak the REST API, one function a call; [`commit`],
+//! [`mark`], [`inventory`] and [`post`] are what the commands need, each written so that two runs at once and answers that got
+//! lost do no harm. Facts about the server are in docs/gitea-api.md.
 
-pub mod comment;
 pub mod commit;
 mod contents;
 mod error;
 mod history;
 pub mod inventory;
-pub mod issue;
 mod issues;
+pub mod mark;
 mod message;
-pub mod propose;
+pub mod post;
 mod pulls;
 mod rights;
 mod rule;
@@ -29,11 +28,11 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::base::text::{is_hidden, percent_encoded as encode};
-use crate::wire::http::{BaseUrl, Client, Config, Method, Reply};
+use crate::wire::http::{BaseUrl, Client, Config, HttpError, Method, Reply, text};
 
 pub use crate::wire::http::Token;
-pub use contents::{File, FileWrite, NewFile, Put};
-pub use error::{Error, Missing};
+pub use contents::{FileWrite, ForgeFile, NewCommit, NewFile};
+pub use error::{GiteaError, Unfit};
 pub use issues::{Comment, Issue, IssueEdit};
 pub use message::{commit_message, subject};
 pub use pulls::{MayWrite, Pull};
@@ -47,7 +46,7 @@ pub struct User {
     /// The id.
     pub id: i64,
     /// The name to log in with.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub login: String,
 }
 
@@ -61,10 +60,9 @@ pub struct Repo {
 
 /// Returns the default settings for the server at `url`, written with or without `/api/v1`.
 ///
-/// Errors with a refusal ([`Error::is_url_refused`]) when no token may be sent there.
-pub fn config(url: &str) -> Result<Config, Error> {
-    let base = BaseUrl::parse(url, "/api/v1").map_err(crate::wire::http::Error::from)?;
-    let mut config = Config::new(base);
+/// Errors with a refusal ([`GiteaError::is_url_refused`]) when no token may be sent there.
+pub fn config(url: &str) -> Result<Config, GiteaError> {
+    let mut config = Config::new(BaseUrl::parse(url, "/api/v1")?);
     // Gitea limits nobody by itself (docs/gitea-api.md, "Refusals"); a job should not hang for what a proxy does.
     config.retry.throttle_waits = 3;
     Ok(config)
@@ -74,14 +72,11 @@ impl Repo {
     /// Returns the repository named `full_name`, as in `owner/name`. Makes no request itself.
     ///
     /// Errors when that is no such name, or the proxy or the CA file of `config` cannot be read.
-    pub fn new(config: Config, token: &Token, full_name: &str) -> Result<Repo, Error> {
+    pub fn new(config: Config, token: &Token, full_name: &str) -> Result<Repo, GiteaError> {
         let (owner, name) = match full_name.trim().split_once('/') {
             Some((owner, name)) if is_name(owner) && is_name(name) => (owner, name),
             _ => {
-                return Err(Error::BadName {
-                    wanted: "a repository (OWNER/NAME)",
-                    found: full_name.to_owned(),
-                });
+                return Err(GiteaError::bad_name(full_name, "a repository (OWNER/NAME)"));
             }
         };
         Ok(Repo {
@@ -102,7 +97,7 @@ impl Repo {
     }
 
     /// Returns the server's version, as in `1.26.3`, or `15.0.3+gitea-1.22.0` of a Forgejo. Needs no scope.
-    pub fn version(&self) -> Result<String, Error> {
+    pub fn version(&self) -> Result<String, GiteaError> {
         #[derive(Deserialize)]
         struct Version {
             version: String,
@@ -112,15 +107,15 @@ impl Repo {
     }
 
     /// Returns the token's user (docs/gitea-api.md, "Users"). Needs `read:user`, which the bot's token does without:
-    /// [`Error::Scope`] then.
-    pub fn user(&self) -> Result<User, Error> {
+    /// [`GiteaError::is_scope`] then.
+    pub fn user(&self) -> Result<User, GiteaError> {
         decode(&self.ok(Method::Get, "/user", None)?, "a user")
     }
 
     /// Returns the same, `None` where the token may not ask.
-    fn me(&self) -> Result<Option<User>, Error> {
+    fn me(&self) -> Result<Option<User>, GiteaError> {
         match self.user() {
-            Err(Error::Scope { .. } | Error::Forbidden(_) | Error::NotFound(_)) => Ok(None),
+            Err(error) if error.is_denied() => Ok(None),
             user => user.map(Some),
         }
     }
@@ -131,19 +126,19 @@ impl Repo {
     }
 
     /// Makes a request to a path below the repository, as in `/branches/main`, and returns the answer if it is a success.
-    fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, Error> {
+    fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, GiteaError> {
         let (owner, name) = (encode(&self.owner), encode(&self.name));
         self.ok(method, &format!("/repos/{owner}/{name}{path}"), body)
     }
 
     /// Reads what stands at such a path.
-    fn get<T: DeserializeOwned>(&self, path: &str, wanted: &'static str) -> Result<T, Error> {
+    fn get<T: DeserializeOwned>(&self, path: &str, wanted: &'static str) -> Result<T, GiteaError> {
         decode(&self.send(Method::Get, path, None)?, wanted)
     }
 
-    fn ok(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, Error> {
+    fn ok(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, GiteaError> {
         let reply = self.client.send(method, path, body)?;
-        match Error::of(&reply) {
+        match GiteaError::of(&reply) {
             None => Ok(reply),
             Some(error) => Err(error),
         }
@@ -153,7 +148,11 @@ impl Repo {
     ///
     /// The server caps pages silently, and its `Link` headers may name a host that a job cannot reach
     /// (docs/gitea-api.md, "Pages and links"): pages are counted here, against the total.
-    fn list<T: DeserializeOwned>(&self, path: &str, wanted: &'static str) -> Result<Vec<T>, Error> {
+    fn list<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        wanted: &'static str,
+    ) -> Result<Vec<T>, GiteaError> {
         let (owner, name) = (encode(&self.owner), encode(&self.name));
         self.pages(&format!("/repos/{owner}/{name}{path}"), wanted)
     }
@@ -162,7 +161,7 @@ impl Repo {
         &self,
         path: &str,
         wanted: &'static str,
-    ) -> Result<Vec<T>, Error> {
+    ) -> Result<Vec<T>, GiteaError> {
         const LIMIT: usize = 50;
         let mut all = Vec::new();
         let separator = if path.contains('?') { '&' } else { '?' };
@@ -199,28 +198,34 @@ fn encode_path(path: &str) -> String {
 }
 
 /// Returns `None` where there is nothing of that name, as far as the token may see.
-fn unless_absent<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
+fn unless_absent<T>(answer: Result<T, GiteaError>) -> Result<Option<T>, GiteaError> {
     match answer {
         Err(error) if error.is_not_found() => Ok(None),
         answer => answer.map(Some),
     }
 }
 
-fn decode<T: DeserializeOwned>(reply: &Reply, wanted: &'static str) -> Result<T, Error> {
-    serde_json::from_value(reply.json()?).map_err(|_| Error::Decode {
-        call: reply.call.clone(),
-        wanted,
-    })
+fn decode<T: DeserializeOwned>(reply: &Reply, wanted: &'static str) -> Result<T, GiteaError> {
+    let value = without_nulls(reply.json()?);
+    serde_json::from_value(value)
+        .map_err(|_| HttpError::decode(&reply.call, &format!("not {wanted}")).into())
 }
 
-/// Reads the address of a page, which may be `null`, as it can be shown.
+/// Returns a value without the fields that are `null`: they mean the same as those that are absent.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields = fields.into_iter().filter(|(_, value)| !value.is_null());
+            fields
+                .map(|(name, value)| (name, without_nulls(value)))
+                .collect()
+        }
+        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
+        value => value,
+    }
+}
+
+/// Reads the address of a page as it can be shown.
 fn shown<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
-    or_default(value).map(|url: String| crate::wire::http::text::clean(&url, 1000))
-}
-
-/// Reads a field that may be `null`.
-fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
-    value: D,
-) -> Result<T, D::Error> {
-    Ok(Option::deserialize(value)?.unwrap_or_default())
+    String::deserialize(value).map(|url| text::clean(&url, 1000))
 }

@@ -2,11 +2,13 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Seek, Write};
 use std::path::Path;
-use std::process::{Child, Output, Stdio};
+use std::process::{Output, Stdio};
 
 use super::GitError;
+use crate::base::text::file_error;
 
 /// The variables that git gets. Everything else stays here: tokens under whatever name, and `GIT_DIR` and its like,
 /// which are set where this runs in a hook. The three of git's own say where the user's configuration is, in which
@@ -137,7 +139,7 @@ impl Command {
         self
     }
 
-    /// What it reads on stdin, less than a pipe holds.
+    /// What it reads on stdin.
     pub(super) fn input(&mut self, text: String) -> &mut Self {
         self.input = Some(text);
         self
@@ -146,41 +148,35 @@ impl Command {
     /// Runs it and returns its stdout.
     pub(super) fn run(&mut self) -> Result<Vec<u8>, GitError> {
         let output = self.output()?;
-        if output.status.success() {
-            Ok(output.stdout)
-        } else {
-            Err(self.refused(&output.stderr))
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => Err(self.refused(&output.stderr)),
+        }
+    }
+
+    /// Runs it and returns its stdout; `None` where it ends with 1, by which git says no.
+    pub(super) fn run_or_no(&mut self) -> Result<Option<Vec<u8>>, GitError> {
+        let output = self.output()?;
+        match output.status.code() {
+            Some(0) => Ok(Some(output.stdout)),
+            Some(1) => Ok(None),
+            _ => Err(self.refused(&output.stderr)),
         }
     }
 
     /// Runs it and returns all of what came, whatever its exit code.
     pub(super) fn output(&mut self) -> Result<Output, GitError> {
         log::debug!("git {}", self.shown());
-        let stdin = match self.input {
-            Some(_) => Stdio::piped(),
+        let stdin = match &self.input {
+            // a pipe could be full while git waits for its answers to be read
+            Some(text) => file_of(text).map(Stdio::from).map_err(|error| {
+                let why = file_error(&error);
+                GitError::new(format!("cannot write a temporary file: {why}"))
+            })?,
             None => Stdio::null(),
         };
-        self.process
-            .stdin(stdin)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = self.process.spawn().map_err(|e| GitError::start(&e))?;
-        if let (Some(text), Some(mut stdin)) = (&self.input, child.stdin.take()) {
-            // a child that ends before it has read everything says why on stderr
-            drop(stdin.write_all(text.as_bytes()));
-        }
-        child.wait_with_output().map_err(|e| GitError::start(&e))
-    }
-
-    /// Starts it with both ends open.
-    pub(super) fn spawn(&mut self, stderr: Stdio) -> Result<Child, GitError> {
-        log::debug!("git {}", self.shown());
-        self.process
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(stderr)
-            .spawn()
-            .map_err(|e| GitError::start(&e))
+        let output = self.process.stdin(stdin).output();
+        output.map_err(|error| GitError::start(&error))
     }
 
     pub(super) fn refused(&self, said: &[u8]) -> GitError {
@@ -193,6 +189,14 @@ impl Command {
         let args: Vec<_> = args.map(OsStr::to_string_lossy).collect();
         args.join(" ")
     }
+}
+
+/// A file without a name that holds a text, to be read from its start.
+fn file_of(text: &str) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file)
 }
 
 /// The setting that names whose checkouts git trusts.

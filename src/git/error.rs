@@ -58,13 +58,15 @@ impl GitError {
             .filter(|line| !line.trim().is_empty() && !line.starts_with("hint:"))
             .collect();
         let said = said.join("\n");
-        let hint = hint(&said, dir);
+        let row = HINTS
+            .iter()
+            .find(|(words, _)| words.iter().any(|word| said.contains(word)));
         let said = match said.as_str() {
             "" => "no reason given",
             said => said,
         };
         GitError {
-            hint,
+            hint: row.map(|(_, hint)| hint.replace("DIR", dir)),
             ..GitError::new(format!("git {command} failed: {said}"))
         }
     }
@@ -96,35 +98,35 @@ impl fmt::Display for GitError {
 
 impl std::error::Error for GitError {}
 
-/// What to do about the failures that people meet.
-fn hint(said: &str, dir: &str) -> Option<String> {
-    let hint = if said.contains("dubious ownership") {
-        format!(
-            "the checkout belongs to another user; if it is the job's own, run git config --global --add \
-             safe.directory {dir} before this, in the same container"
-        )
-    } else if said.contains("not a git repository") {
-        "there is a .git here that git does not accept: clone again, or remove it".into()
-    } else if said.contains("safe.bareRepository") || said.contains("must be run in a work tree") {
-        "run it in a work tree, not in a bare repository".into()
-    } else if [
-        "missing",
-        "promisor",
-        "bad object",
-        "bad file",
-        "not our ref",
-        "lazy",
-        "could not get object info",
-    ]
-    .iter()
-    .any(|word| said.contains(word))
-    {
-        MISSING_OBJECTS.to_owned()
-    } else {
-        return None;
-    };
-    Some(hint)
-}
+/// What to do about the failures that people meet, by git's words. The first row counts.
+const HINTS: &[(&[&str], &str)] = &[
+    (
+        &["dubious ownership"],
+        "the checkout belongs to another user; if it is the job's own, run git config --global --add safe.directory DIR before \
+         this, in the same container",
+    ),
+    (
+        &["not a git repository"],
+        "there is a .git here that git does not accept: clone again, or remove it",
+    ),
+    (
+        &["safe.bareRepository", "must be run in a work tree"],
+        "run it in a work tree, not in a bare repository",
+    ),
+    (
+        &[
+            "missing",
+            "promisor",
+            "bad object",
+            "bad file",
+            "not our ref",
+            "lazy",
+            "could not get object info",
+        ],
+        MISSING_OBJECTS,
+    ),
+];
 
 /// The way out where the checkout lacks objects.
-pub(super) const MISSING_OBJECTS: &str = "the checkout does not hold all objects; fetch all of it: fetch-depth: 0 and no filter in the checkout step; in a clone of yours, git fetch --refetch --no-filter";
+pub(super) const MISSING_OBJECTS: &str = "the checkout does not hold all objects; fetch all of it: fetch-depth: 0 and no filter \
+     in the checkout step; in a clone of yours, git fetch --refetch --no-filter";

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use super::scratch::Objects;
 use super::{Entry, Git, GitError, RepoPath, Sha};
 use crate::base::text::visible;
+use crate::model::notice::OfMerge;
 
 /// The first git that has `merge-tree --write-tree`.
 const FIRST: (u32, u32) = (2, 38);
@@ -16,6 +17,19 @@ const FIRST: (u32, u32) = (2, 38);
 const MAX_LINES: usize = 1_000_000;
 /// The most common ancestors that are looked at; more than one are seldom, and then there are two.
 const MAX_STARTS: usize = 8;
+
+/// A pull request's merge, which nobody made yet: what it is about is the merge, not the branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergeView {
+    /// The tip of the base branch.
+    pub base: Sha,
+    /// The tip of the pull request.
+    pub head: Sha,
+    /// The file.
+    pub file: MergedFile,
+    /// How many commits the base has that the head has not; none where history does not tell.
+    pub behind: Option<usize>,
+}
 
 /// A file after a merge that nobody made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,51 +40,37 @@ pub enum MergedFile {
     Absent,
     /// Base and head changed the same lines of it.
     Conflict,
-    /// The two have no common ancestor in this checkout: it is shallow, or they never had one.
-    TooLittleHistory,
-    /// The git binary is too old for `merge-tree --write-tree`, which takes 2.38; its version.
-    OldGit(u32, u32),
+    /// The checkout or git does not tell.
+    Untold(OfMerge),
 }
 
-/// What a merge takes for a path, before anything is read.
-#[derive(Debug, PartialEq, Eq)]
-enum Met {
-    /// What one of the sides has, or both.
-    Entry(Option<Entry>),
-    /// Both changed a file: its content at the start, in the base and in the head.
-    Contents([Sha; 3]),
-    /// One changed what the other removed or made something else of, or each added its own.
-    Conflict,
-}
-
-impl Met {
-    fn of(start: Option<Entry>, base: Option<Entry>, head: Option<Entry>) -> Met {
-        match (start, base, head) {
-            (start, base, head) if base == head || start == base => Met::Entry(head),
-            (start, base, head) if start == head => Met::Entry(base),
-            (Some(Entry::File(start)), Some(Entry::File(base)), Some(Entry::File(head))) => {
-                Met::Contents([start, base, head])
-            }
-            _ => Met::Conflict,
-        }
+impl MergeView {
+    /// Returns what a reader of the plan should know of the merge.
+    pub fn notices(&self) -> Vec<OfMerge> {
+        let untold = match &self.file {
+            MergedFile::Untold(why) => Some(why.clone()),
+            _ => None,
+        };
+        let behind = self.behind.filter(|behind| *behind > 0);
+        untold
+            .into_iter()
+            .chain(behind.map(OfMerge::Behind))
+            .collect()
     }
 }
 
 impl Git {
-    /// Returns what merging `head` into `base` makes of the file at `path`, and the path where it conflicts.
+    /// Returns what merging `head` into `base` would make of the file at `path`; nothing is written to the checkout.
     ///
     /// Merge drivers, named by attributes, are not run: git's own merge of text is what counts. Errors where a version is
     /// too large to be read, and where git would look into other files: see [`moved`](Self::moved).
-    pub fn merge(
+    pub fn merge_view(
         &self,
         base: &Sha,
         head: &Sha,
         path: &RepoPath,
-    ) -> Result<(MergedFile, Vec<String>), GitError> {
+    ) -> Result<MergeView, GitError> {
         let starts = self.merge_bases(base, head)?;
-        if starts.is_empty() {
-            return Ok((MergedFile::TooLittleHistory, Vec::new()));
-        }
         // git merges several ancestors first; where all lead to one result, so does that
         let mut files = Vec::new();
         for start in starts.iter().take(MAX_STARTS) {
@@ -79,13 +79,19 @@ impl Git {
                 files.push(file);
             }
         }
-        match files.pop() {
-            Some(file) if files.is_empty() && starts.len() <= MAX_STARTS => {
-                let conflicts = (file == MergedFile::Conflict).then(|| path.to_string());
-                Ok((file, conflicts.into_iter().collect()))
-            }
-            _ => Ok((MergedFile::Conflict, vec![path.to_string()])),
-        }
+        let file = match files.pop() {
+            None => MergedFile::Untold(OfMerge::TooLittleHistory),
+            Some(file) if files.is_empty() && starts.len() <= MAX_STARTS => file,
+            Some(_) => MergedFile::Conflict,
+        };
+        let is_whole = !self.shallow && !starts.is_empty();
+        let behind = is_whole.then(|| self.behind(base, head)).transpose()?;
+        Ok(MergeView {
+            base: base.clone(),
+            head: head.clone(),
+            file,
+            behind,
+        })
     }
 
     /// Returns what the merge makes of the file if `start` is the commit where the two parted.
@@ -105,14 +111,19 @@ impl Git {
             };
             self.moved(start, new, other, path)?;
         }
-        match Met::of(first, ours, theirs) {
-            Met::Entry(None) => Ok(MergedFile::Absent),
-            Met::Entry(Some(Entry::Other(what))) => Err(super::not_a_file(path, head, what)),
-            Met::Entry(Some(Entry::File(id))) => {
-                Ok(MergedFile::File(self.content(head, path, &id)?))
+        let taken = match (first, ours, theirs) {
+            (start, base, head) if base == head || start == base => head,
+            (start, base, head) if start == head => base,
+            (Some(Entry::File(first)), Some(Entry::File(ours)), Some(Entry::File(theirs))) => {
+                return self.merge_contents([start, base, head], [first, ours, theirs], path);
             }
-            Met::Contents(versions) => self.merge_contents([start, base, head], versions, path),
-            Met::Conflict => Ok(MergedFile::Conflict),
+            // one changed what the other removed or made something else of, or each added its own
+            _ => return Ok(MergedFile::Conflict),
+        };
+        match taken {
+            None => Ok(MergedFile::Absent),
+            Some(Entry::Other(what)) => Err(super::not_a_file(path, head, what)),
+            Some(Entry::File(id)) => Ok(MergedFile::File(self.content(head, path, &id)?)),
         }
     }
 
@@ -156,7 +167,7 @@ impl Git {
     ) -> Result<MergedFile, GitError> {
         if self.version < FIRST {
             let (major, minor) = self.version;
-            return Ok(MergedFile::OldGit(major, minor));
+            return Ok(MergedFile::Untold(OfMerge::OldGit(major, minor)));
         }
         for (commit, id) in commits.into_iter().zip(&versions) {
             let content = self.content(commit, path, id)?;
@@ -184,37 +195,23 @@ impl Git {
             .run()?;
         let mut merge = self.scratch.command(Objects::Scratch);
         merge.args("merge-tree --write-tree --no-messages refs/base refs/head".split(' '));
-        let output = merge.output()?;
-        let tree = String::from_utf8_lossy(&output.stdout).into_owned();
-        match (
-            output.status.code(),
-            tree.lines().next().and_then(Sha::parse),
-        ) {
-            (Some(1), Some(_)) => Ok(MergedFile::Conflict),
-            (Some(0), Some(tree)) => {
-                let mut read = self.scratch.command(Objects::Scratch);
-                let file = format!("{tree}:file");
-                Ok(MergedFile::File(
-                    read.args(["cat-file", "blob", &file]).run()?,
-                ))
-            }
-            _ => Err(merge.refused(&output.stderr)),
-        }
+        let Some(tree) = merge.run_or_no()? else {
+            return Ok(MergedFile::Conflict);
+        };
+        let tree = String::from_utf8_lossy(&tree).into_owned();
+        let file = format!("{}:file", tree.trim_end());
+        let mut read = self.scratch.command(Objects::Scratch);
+        let text = read.args(["cat-file", "blob", &file]).run()?;
+        Ok(MergedFile::File(text))
     }
 
     /// Returns the commits at which the histories of the two part; none where this checkout has none.
     fn merge_bases(&self, a: &Sha, b: &Sha) -> Result<Vec<Sha>, GitError> {
         let mut command = self.scratch.command(Objects::Checkout);
-        let output = command
-            .args(["merge-base", "--all", a.as_str(), b.as_str()])
-            .output()?;
-        match output.status.code() {
-            Some(0 | 1) => {
-                let text = String::from_utf8_lossy(&output.stdout).into_owned();
-                Ok(text.lines().filter_map(Sha::parse).collect())
-            }
-            _ => Err(command.refused(&output.stderr)),
-        }
+        command.args(["merge-base", "--all", a.as_str(), b.as_str()]);
+        let found = command.run_or_no()?.unwrap_or_default();
+        let found = String::from_utf8_lossy(&found).into_owned();
+        Ok(found.lines().filter_map(Sha::parse).collect())
     }
 
     /// Returns the commit that both have in common; `None` where this checkout has none.
@@ -223,7 +220,7 @@ impl Git {
     }
 
     /// Returns how many commits `base` has that `head` has not.
-    pub fn behind(&self, base: &Sha, head: &Sha) -> Result<usize, GitError> {
+    fn behind(&self, base: &Sha, head: &Sha) -> Result<usize, GitError> {
         let (base, head) = (base.as_str(), head.as_str());
         let mut command = self.scratch.command(Objects::Checkout);
         command.args(["rev-list", "--count", base, "--not", head, "--"]);

@@ -64,10 +64,6 @@ impl Scratch {
         })
     }
 
-    pub(super) fn path(&self) -> &Path {
-        self.dir.path()
-    }
-
     /// A git command in it.
     pub(super) fn command(&self, objects: Objects) -> Command {
         let mut command = Command::in_scratch(self.dir.path());

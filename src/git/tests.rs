@@ -3,6 +3,7 @@
 mod hostile;
 mod merge;
 mod since;
+mod view;
 
 use std::path::Path;
 
@@ -209,8 +210,10 @@ fn worktrees_and_sha256_are_checkouts_too() {
     assert_eq!(tip.as_str().len(), 64);
     assert_eq!(git.show(&tip, &netbird_json(&git)).unwrap().unwrap(), b"{}");
     assert!(matches!(
-        git.merge(&tip, &tip, &netbird_json(&git)).unwrap(),
-        (MergedFile::File(_), _)
+        git.merge_view(&tip, &tip, &netbird_json(&git))
+            .unwrap()
+            .file,
+        MergedFile::File(_)
     ));
 }
 
@@ -226,7 +229,7 @@ fn borrowed_objects_are_found() {
     let path = netbird_json(&git);
     assert_eq!(git.show(&tip, &path).unwrap().unwrap(), b"{}");
     assert!(matches!(
-        git.merge(&tip, &tip, &path).unwrap(),
-        (MergedFile::File(_), _)
+        git.merge_view(&tip, &tip, &path).unwrap().file,
+        MergedFile::File(_)
     ));
 }

@@ -144,8 +144,19 @@ fn halted(_: &Plan, context: &Context) -> Option<Refusal> {
     Some(Refusal::new("halt", text, Vec::new(), hint))
 }
 
+/// Refuses a token that sees several accounts, where none of them is named.
+pub fn no_account(accounts: &[String]) -> Option<Refusal> {
+    let found = accounts.join(", ");
+    let text = format!("the token sees several accounts ({found}), and none of them is named");
+    let hint = "name the one that this file is for with --account (NETBIRD_ACCOUNT_ID)";
+    let refusal = || Refusal::new("account", text, Vec::new(), hint);
+    (accounts.len() > 1).then(refusal)
+}
+
 fn account(_: &Plan, context: &Context) -> Option<Refusal> {
-    let wanted = context.account.as_ref()?;
+    let Some(wanted) = &context.account else {
+        return no_account(&context.accounts);
+    };
     // a recorded account may not say which it is
     let is_untold = !context.online && context.accounts.is_empty();
     if is_untold || context.accounts.contains(wanted) {

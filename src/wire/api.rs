@@ -18,10 +18,10 @@ use serde_json::Value;
 use crate::base::entry::{Entry, Listed};
 use crate::base::mask;
 use crate::base::text::percent_encoded;
-use crate::wire::http::{BaseUrl, Client, Config, Method, Reply};
+use crate::wire::http::{BaseUrl, Client, Config, HttpError, Method, Reply, Trouble, text};
 
 pub use crate::wire::http::Token;
-pub use error::ApiError;
+pub use error::{ApiError, Meaning};
 
 /// A NetBird server and a token for it. Clones share connections; threads may share it.
 #[derive(Debug, Clone)]
@@ -97,7 +97,7 @@ impl Api {
         let version = answer["management_current_version"].as_str();
         Ok(Greeting {
             version: version.unwrap_or_default().to_owned(),
-            server_time: reply.server_time,
+            server_time: reply.server_time(),
             rate_limit: reply.rate_limit(),
         })
     }
@@ -110,7 +110,7 @@ impl Api {
     /// Reads one object, and when the server says it answered.
     pub fn get_at(&self, path: &str) -> Result<(Value, Option<jiff::Timestamp>), ApiError> {
         let reply = self.success(Method::Get, path, None)?;
-        Ok((object(&reply)?, reply.server_time))
+        Ok((object(&reply)?, reply.server_time()))
     }
 
     /// Reads a list as texts, to be read one by one. `null` is an empty one (docs/netbird-api.md, "Null, empty and
@@ -162,27 +162,22 @@ impl Api {
     pub fn create_key(&self, path: &str, body: &Value) -> Result<NewKey, ApiError> {
         let reply = self.success(Method::Post, path, Some(body))?;
         let mut object = object(&reply)?;
-        let key = match object
-            .as_object_mut()
-            .and_then(|fields| fields.remove("key"))
-        {
+        let fields = object.as_object_mut();
+        let key = match fields.and_then(|fields| fields.remove("key")) {
             Some(Value::String(key)) => {
                 mask::remember(&key);
-                Ok(SecretString::from(key))
+                whole_key(key.into())
             }
             _ => Err("is not in the answer"),
         };
-        match key.and_then(whole_key) {
+        match key {
             Ok(secret) => Ok(NewKey { object, secret }),
             Err(problem) => {
-                let id = object
-                    .get("id")
-                    .and_then(Value::as_str)
-                    .map(|id| crate::wire::http::text::clean(id, 100));
+                let call = &reply.call;
+                let id = object["id"].as_str();
                 Err(ApiError::KeyUnusable {
-                    call: reply.call.clone(),
-                    problem,
-                    id,
+                    text: format!("{call}: the setup key was created, but its secret {problem}"),
+                    id: id.map(|id| text::clean(id, 100)),
                 })
             }
         }
@@ -216,7 +211,8 @@ fn list(reply: &Reply) -> Result<Vec<Value>, ApiError> {
     }
 }
 
-fn decode(reply: &Reply, wanted: &'static str, found: &Value) -> ApiError {
+/// The error of an answer of another form. It shows no value.
+fn decode(reply: &Reply, wanted: &str, found: &Value) -> ApiError {
     let found = match found {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
@@ -225,11 +221,7 @@ fn decode(reply: &Reply, wanted: &'static str, found: &Value) -> ApiError {
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     };
-    ApiError::Decode {
-        call: reply.call.clone(),
-        wanted,
-        found,
-    }
+    HttpError::decode(&reply.call, &format!("{found}, not {wanted}")).into()
 }
 
 /// Checks that a key is whole: a UUID of 36 characters, with no star of the masked form.
@@ -247,12 +239,11 @@ fn whole_key(key: SecretString) -> Result<SecretString, &'static str> {
 
 /// Returns the path of one object, as in `/groups/ch8i4ug6lnn4g9hqv7m0`, with the id percent-encoded.
 ///
-/// Errors with [`ApiError::BadId`] when the id is empty, `.` or `..`: the path would be another one's.
+/// Errors when the id is empty, `.` or `..`: the path would be another one's.
 pub fn object_path(collection: &str, id: &str) -> Result<String, ApiError> {
     if matches!(id, "" | "." | "..") {
-        return Err(ApiError::BadId {
-            collection: collection.to_owned(),
-        });
+        let text = format!("an object of {collection} has an id that fits no path");
+        return Err(HttpError::not_made(Trouble::Setting, text, None).into());
     }
     Ok(format!("{collection}/{}", percent_encoded(id)))
 }

@@ -4,38 +4,31 @@
 //! the modules above ([`crate::wire::api`] for NetBird).
 
 mod answer;
-mod classify;
 mod client;
 mod error;
-#[cfg(test)]
-pub(crate) mod log_capture;
 mod proxy;
 mod reply;
 mod retry;
 #[cfg(test)]
-pub(crate) mod script;
-#[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub(crate) mod text;
 mod tls;
 mod token;
 mod url;
-mod url_refused;
 
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use answer::Answer;
+pub use answer::ErrorAnswer;
 pub use client::Client;
-pub use error::{Delivery, Error};
+pub use error::{HttpError, Trouble};
 pub use proxy::{ProxySetting, is_variable as is_proxy_variable};
 pub use reply::{Call, Reply};
 pub use retry::Retry;
 pub(crate) use retry::{jittered, random};
 pub use token::{Token, with_origin};
 pub use url::BaseUrl;
-pub use url_refused::UrlRefused;
 
 /// What this program calls itself. NetBird lifts its rate limit for names with "terraform" in them
 /// (docs/netbird-api.md, "Rate limit"); we are not that.

@@ -1,5 +1,6 @@
 //! Is what looks like an accident refused before the first write, and let through when it is meant?
 
+use fakes::{Effect, Fault};
 use serde_json::{Value, json};
 use snapbox::{assert_data_eq, file};
 
@@ -184,6 +185,30 @@ fn another_account() {
     bench
         .run_with(&["apply"], &[("NETBIRD_ACCOUNT_ID", "")])
         .expect(0);
+}
+
+/// A provider's token: which account an apply would act on is for the operator to say.
+#[test]
+fn a_token_that_sees_several_accounts() {
+    let bench = Bench::fake();
+    bench.file(two_routes());
+    let mut accounts = bench.server().list("/accounts");
+    let mut other = accounts[0].clone();
+    other["id"] = json!("customer");
+    accounts.push(other);
+    let several = Effect::Status(200, accounts.into());
+    let fault = Fault::on("GET", "/accounts").always().then(several);
+    bench.netbird().fault(fault);
+    let run = refused(&bench, "account", &[], &[]);
+    run.says("sees several accounts").says("--account");
+    let own = bench.netbird().account_id();
+    bench.apply(&["--account", &own]).expect(0);
+    // what people paste from the dashboard leads there
+    let url = format!("{}/api?account=customer", bench.netbird().url());
+    let run = bench.run_with(&["apply"], &[("NETBIRD_API_URL", &url)]);
+    run.expect(3)
+        .says("has a query")
+        .says("name the account with --account");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::commands::settings::{environment, find_token};
 use crate::commands::setup::doctor::{Check, Purpose};
 use crate::commands::versions::{commands_work, is_version, told_of_gitea};
 use crate::forge::ci::Runner;
-use crate::forge::gitea::{self, About, Error, Repo, Scopes, User};
+use crate::forge::gitea::{self, About, GiteaError, Repo, Scopes, Unfit, User};
 
 const URL: &str = "gitea_url";
 const VERSION: &str = "gitea_version";
@@ -91,8 +91,7 @@ fn server(
     let version = repo.version();
     let answers = Check::right(URL, format!("the API answers at {}", repo.base()));
     let (version, user) = match version.map(|version| (version, repo.user())) {
-        Err(error @ Error::Unauthenticated(_))
-        | Ok((_, Err(error @ Error::Unauthenticated(_)))) => {
+        Err(error) | Ok((_, Err(error))) if error.is_unauthenticated() => {
             made.extend([answers, failed(TOKEN, error.into())]);
             return Err("there is no valid token");
         }
@@ -149,7 +148,7 @@ fn open(scene: &Scene, made: &mut Vec<Check>) -> Result<Repo, Ended> {
     });
     let repo = config.and_then(|config| Repo::new(config, &token, &name));
     repo.map_err(|error| match error {
-        Error::BadName { .. } => {
+        GiteaError::Unfit(Unfit::Name, ..) => {
             let hint = "give it as OWNER/NAME, with --gitea-repo (GITEA_REPO)";
             let check = Check::wrong(REPOSITORY, error.to_string(), hint);
             ends(check, "no repository is named")
@@ -180,7 +179,7 @@ fn version(version: &str, has_workflows: bool) -> Check {
     }
 }
 
-fn token(user: &Result<User, Error>, purpose: Option<Purpose>) -> Check {
+fn token(user: &Result<User, GiteaError>, purpose: Option<Purpose>) -> Check {
     match user {
         Ok(user) if user.id < 0 && purpose == Some(Purpose::Apply) => Check::wrong(
             TOKEN,
@@ -189,7 +188,7 @@ fn token(user: &Result<User, Error>, purpose: Option<Purpose>) -> Check {
              Gitea up to 1.25, pushes to no protected branch before 1.27, and starts no workflow",
         ),
         Ok(user) => Check::right(TOKEN, format!("it is of {}", user.login)),
-        Err(Error::Scope { .. }) => Check::right(
+        Err(error) if error.is_scope() => Check::right(
             TOKEN,
             "the server takes it; without the scope read:user it does not say whose it is",
         ),

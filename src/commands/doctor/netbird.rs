@@ -15,7 +15,7 @@ use crate::commands::versions::{is_version, told_of_netbird};
 use crate::model::kind::Kind;
 use crate::plan::gates;
 use crate::wire::api::objects::{User, UserToken};
-use crate::wire::api::{Api, ApiError, Greeting, Token, object_path};
+use crate::wire::api::{Api, ApiError, Greeting, Meaning, Token, object_path};
 
 const URL: &str = "netbird_url";
 const TOKEN: &str = "netbird_token";
@@ -53,7 +53,7 @@ struct Asked {
 impl Asked {
     /// Passes an answer on.
     fn see<T>(&self, answer: Result<T, ApiError>) -> Result<T, ApiError> {
-        if let Err(ApiError::Throttled(_)) = answer {
+        if let Err(ApiError::Answered(Meaning::Throttled, _)) = answer {
             self.throttled.set(true);
         }
         answer
@@ -161,8 +161,8 @@ fn open(server: &Server, token: &Result<Token, Failure>) -> Result<Api, Failure>
 /// Is it NetBird that says so? A proxy before a server that is down knows no id of the request.
 fn answers(error: &ApiError) -> bool {
     match error {
-        ApiError::Server(answer) => answer.request_id.is_some(),
-        ApiError::Throttled(_) => true,
+        ApiError::Answered(Meaning::Server, answer) => answer.request_id.is_some(),
+        ApiError::Answered(Meaning::Throttled, _) => true,
         error => error.is_access(),
     }
 }
@@ -201,7 +201,7 @@ fn version(greeting: &Result<Greeting, ApiError>) -> Check {
 
 fn refused(error: ApiError) -> Check {
     match error {
-        ApiError::Throttled(_) => Check::not_made(TOKEN, "too many requests"),
+        ApiError::Answered(Meaning::Throttled, _) => Check::not_made(TOKEN, "too many requests"),
         error => failed(TOKEN, error.into()),
     }
 }

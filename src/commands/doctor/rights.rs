@@ -6,7 +6,7 @@ use crate::commands::forge;
 use crate::commands::settings::setting;
 use crate::commands::setup::doctor::{Check, Purpose};
 use crate::forge::gitea::inventory::BRANCH;
-use crate::forge::gitea::{About, Branch, Error, Repo, Scopes};
+use crate::forge::gitea::{About, Branch, GiteaError, Repo, Scopes};
 
 pub(super) const PUSH: &str = "gitea_push";
 pub(super) const RULE: &str = "gitea_branch_rule";
@@ -44,7 +44,7 @@ impl Work<'_> {
         checks
     }
 
-    fn push(&self, branch: &Result<Branch, Error>) -> Check {
+    fn push(&self, branch: &Result<Branch, GiteaError>) -> Check {
         let name = self.name;
         let branch = match branch {
             Ok(branch) => branch,
@@ -96,7 +96,7 @@ impl Work<'_> {
         }
     }
 
-    fn rule(&self, branch: &Result<Branch, Error>) -> Check {
+    fn rule(&self, branch: &Result<Branch, GiteaError>) -> Check {
         let Ok(told) = branch else {
             return Check::not_made(RULE, "the branch cannot be read");
         };
@@ -158,9 +158,7 @@ impl Work<'_> {
         }
         let pull = self.scene.run.context.pull_request.as_ref();
         match self.repo.reads_comments(pull.map(|pull| pull.number)) {
-            Err(error @ Error::Scope { .. }) => {
-                return failed(COMMENT, error.into());
-            }
+            Err(error) if error.is_scope() => return failed(COMMENT, error.into()),
             Err(error) if error.is_not_found() => {
                 return Check::wrong(
                     COMMENT,

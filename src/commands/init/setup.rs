@@ -17,7 +17,7 @@ use crate::commands::setup::init::{BRANCH, Network};
 use crate::commands::signals;
 use crate::commands::versions::of_gitea;
 use crate::forge::gitea::inventory::BRANCH as INVENTORY;
-use crate::forge::gitea::{self, About, Repo, Rule, Token};
+use crate::forge::gitea::{self, About, GiteaError, Repo, Rule, Token, Unfit};
 use crate::secret::{ENVIRONMENT, Sources};
 
 /// The settings of a repository, read and decided, and nothing written yet.
@@ -155,12 +155,10 @@ const OWNERS_TOKEN: &str = "make a token of your own (Settings → Applications)
      may not set its secrets, and the bot's token is BOT_TOKEN";
 
 /// What an error means where the token is to be the owner's.
-fn of_owner(repo: &Repo, error: gitea::Error) -> Failure {
-    let hint = match &error {
-        gitea::Error::Forbidden(_)
-        | gitea::Error::Unauthenticated(_)
-        | gitea::Error::Scope { .. } => Some(OWNERS_TOKEN),
-        gitea::Error::NotFound(_) => Some(
+fn of_owner(repo: &Repo, error: GiteaError) -> Failure {
+    let hint = match error.answer().map(|answer| answer.status) {
+        Some(401 | 403) => Some(OWNERS_TOKEN),
+        Some(404) => Some(
             "is the repository made, and its name right (GITEA_REPO)? Are Actions switched on, on the server and in the \
              repository's settings? Gitea answers so where the token may not look, too",
         ),
@@ -283,7 +281,7 @@ fn inventory_branch(args: &InitArgs, about: &About, applied: &str) -> Result<Str
 fn login(repo: &Repo) -> Result<Option<String>, Failure> {
     match repo.user() {
         Ok(user) => Ok(Some(user.login).filter(|login| !login.is_empty())),
-        Err(gitea::Error::Scope { .. }) => Ok(None),
+        Err(error) if error.is_scope() => Ok(None),
         Err(error) => {
             let failure = of_gitea(repo, error);
             let text = format!("the token in BOT_TOKEN: {}", failure.error);
@@ -297,13 +295,10 @@ const LOOKS: u32 = 4;
 
 /// Asks about a branch again where the server fails: it does so for a moment after the first push to an empty repository
 /// (docs/gitea-api.md, "Settings of a repository"). `wait` doubles each time.
-fn patiently<T>(
-    wait: Duration,
-    ask: impl Fn() -> Result<T, gitea::Error>,
-) -> Result<T, gitea::Error> {
+fn patiently<T>(wait: Duration, ask: impl Fn() -> Result<T, GiteaError>) -> Result<T, GiteaError> {
     for look in 0..LOOKS {
         match ask() {
-            Err(gitea::Error::Server(_)) => signals::wait(wait * 2u32.pow(look)),
+            Err(error) if error.is_failure() => signals::wait(wait * 2u32.pow(look)),
             answer => return answer,
         }
     }
@@ -316,21 +311,20 @@ fn there(repo: &Repo, wanted: &Wanted, wait: Duration) -> Result<There, Failure>
     let permission = match &wanted.bot {
         None => String::new(),
         Some(bot) => repo.permission(bot).map_err(|error| {
-            let is_nobody = error
-                .answer()
-                .is_some_and(|answer| matches!(answer.status, 404 | 422));
-            match is_nobody {
+            match matches!(error.status(), Some(404 | 422)) {
                 true => Failure::error(visible(&format!("there is no user {bot:?}: {error}")))
                     .hint("make the bot's user first, or name another with --bot"),
                 false => of_owner(error),
             }
         })?,
     };
-    let has_network = match patiently(wait, || repo.file(&wanted.branch, &wanted.network.file)) {
+    let has_network = match patiently(wait, || {
+        repo.blob(Some(&wanted.branch), &wanted.network.file)
+    }) {
         Ok(_) => true,
         // an empty repository, too
         Err(error) if error.is_not_found() => false,
-        Err(gitea::Error::NotAFile { .. }) => false,
+        Err(GiteaError::Unfit(Unfit::NotAFile, ..)) => false,
         Err(error) => return Err(of_owner(error)),
     };
     let rule_of = |branch: &str| -> Result<Option<Rule>, Failure> {

@@ -16,7 +16,7 @@ use crate::base::text::file_error;
 use crate::check::validate::validate;
 use crate::commands::failure::Failure;
 use crate::file;
-use crate::forge::gitea::commit::{CommitError, Policy, Revision};
+use crate::forge::gitea::commit::{CommitError, Patience, Revision};
 use crate::inventory::{Delta, Inventory};
 use crate::model::desired::Desired;
 use crate::secret::file_stem;
@@ -28,7 +28,7 @@ const GONE: &str =
 impl Recorder for Place {
     fn newest(&self) -> Result<Option<Inventory>> {
         let text = match &self.at {
-            At::Forge(branch) => branch.read(&self.path)?.map(|stored| stored.text),
+            At::Forge(branch) => branch.read(&self.path)?.map(|stored| stored.bytes),
             At::File { path, .. } => on_disk(path)?,
             At::Clone(..) | At::Absent | At::Nowhere(_) | At::Unwanted => None,
         };
@@ -72,7 +72,7 @@ impl Recorder for Place {
                     now = Some(next);
                     Ok(text)
                 };
-                let written = branch.write(&mut edit, &files, Policy::default());
+                let written = branch.write(&mut edit, &files, Patience::default());
                 let written = written.map_err(|error| NotRecorded {
                     why: match &error {
                         CommitError::Edit(_) => error.to_string(),

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::forge::{Became, Marked};
 use super::{Done, Place, Synced};
 use crate::base::text::{count, visible};
+use crate::forge::gitea::mark::{Marked, MarkedBy};
 use crate::model::notice::{Notice, Remark};
 
 pub(super) fn text(synced: &Synced) -> String {
     let mut out = String::new();
-    let moved = synced.marked.as_ref().is_some_and(Marked::moved);
+    let moved = synced.marked.as_ref().is_some_and(Marked::is_new);
     match synced.idle.filter(|_| !moved && synced.failure.is_none()) {
         Some(Place::Checkout) => {
             return "Nothing enrolled since: every used key is marked.\n".into();
@@ -122,11 +122,11 @@ fn summary(synced: &Synced) -> Vec<String> {
     let mut lines = Vec::new();
     let written = marked.edit.flipped.len();
     let text = &marked.text;
-    lines.extend(match marked.became {
-        Became::Committed => Some(format!("{} marked enrolled: {text}.", keys(written))),
-        Became::Proposed => Some(format!("{} to be marked enrolled: {text}.", keys(written))),
-        Became::Closed => Some(format!("Nothing to mark: {text}.")),
-        Became::Waits | Became::Nothing => None,
+    lines.extend(match marked.by {
+        MarkedBy::Commit => Some(format!("{} marked enrolled: {text}.", keys(written))),
+        MarkedBy::Pull => Some(format!("{} to be marked enrolled: {text}.", keys(written))),
+        MarkedBy::Others => Some(format!("Nothing to mark: {text}.")),
+        MarkedBy::OpenPull | MarkedBy::Nobody => None,
     });
     let others = [
         (&marked.edit.already, "was marked by somebody else already"),

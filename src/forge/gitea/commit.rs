@@ -1,23 +1,22 @@
-//! One commit that changes one file, made so that nobody's work is lost: not ours, not a colleague's, not another run's.
+//! One commit that changes one file, and may bring new ones, made so that nobody's work is lost: not ours, not a colleague's,
+//! not another run's.
 //!
 //! The server has no lock, and a status does not tell why it refused: a lost race is 403, 409, 422 or 500, also when
 //! only another file was pushed, and a success whose answer got lost is anything (docs/gitea-api.md, "Writing a file").
 //! So each round reads the branch's tip and the file, edits what it read, writes with the blob's id, and after a
 //! refusal lets the next reading decide: our bytes are there, or something moved, or the refusal is real.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{Error, File, Put, Repo, Tip, commit_message};
-use crate::check::edit::{self, Edit};
+use super::{FileWrite, ForgeFile, GiteaError, NewCommit, NewFile, Repo, Tip, unless_absent};
 use crate::wire::http::{jittered, random};
 
 /// A file on a branch.
 #[derive(Debug, Clone, Copy)]
-pub struct Target<'a> {
+pub struct BranchFile<'a> {
     /// The branch's name.
     pub branch: &'a str,
     /// The file's path in the repository.
@@ -33,9 +32,12 @@ pub struct Revision {
     pub message: String,
 }
 
+/// Makes the text that is to replace one. `None` in: there is no file yet. `None` out: nothing is to be done.
+pub type TextEdit<'a> = dyn FnMut(Option<&[u8]>) -> anyhow::Result<Option<Revision>> + 'a;
+
 /// How long to go on, and how time passes.
 #[derive(Clone, Copy)]
-pub struct Policy<'a> {
+pub struct Patience<'a> {
     /// The bound on everything while the branch moves.
     pub total: Duration,
     /// How often a write is refused, with nothing moved, until the refusal is taken for real.
@@ -52,10 +54,10 @@ pub struct Policy<'a> {
 /// The longest wait between two rounds.
 pub const WAIT_MAX: Duration = Duration::from_secs(5);
 
-impl Default for Policy<'_> {
+impl Default for Patience<'_> {
     /// 60 s, 5 rounds.
     fn default() -> Self {
-        Policy {
+        Patience {
             total: Duration::from_secs(60),
             rounds: 5,
             first_wait: Duration::from_millis(200),
@@ -65,19 +67,16 @@ impl Default for Policy<'_> {
     }
 }
 
-impl Policy<'_> {
+impl Patience<'_> {
     /// Waits after refusal `n`, counted from 0, unless `total` would be over. Returns whether there is time for more.
     fn wait(&self, n: u32, since: Timestamp) -> bool {
-        let whole = self
-            .first_wait
-            .saturating_mul(2_u32.saturating_pow(n))
-            .min(WAIT_MAX);
-        let wait = jittered(whole, random());
-        if self.elapsed(since).saturating_add(wait) > self.total {
-            return false;
+        let whole = self.first_wait.saturating_mul(2_u32.saturating_pow(n));
+        let wait = jittered(whole.min(WAIT_MAX), random());
+        let is_in_time = self.elapsed(since).saturating_add(wait) <= self.total;
+        if is_in_time {
+            (self.sleep)(wait);
         }
-        (self.sleep)(wait);
-        true
+        is_in_time
     }
 
     fn elapsed(&self, since: Timestamp) -> Duration {
@@ -85,9 +84,9 @@ impl Policy<'_> {
     }
 }
 
-/// What became of it.
+/// What became of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CommitOutcome {
     /// Our commit is on the branch.
     Committed {
         /// Its id, where the server told.
@@ -103,28 +102,16 @@ pub enum CommitError {
     /// The file cannot be edited.
     Edit(anyhow::Error),
     /// The server's answer ends it: no access, no such file or branch, archived, renamed.
-    Gitea(Error),
+    Gitea(GiteaError),
     /// The server refuses although nothing moved: a branch rule, a hook, a permission.
     Refused {
         /// The last refusal.
-        error: Error,
+        error: GiteaError,
         /// How often it was tried.
         rounds: u32,
     },
-    /// The write brought no clear answer, and reading afterwards brought none either: the commit may be there.
-    Unsettled {
-        /// What became of the write.
-        write: Box<Error>,
-        /// What became of the reading.
-        read: Box<Error>,
-    },
-    /// Others were faster, again and again.
-    Busy {
-        /// The last refusal.
-        error: Error,
-        /// How long it was tried.
-        waited: Duration,
-    },
+    /// Nobody knows whether the commit is there, or others were faster again and again; and what to do about it.
+    Open(String, &'static str),
 }
 
 impl CommitError {
@@ -132,18 +119,14 @@ impl CommitError {
     pub fn hint(&self) -> Option<String> {
         match self {
             CommitError::Edit(_) => None,
-            CommitError::Gitea(error) => error.hint(),
             // Forgejo says "rejected" with a 500 and no text (docs/gitea-api.md, "Writing a file").
-            CommitError::Refused { error: Error::Server(_), .. } => Some(
+            CommitError::Refused { error, .. } if error.is_failure() => Some(
                 "a rule of the branch or a hook refuses the commit, or the token is the automatic one of a job, which \
                  cannot commit: use the bot's token, or --via-pr"
                     .to_owned(),
             ),
-            CommitError::Refused { error, .. } => error.hint(),
-            CommitError::Unsettled { .. } => {
-                Some("run again: what is committed already is found, and not made twice".to_owned())
-            }
-            CommitError::Busy { .. } => Some("run again when fewer pushes go to the branch".to_owned()),
+            CommitError::Gitea(error) | CommitError::Refused { error, .. } => error.hint(),
+            CommitError::Open(_, hint) => Some((*hint).to_owned()),
         }
     }
 }
@@ -153,252 +136,278 @@ impl fmt::Display for CommitError {
         match self {
             CommitError::Edit(error) => write!(f, "{error:#}"),
             CommitError::Gitea(error) => error.fmt(f),
-            CommitError::Refused { error, rounds } => {
-                write!(
-                    f,
-                    "the commit was refused {rounds} times with nothing else pushed: {error}"
-                )
-            }
-            CommitError::Unsettled { write, read } => {
-                write!(
-                    f,
-                    "the commit may have been made or not: {write}; then {read}"
-                )
-            }
-            CommitError::Busy { error, waited } => {
-                let secs = waited.as_secs();
-                write!(f, "other pushes came first for {secs} s: {error}")
-            }
+            CommitError::Refused { error, rounds } => write!(
+                f,
+                "the commit was refused {rounds} times with nothing else pushed: {error}"
+            ),
+            CommitError::Open(text, _) => f.write_str(text),
         }
     }
 }
 
 impl std::error::Error for CommitError {}
 
-impl From<Error> for CommitError {
-    fn from(error: Error) -> CommitError {
+impl From<GiteaError> for CommitError {
+    fn from(error: GiteaError) -> CommitError {
         CommitError::Gitea(error)
     }
 }
 
 /// One commit, tried until it is on its branch or the refusal is real. Each try is based on what was read just before.
-pub(super) trait Write {
-    /// What is read.
-    type Seen;
-    /// What a try sends.
-    type Sent;
+pub(super) struct Commit<'a> {
+    pub(super) repo: &'a Repo,
+    pub(super) at: BranchFile<'a>,
+    /// Asked again about each newer text; it must give the same for the same text.
+    pub(super) edit: &'a mut TextEdit<'a>,
+    /// Files that are only ever created: copies of sealed keys.
+    pub(super) new: Vec<NewFile>,
+    /// Whether a missing file is made, and a missing branch off the default branch; each is an error otherwise.
+    pub(super) makes: bool,
+    /// The most bytes that are read or written.
+    pub(super) max: u64,
+    pub(super) patience: Patience<'a>,
+}
+
+/// The message of a commit of copies of keys alone: it starts no workflow.
+const OF_KEYS: &str = "chore: store sealed setup keys [skip ci]";
+
+/// What a try is based on.
+struct Seen {
+    /// The tip of the branch, or of the one that it is made off.
+    tip: Tip,
+    file: Option<ForgeFile>,
+    /// The default branch, where ours is not there: a commit begins with all that it has.
+    base: Option<String>,
+    /// The blob that a write replaces. On the default branch an inventory, of a laptop or by a merge, is none of ours, and a
+    /// commit has to replace it all the same.
+    blob: Option<String>,
+    /// Which new files are not there; `None` where that was not looked at.
+    missing: Option<Vec<usize>>,
+}
+
+/// What a try sends.
+struct Sent {
+    /// `None` where the text stays.
+    text: Option<Vec<u8>>,
+    /// Which of the new files.
+    new: Vec<usize>,
+    message: String,
+}
+
+impl Commit<'_> {
+    /// Makes the commit in rounds.
+    pub(super) fn make(mut self) -> Result<CommitOutcome, CommitError> {
+        let patience = self.patience;
+        let start = (patience.now)();
+        let mut last: Option<(Seen, Sent, GiteaError)> = None;
+        let (mut unmoved, mut refusals, mut is_unclear) = (0, 0, false);
+        loop {
+            let in_time = last.is_none() || patience.wait(refusals - 1, start);
+            let seen = match (self.read(is_unclear), &last) {
+                (Ok(seen), _) => seen,
+                (Err(read), Some((_, _, write))) if is_no_verdict(&read) => {
+                    let text =
+                        format!("the commit may have been made or not: {write}; then {read}");
+                    let hint = "run again: what is committed already is found, and not made twice";
+                    return Err(CommitError::Open(text, hint));
+                }
+                (Err(read), _) => return Err(read.into()),
+            };
+            if let Some((before, sent, error)) = last.take() {
+                if seen.has(&sent) {
+                    log::info!("the commit is there although its answer was {error}");
+                    let sha = seen.file.and_then(|file| file.last_commit);
+                    return Ok(CommitOutcome::Committed { sha });
+                }
+                let is_new = before.base.is_some() != seen.base.is_some();
+                let blob = |seen: &Seen| seen.file.as_ref().map(|file| file.sha.clone());
+                if seen.tip.id != before.tip.id || is_new || blob(&before) != blob(&seen) {
+                    unmoved = 0;
+                } else if !error.says_race() {
+                    unmoved += 1;
+                }
+                // Out of time: what is known so far has to do.
+                if unmoved >= patience.rounds || (unmoved > 0 && !in_time) {
+                    let rounds = unmoved;
+                    return Err(CommitError::Refused { error, rounds });
+                }
+                if !in_time {
+                    let secs = patience.elapsed(start).as_secs();
+                    let text = format!("other pushes came first for {secs} s: {error}");
+                    let hint = "run again when fewer pushes go to the branch";
+                    return Err(CommitError::Open(text, hint));
+                }
+            }
+            let Some(sent) = self.prepare(&seen)? else {
+                return Ok(CommitOutcome::NothingToDo);
+            };
+            match self.send(&seen, &sent) {
+                Ok(sha) => return Ok(CommitOutcome::Committed { sha }),
+                // A "not found" is of what was deleted since it was read: the next reading tells.
+                Err(error) if !error.may_be_a_race() && !error.is_not_found() => {
+                    return Err(error.into());
+                }
+                Err(error) => {
+                    log::info!("not committed yet: {error}");
+                    refusals += 1;
+                    is_unclear |= !error.says_race();
+                    last = Some((seen, sent, error));
+                }
+            }
+        }
+    }
 
     /// Reads the branch's tip first, so that what comes between the readings shows as a move in the next round, and then
-    /// what the write changes.
-    fn read(&self) -> Result<(String, Self::Seen), Error>;
+    /// what the write changes. `is_unclear`: a try may have arrived although it was refused, so the new files are looked for.
+    fn read(&self, is_unclear: bool) -> Result<Seen, GiteaError> {
+        let (repo, BranchFile { branch, path }) = (self.repo, self.at);
+        let mut seen = match self.if_there(repo.branch(branch))? {
+            Some(told) => {
+                let file = self.if_there(repo.file(branch, path, self.max))?;
+                Seen {
+                    tip: told.commit,
+                    blob: file.as_ref().map(|file| file.sha.clone()),
+                    file,
+                    base: None,
+                    missing: None,
+                }
+            }
+            None => {
+                let default = repo.about()?.default_branch;
+                Seen {
+                    // An error where the token sees nothing: the branch is missing only where another is not.
+                    tip: repo.branch(&default)?.commit,
+                    file: None,
+                    blob: unless_absent(repo.blob(Some(&default), path))?,
+                    base: Some(default),
+                    missing: None,
+                }
+            }
+        };
+        if is_unclear {
+            seen.missing = Some(self.missing(&seen)?);
+        }
+        Ok(seen)
+    }
+
+    /// Returns `None` for what is not there, where a commit makes it.
+    fn if_there<T>(&self, answer: Result<T, GiteaError>) -> Result<Option<T>, GiteaError> {
+        let BranchFile { branch, path } = self.at;
+        match answer {
+            Err(error) if self.makes && error.is_not_found() => Ok(None),
+            Err(error) => Err(self.repo.what_is_missing(error, branch, path)),
+            found => found.map(Some),
+        }
+    }
+
+    /// Returns the branch whose files a commit finds.
+    fn ground<'s>(&'s self, seen: &'s Seen) -> &'s str {
+        seen.base.as_deref().unwrap_or(self.at.branch)
+    }
+
+    /// Returns which of the new files are not there yet. One whose path has other bytes is an error: a key is sealed once.
+    fn missing(&self, seen: &Seen) -> Result<Vec<usize>, GiteaError> {
+        let mut missing = Vec::new();
+        for (number, new) in self.new.iter().enumerate() {
+            match unless_absent(self.repo.file(self.ground(seen), &new.path, self.max))? {
+                None => missing.push(number),
+                Some(found) if found.bytes == new.bytes => {}
+                Some(_) => {
+                    let text = format!("{} is there already, with other bytes", new.path);
+                    return Err(GiteaError::content(text));
+                }
+            }
+        }
+        Ok(missing)
+    }
+
     /// Returns what to send, `None` where there is nothing to do.
-    fn prepare(&mut self, seen: &Self::Seen) -> Result<Option<Self::Sent>, CommitError>;
-    /// Sends it, and returns the commit's id where the server tells.
-    fn send(&self, seen: &Self::Seen, sent: &Self::Sent) -> Result<Option<String>, Error>;
-    /// Returns whether what a try sent is there, though its answer was none, and the commit's id where that is known.
-    fn arrived(&self, seen: &Self::Seen, sent: &Self::Sent) -> Option<Option<String>>;
-    /// Returns whether what the write changes is another than it was.
-    fn has_moved(&self, before: &Self::Seen, seen: &Self::Seen) -> bool;
-    /// Returns whether a refusal is worth another round, in which the reading decides.
-    fn may_pass(&self, error: &Error) -> bool {
-        error.may_be_a_race()
-    }
-}
-
-/// A try that was refused, and what it was based on.
-struct Attempt<W: Write> {
-    tip: String,
-    seen: W::Seen,
-    sent: W::Sent,
-    error: Error,
-}
-
-/// Makes one commit in rounds.
-pub(super) fn in_rounds<W: Write>(
-    write: &mut W,
-    policy: Policy<'_>,
-) -> Result<Outcome, CommitError> {
-    let start = (policy.now)();
-    let mut last: Option<Attempt<W>> = None;
-    let (mut unmoved, mut refusals) = (0, 0);
-    loop {
-        let in_time = last.is_none() || policy.wait(refusals - 1, start);
-        let (tip, seen) = match (write.read(), last.take()) {
-            (Ok(read), before) => {
-                last = before;
-                read
-            }
-            (Err(read), Some(Attempt { error: write, .. })) if is_no_verdict(&read) => {
-                let (write, read) = (Box::new(write), Box::new(read));
-                return Err(CommitError::Unsettled { write, read });
-            }
-            (Err(read), _) => return Err(CommitError::Gitea(read)),
+    fn prepare(&mut self, seen: &Seen) -> Result<Option<Sent>, CommitError> {
+        let before = seen.file.as_ref().map(|file| file.bytes.as_slice());
+        let revision = (self.edit)(before).map_err(CommitError::Edit)?;
+        let (text, message) = match revision {
+            None => (None, None),
+            Some(Revision { bytes, message }) if before == Some(&bytes) => (None, Some(message)),
+            Some(Revision { bytes, message }) => (Some(bytes), Some(message)),
         };
-        if let Some(last) = last {
-            if let Some(sha) = write.arrived(&seen, &last.sent) {
-                log::info!("the commit is there although its answer was {}", last.error);
-                return Ok(Outcome::Committed { sha });
-            }
-            if tip != last.tip || write.has_moved(&last.seen, &seen) {
-                unmoved = 0;
-            } else if !last.error.says_race() {
-                unmoved += 1;
-            }
-            // Out of time: what is known so far has to do.
-            if unmoved >= policy.rounds || (unmoved > 0 && !in_time) {
-                return Err(CommitError::Refused {
-                    error: last.error,
-                    rounds: unmoved,
-                });
-            }
-            if !in_time {
-                let waited = policy.elapsed(start);
-                return Err(CommitError::Busy {
-                    error: last.error,
-                    waited,
-                });
-            }
+        let new = match (&seen.missing, &text) {
+            (Some(missing), _) => missing.clone(),
+            // If one of them is there after all, the refusal leads to a look at each.
+            (None, Some(_)) => (0..self.new.len()).collect(),
+            (None, None) => self.missing(seen)?,
+        };
+        if text.is_none() && new.is_empty() {
+            return Ok(None);
         }
-        let Some(sent) = write.prepare(&seen)? else {
-            return Ok(Outcome::NothingToDo);
+        let size = text.as_ref().map_or(0, Vec::len) as u64;
+        if size > self.max {
+            return Err(too_big(self.at.path, size, self.max).into());
+        }
+        let message = message.unwrap_or_else(|| OF_KEYS.to_owned());
+        Ok(Some(Sent { text, new, message }))
+    }
+
+    /// Sends a try, and returns the commit's id where the server tells.
+    fn send(&self, seen: &Seen, sent: &Sent) -> Result<Option<String>, GiteaError> {
+        let commit = NewCommit {
+            branch: self.ground(seen),
+            new_branch: seen.base.as_ref().map(|_| self.at.branch),
+            message: &sent.message,
+            date: (self.patience.now)(),
         };
-        match write.send(&seen, &sent) {
-            Ok(sha) => return Ok(Outcome::Committed { sha }),
-            Err(error) if !write.may_pass(&error) => return Err(CommitError::Gitea(error)),
-            Err(error) => {
-                log::info!("not committed yet: {error}");
-                refusals += 1;
-                last = Some(Attempt {
-                    tip,
-                    seen,
-                    sent,
-                    error,
-                });
-            }
+        let text = sent.text.iter().map(|bytes| FileWrite {
+            path: self.at.path,
+            bytes,
+            replaces: seen.blob.as_deref(),
+        });
+        let new = sent.new.iter().map(|number| FileWrite {
+            path: &self.new[*number].path,
+            bytes: &self.new[*number].bytes,
+            replaces: None,
+        });
+        let files: Vec<FileWrite> = text.chain(new).collect();
+        match files.as_slice() {
+            [file] if !self.makes => self.repo.put_file(file, &commit),
+            files => self.repo.write_files(files, &commit),
         }
     }
 }
 
-/// The edit of one file that exists.
-struct FileEdit<'a> {
-    repo: &'a Repo,
-    target: Target<'a>,
-    edit: &'a mut dyn FnMut(&File) -> anyhow::Result<Option<Revision>>,
-    now: &'a dyn Fn() -> Timestamp,
-}
+impl Seen {
+    /// Returns whether what a try sent is there, though its answer was none.
+    fn has(&self, sent: &Sent) -> bool {
+        let file = self.file.as_ref();
+        let has = |text: &Vec<u8>| file.is_some_and(|file| file.bytes == *text);
+        let are_there = |missing: &Vec<usize>| sent.new.iter().all(|new| !missing.contains(new));
+        // Nobody else stores our new files, so they tell whose commit it is.
+        let is_ours = match sent.new.is_empty() {
+            true => !self.is_of_others(&sent.message),
+            false => self.missing.as_ref().is_some_and(are_there),
+        };
+        is_ours && self.base.is_none() && sent.text.iter().all(has)
+    }
 
-/// A file, and the branch's tip as it was read right before.
-struct Read {
-    tip: Tip,
-    file: File,
-}
-
-impl Read {
-    /// Returns whether the branch shows that somebody else wrote these bytes: the last commit of the file is the tip, and has
-    /// another message than ours.
-    fn is_of_others(&self, change: &Revision) -> bool {
-        let Read { tip, file } = self;
-        file.last_commit.as_ref() == Some(&tip.id)
-            && !tip.message.is_empty()
-            && tip.message.trim_end() != change.message.trim_end()
+    /// Returns whether the branch shows that somebody else wrote the text: its last commit is the tip, and has another
+    /// message than ours.
+    fn is_of_others(&self, message: &str) -> bool {
+        let last = self.file.as_ref().and_then(|it| it.last_commit.as_deref());
+        let told = self.tip.message.trim();
+        last == Some(self.tip.id.as_str()) && !told.is_empty() && told != message.trim()
     }
 }
 
-impl Write for FileEdit<'_> {
-    type Seen = Read;
-    type Sent = Revision;
-
-    fn read(&self) -> Result<(String, Read), Error> {
-        let Target { branch, path } = self.target;
-        let told = |error| self.repo.what_is_missing(error, branch, path);
-        let tip = self.repo.branch(branch).map_err(told)?.commit;
-        let file = self.repo.file(branch, path).map_err(told)?;
-        Ok((tip.id.clone(), Read { tip, file }))
-    }
-
-    fn prepare(&mut self, seen: &Read) -> Result<Option<Revision>, CommitError> {
-        let change = (self.edit)(&seen.file).map_err(CommitError::Edit)?;
-        Ok(change.filter(|change| change.bytes != seen.file.bytes))
-    }
-
-    fn send(&self, seen: &Read, change: &Revision) -> Result<Option<String>, Error> {
-        self.repo.put_file(&Put {
-            path: self.target.path,
-            bytes: &change.bytes,
-            sha: &seen.file.sha,
-            branch: self.target.branch,
-            new_branch: None,
-            message: &change.message,
-            date: (self.now)(),
-        })
-    }
-
-    fn arrived(&self, seen: &Read, change: &Revision) -> Option<Option<String>> {
-        let is_there = seen.file.bytes == change.bytes && !seen.is_of_others(change);
-        is_there.then(|| seen.file.last_commit.clone())
-    }
-
-    fn has_moved(&self, before: &Read, seen: &Read) -> bool {
-        before.file.sha != seen.file.sha
-    }
-}
-
-/// Makes one commit that changes a file as `edit` says, which is asked again about each newer text.
-///
-/// `edit` returns `None` when a text needs no change. It must give the same for the same text. The file is never made:
-/// each write names the blob that was read.
-pub fn commit_edit(
-    repo: &Repo,
-    target: Target<'_>,
-    edit: &mut dyn FnMut(&File) -> anyhow::Result<Option<Revision>>,
-    policy: Policy<'_>,
-) -> Result<Outcome, CommitError> {
-    let mut write = FileEdit {
-        repo,
-        target,
-        edit,
-        now: policy.now,
-    };
-    in_rounds(&mut write, policy)
+/// The error of a file of more bytes than are read or written.
+pub(super) fn too_big(path: &str, size: u64, max: u64) -> GiteaError {
+    GiteaError::content(format!(
+        "{path} has {size} bytes, and no more than {max} are read"
+    ))
 }
 
 /// Does the error say nothing about the file, only that nobody could be asked?
-fn is_no_verdict(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Server(_) | Error::Throttled(_) | Error::Http(_)
-    )
-}
-
-/// Marks setup keys as enrolled in the file on a branch, as one commit. Returns what became of it and of each key.
-pub fn mark_enrolled(
-    repo: &Repo,
-    target: Target<'_>,
-    environment: &str,
-    names: &BTreeSet<String>,
-    policy: Policy<'_>,
-) -> Result<(Outcome, Edit), CommitError> {
-    let mut last = None;
-    let mut edit = |file: &File| {
-        let edit = edit_file(file, names)?;
-        let change = change_of(environment, &edit);
-        last = Some(edit);
-        Ok(change)
-    };
-    let outcome = commit_edit(repo, target, &mut edit, policy)?;
-    let edit = last.expect("there is no outcome without an edit");
-    Ok((outcome, edit))
-}
-
-/// Returns the file with keys marked.
-pub(super) fn edit_file(file: &File, names: &BTreeSet<String>) -> anyhow::Result<Edit> {
-    Ok(edit::mark_enrolled(&file.path, &file.bytes, names)?)
-}
-
-/// Returns the commit that an edit asks for, `None` where nothing was flipped.
-pub(super) fn change_of(environment: &str, edit: &Edit) -> Option<Revision> {
-    (!edit.flipped.is_empty()).then(|| Revision {
-        bytes: edit.text.clone(),
-        message: commit_message(environment, &edit.flipped),
-    })
+fn is_no_verdict(error: &GiteaError) -> bool {
+    match error {
+        GiteaError::Answered(answer) => matches!(answer.status, 429 | 500..),
+        GiteaError::Http(_) => true,
+        _ => false,
+    }
 }

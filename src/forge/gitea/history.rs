@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Error, PAGES_MAX, Repo, encode, or_default};
+use super::{GiteaError, PAGES_MAX, Repo, encode};
 use crate::wire::http::Method;
 
 /// The most entries of a tree that are asked for at once: the server's own limit, as it comes.
@@ -14,9 +14,9 @@ struct Page {
     /// The id of the commit or the tree.
     sha: String,
     /// Null on a page behind the last.
-    #[serde(rename = "tree", default, deserialize_with = "or_default")]
+    #[serde(rename = "tree", default)]
     entries: Vec<TreeEntry>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     truncated: bool,
 }
 
@@ -37,7 +37,7 @@ impl Repo {
     /// Returns the paths of all files of a branch or a commit, in one request for each thousand entries.
     ///
     /// Errors when there is no such revision: with [`Error::Refused`] (400) on Gitea and Forgejo, or [`Error::NotFound`].
-    pub fn paths(&self, revision: &str) -> Result<Vec<String>, Error> {
+    pub fn paths(&self, revision: &str) -> Result<Vec<String>, GiteaError> {
         let mut paths = Vec::new();
         let mut at = revision.to_owned();
         for number in 1..=PAGES_MAX {
@@ -63,7 +63,12 @@ impl Repo {
     /// Returns the ids of the last commits of a branch that touched a file, the newest first, `max` at most.
     ///
     /// Errors with [`Error::NotFound`] when no commit touched it, and with [`Error::Server`] when there is no such branch.
-    pub fn commits_of(&self, branch: &str, path: &str, max: usize) -> Result<Vec<String>, Error> {
+    pub fn commits_of(
+        &self,
+        branch: &str,
+        path: &str,
+        max: usize,
+    ) -> Result<Vec<String>, GiteaError> {
         let mut ids: Vec<String> = Vec::new();
         for number in 1..=PAGES_MAX {
             // The size of a page is the server's, whatever is asked for.

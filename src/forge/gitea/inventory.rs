@@ -9,12 +9,8 @@
 //! where the same token reads the repository: the server says "not found" also of what a token may not see, and an apply
 //! that takes an inventory for missing begins another.
 
-mod revise;
-
-use super::commit::{CommitError, Outcome, Policy, Revision, in_rounds};
-use super::{Error, File, NewFile, Repo, unless_absent};
-use crate::wire::http;
-use revise::Revise;
+use super::commit::{BranchFile, Commit, CommitError, CommitOutcome, Patience, Revision, TextEdit};
+use super::{ForgeFile, GiteaError, NewFile, Repo, unless_absent};
 
 /// The branch, where nobody names another.
 pub const BRANCH: &str = "netbird-gitops/inventory";
@@ -25,42 +21,18 @@ const ROOT: &str = ".netbird-gitops";
 /// The largest inventory that is read or written, in bytes. At 80 bytes an entry that is 800,000 entries.
 const SIZE_MAX: u64 = 64 << 20;
 
-/// Makes the inventory that is to replace a text. `None` in: there is no inventory yet. `None` out: nothing is to be done.
-pub type Edit<'a> = dyn FnMut(Option<&[u8]>) -> anyhow::Result<Option<Revision>> + 'a;
-
 /// The branch of a repository, and the folder of one environment in it: `.netbird-gitops/ENVIRONMENT`.
 #[derive(Debug, Clone)]
-pub struct Branch {
+pub struct InventoryBranch {
     repo: Repo,
     branch: String,
     folder: String,
 }
 
-/// The inventory as it stands on the branch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
-    /// Its text.
-    pub text: Vec<u8>,
-    /// The id of its git blob.
-    pub sha: String,
-    /// The last commit that touched it, where the server tells.
-    pub commit: Option<String>,
-}
-
-impl From<File> for Stored {
-    fn from(file: File) -> Stored {
-        Stored {
-            text: file.bytes,
-            sha: file.sha,
-            commit: file.last_commit,
-        }
-    }
-}
-
-impl Branch {
+impl InventoryBranch {
     /// Names the branch and the environment's folder, which is one segment of a path. Makes no request itself.
     pub fn new(repo: Repo, branch: &str, folder: &str) -> Self {
-        Branch {
+        InventoryBranch {
             repo,
             branch: branch.to_owned(),
             folder: folder.to_owned(),
@@ -86,11 +58,10 @@ impl Branch {
     ///
     /// `None`: it is known not to be there. The branch or the path is not found, and the same token reads `probe`, a file
     /// of the default branch, or where that is not there either, the default branch itself. All else is an error.
-    pub fn read(&self, probe: &str) -> Result<Option<Stored>, Error> {
-        let file = self.repo.large_file(&self.branch, &self.path(), SIZE_MAX);
-        let absent = match file {
+    pub fn read(&self, probe: &str) -> Result<Option<ForgeFile>, GiteaError> {
+        let absent = match self.repo.file(&self.branch, &self.path(), SIZE_MAX) {
             Err(error) if error.is_not_found() => error,
-            file => return file.map(|file| Some(file.into())),
+            file => return file.map(Some),
         };
         let reads = match self.repo.blob(None, probe) {
             Err(error) if error.is_not_found() => self.reads_repository(),
@@ -104,30 +75,25 @@ impl Branch {
     }
 
     /// Sees that the token reads the default branch: what is not found then, is not there.
-    fn reads_repository(&self) -> Result<(), Error> {
+    fn reads_repository(&self) -> Result<(), GiteaError> {
         let about = self.repo.about()?;
         self.repo.tip(&about.default_branch).map(drop)
     }
 
     /// Reads the inventories of the other environments on the branch: the names of their folders, sorted, and the texts.
     /// There are none without a branch.
-    pub fn others(&self) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    pub fn others(&self) -> Result<Vec<(String, Vec<u8>)>, GiteaError> {
         let Some(tip) = unless_absent(self.repo.tip(&self.branch))? else {
             self.reads_repository()?;
             return Ok(Vec::new());
         };
         // All of one commit: a branch that is deleted meanwhile must not look like one without inventories.
-        let entries = unless_absent(self.repo.entries(&tip, ROOT))?;
-        let folders = entries
-            .into_iter()
-            .flatten()
-            .filter(|entry| entry.is_folder());
-        let names = folders.map(|entry| entry.name);
-        let mut names: Vec<String> = names.filter(|name| *name != self.folder).collect();
+        let mut names = unless_absent(self.repo.folders(&tip, ROOT))?.unwrap_or_default();
+        names.retain(|name| *name != self.folder);
         names.sort();
         let mut others = Vec::new();
         for name in names {
-            let file = self.repo.large_file(&tip, &path_of(&name), SIZE_MAX);
+            let file = self.repo.file(&tip, &path_of(&name), SIZE_MAX);
             if let Some(file) = unless_absent(file)? {
                 others.push((name, file.bytes));
             }
@@ -144,34 +110,57 @@ impl Branch {
     /// text needs no change. A missing branch is made off the default branch by the same commit.
     pub fn write(
         &self,
-        edit: &mut Edit<'_>,
+        edit: &mut TextEdit<'_>,
         keys: &[(String, Vec<u8>)],
-        policy: Policy<'_>,
-    ) -> Result<Outcome, CommitError> {
+        patience: Patience<'_>,
+    ) -> Result<CommitOutcome, CommitError> {
         let keys = keys.iter().map(|(name, bytes)| NewFile {
             path: format!("{}{name}", self.keys()),
             bytes: bytes.clone(),
         });
-        let mut revise = Revise::new(self, edit, keys.collect(), policy.now);
-        in_rounds(&mut revise, policy)
+        let mut edit = |text: Option<&[u8]>| {
+            let skips = |revision: Revision| Revision {
+                message: without_workflows(&revision.message),
+                ..revision
+            };
+            Ok(edit(text)?.map(skips))
+        };
+        let commit = Commit {
+            repo: &self.repo,
+            at: BranchFile {
+                branch: &self.branch,
+                path: &self.path(),
+            },
+            edit: &mut edit,
+            new: keys.collect(),
+            makes: true,
+            max: SIZE_MAX,
+            patience,
+        };
+        commit.make()
     }
 
     /// Returns what to do about a write that was not made, for a line of its own.
     pub fn hint(&self, error: &CommitError) -> Option<String> {
         let branch = &self.branch;
-        match error {
-            CommitError::Refused { error, .. } if error.says_name_taken() => {
-                let taken = branch.split('/').next().unwrap_or_default();
-                Some(format!(
-                    "a branch {taken} is in the way of {branch}: rename it, or name another with --inventory-branch"
-                ))
-            }
-            CommitError::Refused { .. } | CommitError::Gitea(Error::Forbidden(_)) => Some(format!(
-                "let the token's user push to the branch {branch} (a rule for it, with that user on its push list), or name \
-                 another with --inventory-branch. The automatic token of a job cannot commit on every server"
-            )),
-            error => error.hint(),
+        let refusal = match error {
+            CommitError::Refused { error, .. } => error,
+            error => return error.hint(),
+        };
+        if refusal.says_name_taken() {
+            let taken = branch.split('/').next().unwrap_or_default();
+            return Some(format!(
+                "a branch {taken} is in the way of {branch}: rename it, or name another with --inventory-branch"
+            ));
         }
+        let way_out = "name another branch with --inventory-branch";
+        let why = self.repo.why_refused(refusal, branch, way_out);
+        Some(why.unwrap_or_else(|| {
+            format!(
+                "let the token's user push to the branch {branch} (a rule for it, with that user on its push list), or \
+                 {way_out}. The automatic token of a job cannot commit on every server"
+            )
+        }))
     }
 
     /// Finds out whether the token's user may push to the branch, as far as that can be asked without writing. The inner
@@ -179,8 +168,8 @@ impl Branch {
     ///
     /// That is asked of the repository, of the branch where it is there, and of the token's scopes. A branch rule's file
     /// patterns are not known there (docs/gitea-api.md, "Branches"), nor is a rule for a branch that is to be made.
-    pub fn may_write(&self) -> Result<Result<(), String>, Error> {
-        let Branch { repo, branch, .. } = self;
+    pub fn may_write(&self) -> Result<Result<(), String>, GiteaError> {
+        let InventoryBranch { repo, branch, .. } = self;
         let (about, name) = (repo.about()?, repo.full_name());
         if about.archived {
             return Ok(Err(format!("{name} is archived")));
@@ -207,10 +196,10 @@ impl Branch {
     /// Returns the paths of the copies of keys, all that the folder `keys` has. There are none without a branch.
     ///
     /// That is one request for each thousand files of the branch.
-    pub fn copies(&self) -> Result<Vec<String>, Error> {
+    pub fn copies(&self) -> Result<Vec<String>, GiteaError> {
         let paths = match self.repo.paths(&self.branch) {
-            Err(error) if is_unknown_revision(&error) => {
-                // Something before the server may have taken offence at the encoded slash.
+            // a server, or what is before it, does not know the name, or takes offence at the encoded slash
+            Err(error) if matches!(error.status(), Some(400 | 404)) => {
                 match unless_absent(self.repo.tip(&self.branch))? {
                     Some(tip) => self.repo.paths(&tip)?,
                     None => {
@@ -228,15 +217,15 @@ impl Branch {
 
     /// Returns the ids of the last commits that touched the inventory, the newest first, `n` at most.
     ///
-    /// Errors with [`Error::Server`] when there is no branch.
-    pub fn history(&self, n: usize) -> Result<Vec<String>, Error> {
+    /// Errors when there is no branch.
+    pub fn history(&self, n: usize) -> Result<Vec<String>, GiteaError> {
         let commits = unless_absent(self.repo.commits_of(&self.branch, &self.path(), n))?;
         Ok(commits.unwrap_or_default())
     }
 
     /// Reads the inventory as it was at a commit; `None` where it was not there.
-    pub fn read_at(&self, commit: &str) -> Result<Option<Vec<u8>>, Error> {
-        let file = unless_absent(self.repo.large_file(commit, &self.path(), SIZE_MAX))?;
+    pub fn read_at(&self, commit: &str) -> Result<Option<Vec<u8>>, GiteaError> {
+        let file = unless_absent(self.repo.file(commit, &self.path(), SIZE_MAX))?;
         Ok(file.map(|file| file.bytes))
     }
 }
@@ -246,12 +235,34 @@ fn path_of(folder: &str) -> String {
     format!("{ROOT}/{folder}/inventory.json")
 }
 
-/// Is it how a server, or what is before it, says that it does not know the name of a tree?
-fn is_unknown_revision(error: &Error) -> bool {
-    match error {
-        Error::NotFound(_) => true,
-        Error::Refused(answer) => answer.status == 400,
-        Error::Http(http::Error::NotJson { status, .. }) => matches!(status, 400 | 404),
-        _ => false,
+/// Returns a message whose commit starts no workflow: with `[skip ci]` at the end of its first line.
+fn without_workflows(message: &str) -> String {
+    const MARK: &str = "[skip ci]";
+    let message = message.trim();
+    let (subject, rest) = message.split_at(message.find('\n').unwrap_or(message.len()));
+    match subject.contains(MARK) {
+        true => message.to_owned(),
+        false => format!("{} {MARK}{rest}", subject.trim_end())
+            .trim_start()
+            .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_workflows;
+
+    #[test]
+    fn message_starts_no_workflow() {
+        for (message, wanted) in [
+            ("a", "a [skip ci]"),
+            ("a\n\nb\n", "a [skip ci]\n\nb"),
+            ("a [skip ci]\n\nb", "a [skip ci]\n\nb"),
+            ("a\n\n[skip ci]", "a [skip ci]\n\n[skip ci]"),
+            ("", "[skip ci]"),
+            (" \n\nb", "b [skip ci]"),
+        ] {
+            assert_eq!(without_workflows(message), wanted, "{message:?}");
+        }
     }
 }

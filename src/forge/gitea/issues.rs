@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Error, Repo, User, decode, encode, or_default, shown};
+use super::{GiteaError, Repo, User, decode, encode, shown};
 use crate::base::mask::masked;
 use crate::wire::http::Method;
 
@@ -11,11 +11,11 @@ use crate::wire::http::Method;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Comment {
     /// The id, unique on the server.
-    pub id: i64,
+    pub id: u64,
     /// Who wrote it; `None` for a user that was deleted.
     pub user: Option<User>,
     /// Its text, byte for byte as it was sent.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub body: String,
     /// Its place on the page.
     #[serde(default, deserialize_with = "shown")]
@@ -30,13 +30,13 @@ pub struct Issue {
     /// Who opened it.
     pub user: Option<User>,
     /// Its title.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub title: String,
     /// Its text.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub body: String,
     /// `open` or `closed`.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub state: String,
     /// Its page.
     #[serde(default, deserialize_with = "shown")]
@@ -70,33 +70,33 @@ impl Repo {
     ///
     /// One request: this list is not paginated, and a loop over pages would not end (docs/gitea-api.md, "Comments").
     /// For an unknown number Gitea answers 500.
-    pub fn comments(&self, number: u64) -> Result<Vec<Comment>, Error> {
+    pub fn comments(&self, number: u64) -> Result<Vec<Comment>, GiteaError> {
         let path = format!("/issues/{number}/comments");
         self.get(&path, "a list of comments")
     }
 
     /// Writes a comment. It needs no more than read access to the pull request, and the scope `write:issue`.
-    pub fn create_comment(&self, number: u64, body: &str) -> Result<Comment, Error> {
+    pub fn create_comment(&self, number: u64, body: &str) -> Result<Comment, GiteaError> {
         let path = format!("/issues/{number}/comments");
         let reply = self.send(Method::Post, &path, Some(&json!({"body": masked(body)})))?;
         decode(&reply, "a comment")
     }
 
     /// Changes a comment. Returns whether there was one to change: an event in the list of comments stays as it is (204).
-    pub fn edit_comment(&self, id: i64, body: &str) -> Result<bool, Error> {
+    pub fn edit_comment(&self, id: u64, body: &str) -> Result<bool, GiteaError> {
         let path = format!("/issues/comments/{id}");
         let reply = self.send(Method::Patch, &path, Some(&json!({"body": masked(body)})))?;
         Ok(reply.status != 204)
     }
 
     /// Deletes a comment.
-    pub fn delete_comment(&self, id: i64) -> Result<(), Error> {
+    pub fn delete_comment(&self, id: u64) -> Result<(), GiteaError> {
         self.send(Method::Delete, &format!("/issues/comments/{id}"), None)
             .map(drop)
     }
 
     /// Returns the open issues, newest first; with `created_by` only that user's. Pull requests are not among them.
-    pub fn open_issues(&self, created_by: Option<&str>) -> Result<Vec<Issue>, Error> {
+    pub fn open_issues(&self, created_by: Option<&str>) -> Result<Vec<Issue>, GiteaError> {
         let mut path = "/issues?state=open&type=issues".to_owned();
         if let Some(login) = created_by {
             path.push_str(&format!("&created_by={}", encode(login)));
@@ -105,13 +105,13 @@ impl Repo {
     }
 
     /// Opens an issue.
-    pub fn create_issue(&self, title: &str, body: &str) -> Result<Issue, Error> {
+    pub fn create_issue(&self, title: &str, body: &str) -> Result<Issue, GiteaError> {
         let new = json!({"title": masked(title), "body": masked(body)});
         decode(&self.send(Method::Post, "/issues", Some(&new))?, "an issue")
     }
 
     /// Changes an issue.
-    pub fn edit_issue(&self, number: u64, edit: IssueEdit<'_>) -> Result<(), Error> {
+    pub fn edit_issue(&self, number: u64, edit: IssueEdit<'_>) -> Result<(), GiteaError> {
         let path = format!("/issues/{number}");
         self.send(Method::Patch, &path, Some(&edit.to_json()))
             .map(drop)

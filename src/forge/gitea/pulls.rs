@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Error, IssueEdit, Repo, User, decode, encode, or_default, shown, unless_absent};
+use super::{GiteaError, IssueEdit, Repo, User, decode, encode, shown, unless_absent};
 use crate::wire::http::Method;
 
 /// A pull request.
@@ -14,16 +14,16 @@ pub struct Pull {
     /// Its number in the repository.
     pub number: u64,
     /// Its title.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub title: String,
     /// Its text.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub body: String,
     /// `open` or `closed`, merged ones too.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub state: String,
     /// Was it merged?
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub merged: bool,
     /// The commit that it became.
     pub merge_commit_sha: Option<String>,
@@ -33,27 +33,26 @@ pub struct Pull {
     /// Who opened it, and can change its text for ever.
     pub user: Option<User>,
     /// The commit that its branch began at.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub merge_base: String,
     /// Where it comes from.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub head: PullEnd,
     /// Where it goes.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub base: PullEnd,
 }
 
 /// One of the two branches of a pull request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct PullEnd {
     /// The branch's name.
-    #[serde(default, rename = "ref", deserialize_with = "or_default")]
+    #[serde(rename = "ref")]
     pub branch: String,
     /// The commit.
-    #[serde(default, deserialize_with = "or_default")]
     pub sha: String,
     /// The repository's id; −1 for a fork that was deleted.
-    #[serde(default, deserialize_with = "or_default")]
     pub repo_id: i64,
 }
 
@@ -75,7 +74,7 @@ pub enum MayWrite {
 struct Team {
     id: i64,
     /// What it may do: `read`, `write`, `admin`, `owner` or `none`, by unit.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     units_map: BTreeMap<String, String>,
 }
 
@@ -97,26 +96,26 @@ impl Pull {
 
 impl Repo {
     /// Returns a pull request.
-    pub fn pull(&self, number: u64) -> Result<Pull, Error> {
+    pub fn pull(&self, number: u64) -> Result<Pull, GiteaError> {
         self.get(&format!("/pulls/{number}"), "a pull request")
     }
 
     /// Returns the pull request that was merged as this commit, if there is one (docs/gitea-api.md, "Pull requests").
     /// The commit's full id.
-    pub fn pull_merged_as(&self, commit: &str) -> Result<Option<Pull>, Error> {
+    pub fn pull_merged_as(&self, commit: &str) -> Result<Option<Pull>, GiteaError> {
         let path = format!("/commits/{}/pull", encode(commit));
         unless_absent(self.get(&path, "a pull request"))
     }
 
     /// Returns whether somebody may write to the code (docs/gitea-api.md, "Who agreed").
-    pub fn may_write(&self, user: &User) -> Result<MayWrite, Error> {
+    pub fn may_write(&self, user: &User) -> Result<MayWrite, GiteaError> {
         let is_in = |users: &[User]| users.iter().any(|one| one.id == user.id);
         if !is_in(&self.get::<Vec<User>>("/assignees", "a list of users")?) {
             return Ok(MayWrite::No);
         }
         // of an organisation's repository that list has people who read only, too
         let teams: Vec<Team> = match self.get("/teams", "a list of teams") {
-            Err(Error::Refused(answer)) if answer.status == 405 => return Ok(MayWrite::Yes),
+            Err(error) if error.status() == Some(405) => return Ok(MayWrite::Yes),
             teams => teams?,
         };
         let may_write = |team: &&Team| team.may_write("repo.code");
@@ -131,7 +130,8 @@ impl Repo {
             let path = format!("/teams/{}/members", team.id);
             match self.pages::<User>(&path, "a list of users") {
                 Ok(users) if is_in(&users) => return Ok(MayWrite::Yes),
-                Ok(_) | Err(Error::Scope { .. } | Error::Forbidden(_) | Error::NotFound(_)) => {}
+                Ok(_) => {}
+                Err(error) if error.is_denied() => {}
                 Err(error) => return Err(error),
             }
         }
@@ -139,7 +139,7 @@ impl Repo {
     }
 
     /// Returns the open pull request of this repository's branch `head` into `base`.
-    pub fn open_pull(&self, base: &str, head: &str) -> Result<Option<Pull>, Error> {
+    pub fn open_pull(&self, base: &str, head: &str) -> Result<Option<Pull>, GiteaError> {
         // Finds one of any state (docs/gitea-api.md, "Pull requests"): none at all is the usual case, and known after
         // one request.
         let path = format!("/pulls/{}/{}", encode(base), encode(head));
@@ -153,7 +153,7 @@ impl Repo {
 
     /// Returns all open pull requests of this repository's branch `head` into `base`, the lowest number first. There is one
     /// at most, but for two that were opened at the same instant.
-    pub fn open_pulls(&self, base: &str, head: &str) -> Result<Vec<Pull>, Error> {
+    pub fn open_pulls(&self, base: &str, head: &str) -> Result<Vec<Pull>, GiteaError> {
         // The filters of this list are not to be relied on (docs/gitea-api.md, "Pull requests").
         let mut pulls: Vec<Pull> = self.list("/pulls?state=open", "a list of pull requests")?;
         pulls.retain(|pull| pull.is_open(base, head));
@@ -169,14 +169,14 @@ impl Repo {
         base: &str,
         title: &str,
         body: &str,
-    ) -> Result<Pull, Error> {
+    ) -> Result<Pull, GiteaError> {
         let new = json!({"head": head, "base": base, "title": title, "body": body});
         let reply = self.send(Method::Post, "/pulls", Some(&new))?;
         decode(&reply, "a pull request")
     }
 
     /// Changes a pull request.
-    pub fn edit_pull(&self, number: u64, edit: IssueEdit<'_>) -> Result<(), Error> {
+    pub fn edit_pull(&self, number: u64, edit: IssueEdit<'_>) -> Result<(), GiteaError> {
         let path = format!("/pulls/{number}");
         self.send(Method::Patch, &path, Some(&edit.to_json()))
             .map(drop)

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::rule::Rule;
-use super::{Error, Repo, Scopes, encode_path, or_default, unless_absent};
+use super::{GiteaError, Repo, Scopes, encode_path, unless_absent};
 use crate::wire::http::Method;
 
 /// What is known of a repository.
@@ -26,7 +26,7 @@ pub struct About {
     #[serde(default)]
     pub empty: bool,
     /// What the token's user may do there.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub permissions: Permissions,
     has_pull_requests: Option<bool>,
     has_actions: Option<bool>,
@@ -64,19 +64,15 @@ pub struct Branch {
     /// The commit at its tip.
     pub commit: Tip,
     /// Whether a rule covers it.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub protected: bool,
     /// Whether the token's user may push to it. Does not know of file patterns.
     pub user_can_push: Option<bool>,
     /// How many approvals a pull request needs.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub required_approvals: u64,
     /// The name of its rule; empty for those who may not read rules.
-    #[serde(
-        default,
-        rename = "effective_branch_protection_name",
-        deserialize_with = "or_default"
-    )]
+    #[serde(default, rename = "effective_branch_protection_name")]
     pub rule: String,
 }
 
@@ -86,79 +82,85 @@ pub struct Tip {
     /// Its id.
     pub id: String,
     /// Its message; empty where the server does not tell.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub message: String,
     /// When it was made, as the server writes it.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     pub timestamp: String,
 }
 
 impl Repo {
     /// Returns what is known of the repository itself.
-    pub fn about(&self) -> Result<About, Error> {
+    pub fn about(&self) -> Result<About, GiteaError> {
         self.get("", "a repository")
     }
 
     /// Returns what is told of a branch.
-    pub fn branch(&self, name: &str) -> Result<Branch, Error> {
+    pub fn branch(&self, name: &str) -> Result<Branch, GiteaError> {
         self.get(&format!("/branches/{}", encode_path(name)), "a branch")
     }
 
     /// Returns the id of the commit at the tip of a branch.
-    pub fn tip(&self, branch: &str) -> Result<String, Error> {
+    pub fn tip(&self, branch: &str) -> Result<String, GiteaError> {
         Ok(self.branch(branch)?.commit.id)
     }
 
     /// Returns the rule that covers a branch; of a branch that is not there yet, the one of its name. Only administrators may
     /// ask.
-    pub fn branch_rule(&self, branch: &str) -> Result<Option<Rule>, Error> {
+    pub fn branch_rule(&self, branch: &str) -> Result<Option<Rule>, GiteaError> {
         let told = unless_absent(self.branch(branch))?.unwrap_or_default();
         self.rule(branch, &told)
     }
 
     /// Returns the rule of which a branch told the name, else one of the branch's name; `None` where neither is listed. Only
     /// administrators may ask.
-    pub fn rule(&self, branch: &str, told: &Branch) -> Result<Option<Rule>, Error> {
+    pub fn rule(&self, branch: &str, told: &Branch) -> Result<Option<Rule>, GiteaError> {
         let mut rules: Vec<Rule> = self.get("/branch_protections", "a list of branch rules")?;
         let named = |name: &str| rules.iter().position(|rule| rule.rule_name == name);
         let found = named(&told.rule).or_else(|| named(branch));
         Ok(found.map(|at| rules.swap_remove(at)))
     }
 
-    /// Says which rule of a branch refused a commit, as far as the token's user may ask (docs/gitea-api.md, "Branch
-    /// rules"): the rules are for administrators, whether the user may push is for everybody. `None` where that tells
-    /// nothing.
-    pub fn why_refused(&self, branch: &str) -> Option<String> {
-        let told = self.branch(branch).ok()?;
-        let rule = match told.rule.is_empty() {
-            true => None,
-            false => self.rule(branch, &told).ok().flatten(),
-        };
-        match rule {
-            Some(rule) => rule.require_signed_commits.then(|| {
-                format!(
-                    "the branch rule {:?} requires signed commits, and this one would not be: use --via-pr, or let Gitea sign",
-                    rule.rule_name
-                )
-            }),
-            // that answer does not look at signatures
-            None => (told.user_can_push == Some(true)).then(|| {
-                format!(
-                    "the token's user may push to {branch:?}, so it is no whitelist: most likely the branch's rule requires \
-                     signed commits. Use --via-pr, or let an administrator of the repository look at the rule"
-                )
-            }),
+    /// Says why the server refused a commit to a branch and what to do, as far as its words and what the token's user may ask
+    /// tell (docs/gitea-api.md, "Branch rules"): the rules are for administrators, whether the user may push is for everybody.
+    /// `way_out`: what else can be done, as in "use --via-pr".
+    pub fn why_refused(&self, error: &GiteaError, branch: &str, way_out: &str) -> Option<String> {
+        let answer = error.answer().filter(|answer| answer.status == 403)?;
+        if answer.message.contains("path is protected") {
+            return Some(format!(
+                "a protected file pattern of the branch rule of {branch:?} covers the file: take the pattern out, or {way_out}"
+            ));
         }
+        if !answer.message.contains("cannot commit to repo") {
+            return None;
+        }
+        // the same words are for who may not push and for a commit that is not signed
+        let told = unless_absent(self.branch(branch)).ok()?.unwrap_or_default();
+        let rule = self.rule(branch, &told).ok().flatten();
+        Some(match rule {
+            Some(rule) if rule.require_signed_commits => format!(
+                "the branch rule {:?} requires signed commits, and this one would not be: let Gitea sign, or {way_out}",
+                rule.rule_name
+            ),
+            // that answer does not look at signatures
+            None if told.user_can_push == Some(true) => format!(
+                "the token's user may push to {branch:?}, so most likely the branch rule requires signed commits: let Gitea sign, \
+                 or {way_out}"
+            ),
+            _ => format!(
+                "the branch rule of {branch:?} does not let the token's user push: put that user on its push list, alone, or {way_out}"
+            ),
+        })
     }
 
     /// Deletes a branch.
-    pub fn delete_branch(&self, branch: &str) -> Result<(), Error> {
+    pub fn delete_branch(&self, branch: &str) -> Result<(), GiteaError> {
         let path = format!("/branches/{}", encode_path(branch));
         self.send(Method::Delete, &path, None).map(drop)
     }
 
     /// Asks for comments: those of a pull request, or of the repository. What they say is not looked at.
-    pub fn reads_comments(&self, pull: Option<u64>) -> Result<(), Error> {
+    pub fn reads_comments(&self, pull: Option<u64>) -> Result<(), GiteaError> {
         let path = match pull {
             Some(number) => format!("/issues/{number}/comments"),
             None => "/issues/comments?limit=1".to_owned(),
@@ -167,10 +169,12 @@ impl Repo {
     }
 
     /// Returns the scopes of the token: the refusal of what no bot's token covers names them.
-    pub fn scopes(&self) -> Result<Scopes, Error> {
+    pub fn scopes(&self) -> Result<Scopes, GiteaError> {
         match self.ok(Method::Get, "/admin/cron?limit=1", None) {
-            Err(Error::Scope { answer, .. }) => Ok(Scopes::in_refusal(&answer.message)),
-            Ok(_) | Err(Error::Forbidden(_)) => Ok(Scopes::All),
+            Err(GiteaError::Answered(answer)) if answer.status == 403 => {
+                Ok(Scopes::in_refusal(&answer.message))
+            }
+            Ok(_) => Ok(Scopes::All),
             Err(error) => Err(error),
         }
     }

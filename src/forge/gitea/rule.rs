@@ -2,38 +2,27 @@
 
 use serde::Deserialize;
 
-use super::or_default;
-
 /// A rule as administrators of the repository read it, with the fields about pushing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Rule {
     /// Its name: a branch, or the pattern of its branches.
-    #[serde(deserialize_with = "or_default")]
     pub rule_name: String,
     /// Whether anybody may push.
-    #[serde(deserialize_with = "or_default")]
     pub enable_push: bool,
     /// Whether only those of the list may.
-    #[serde(deserialize_with = "or_default")]
     pub enable_push_whitelist: bool,
     /// The list's users.
-    #[serde(deserialize_with = "or_default")]
     pub push_whitelist_usernames: Vec<String>,
     /// Teams whose members may, too. Who they are is not known.
-    #[serde(deserialize_with = "or_default")]
     pub push_whitelist_teams: Vec<String>,
     /// Whether deploy keys may, too.
-    #[serde(deserialize_with = "or_default")]
     pub push_whitelist_deploy_keys: bool,
     /// Patterns of files that everybody with write access may push.
-    #[serde(deserialize_with = "or_default")]
     pub unprotected_file_patterns: String,
     /// Patterns of files that nobody may change.
-    #[serde(deserialize_with = "or_default")]
     pub protected_file_patterns: String,
     /// Whether a commit has to be signed.
-    #[serde(deserialize_with = "or_default")]
     pub require_signed_commits: bool,
 }
 
@@ -152,10 +141,11 @@ fn covers(pattern: &[char], text: &str) -> bool {
 mod tests {
     use serde_json::{Value, json};
 
+    use super::super::without_nulls;
     use super::{Rule, pattern_of};
 
     fn gap(rule: Value) -> Option<String> {
-        let rule: Rule = serde_json::from_value(rule).unwrap();
+        let rule: Rule = serde_json::from_value(without_nulls(rule)).unwrap();
         rule.gap("netbird.json", None, false).map(|(text, _)| text)
     }
 

@@ -3,34 +3,29 @@
 
 use serde::Deserialize;
 
-use super::{Error, Repo, encode, or_default};
+use super::{GiteaError, Repo, encode};
 
 /// A run of a workflow.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Run {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct WorkflowRun {
     /// The run's id, as `GITHUB_RUN_ID` has it.
     pub id: i64,
     /// Counts the runs of the repository; a run that is started again keeps its number.
-    #[serde(default, deserialize_with = "or_default")]
     pub run_number: i64,
     /// The workflow's file and the ref, as in `apply.yml@refs/heads/main`.
-    #[serde(default, deserialize_with = "or_default")]
     path: String,
     /// `queued`, `waiting`, `in_progress`, `completed` …
-    #[serde(default, deserialize_with = "or_default")]
     status: String,
     /// How it ended: `success`, `failure`, `cancelled`, `skipped`.
-    #[serde(default, deserialize_with = "or_default")]
     conclusion: String,
     /// The branch that it is about.
-    #[serde(default, deserialize_with = "or_default")]
     head_branch: String,
     /// The commit that it is about.
-    #[serde(default, deserialize_with = "or_default")]
     pub head_sha: String,
 }
 
-impl Run {
+impl WorkflowRun {
     /// The workflow's file: a dispatch writes the ref behind it in a form of its own.
     fn workflow(&self) -> &str {
         self.path.split('@').next().unwrap_or_default()
@@ -51,13 +46,13 @@ impl Run {
 
 #[derive(Deserialize)]
 struct Runs {
-    #[serde(default, deserialize_with = "or_default")]
-    workflow_runs: Vec<Run>,
+    #[serde(default)]
+    workflow_runs: Vec<WorkflowRun>,
 }
 
 #[derive(Deserialize)]
-struct Compared {
-    #[serde(default, deserialize_with = "or_default")]
+struct Comparison {
+    #[serde(default)]
     total_commits: u64,
 }
 
@@ -67,18 +62,18 @@ const PAGES: usize = 20;
 impl Repo {
     /// Returns whether `tip` is a descendant of `commit`. The commits' full ids; both directions tell it without any
     /// object.
-    pub fn is_descendant(&self, tip: &str, commit: &str) -> Result<bool, Error> {
-        let more = |from: &str, to: &str| -> Result<bool, Error> {
+    pub fn is_descendant(&self, tip: &str, commit: &str) -> Result<bool, GiteaError> {
+        let more = |from: &str, to: &str| -> Result<bool, GiteaError> {
             let path = format!("/compare/{}...{}", encode(from), encode(to));
-            Ok(self.get::<Compared>(&path, "a comparison")?.total_commits > 0)
+            Ok(self.get::<Comparison>(&path, "a comparison")?.total_commits > 0)
         };
         Ok(more(commit, tip)? && !more(tip, commit)?)
     }
 
     /// Returns the runs of the same workflow as the run `id` on `branch` that are newer than it, and queued, running or
     /// successful; the newest first. None where the run itself is not to be seen.
-    pub fn newer_runs(&self, branch: &str, id: i64) -> Result<Vec<Run>, Error> {
-        let mut runs: Vec<Run> = Vec::new();
+    pub fn newer_runs(&self, branch: &str, id: i64) -> Result<Vec<WorkflowRun>, GiteaError> {
+        let mut runs: Vec<WorkflowRun> = Vec::new();
         for page in 1..=PAGES {
             let path = format!(
                 "/actions/runs?branch={}&limit=50&page={page}",

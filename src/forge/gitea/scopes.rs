@@ -18,7 +18,11 @@ impl Scopes {
     /// a list that was cut off tells nothing.
     pub fn in_refusal(message: &str) -> Scopes {
         let Some((_, list)) = message.split_once("token scope=") else {
-            return Scopes::Untold;
+            // a refusal of another kind: the scopes are enough
+            return match message.contains("required scope") {
+                true => Scopes::Untold,
+                false => Scopes::All,
+            };
         };
         if list.ends_with('…') {
             return Scopes::Untold;

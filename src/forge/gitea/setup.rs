@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Error, Repo, Rule, Token, decode, encode, or_default};
+use super::{GiteaError, Repo, Rule, Token, decode, encode};
 use crate::wire::http::Method;
 
 impl Repo {
     /// Returns the names of the secrets, which is all that anybody may read of them.
-    pub fn secret_names(&self) -> Result<BTreeSet<String>, Error> {
+    pub fn secret_names(&self) -> Result<BTreeSet<String>, GiteaError> {
         #[derive(Deserialize)]
         struct Secret {
             name: String,
@@ -21,18 +21,18 @@ impl Repo {
     }
 
     /// Stores a secret. One of that name would be replaced.
-    pub fn set_secret(&self, name: &str, value: &Token) -> Result<(), Error> {
+    pub fn set_secret(&self, name: &str, value: &Token) -> Result<(), GiteaError> {
         let path = format!("/actions/secrets/{}", encode(name));
         let body = json!({ "data": value.expose() });
         self.send(Method::Put, &path, Some(&body)).map(drop)
     }
 
     /// Returns the variables.
-    pub fn variables(&self) -> Result<BTreeMap<String, String>, Error> {
+    pub fn variables(&self) -> Result<BTreeMap<String, String>, GiteaError> {
         #[derive(Deserialize)]
         struct Variable {
             name: String,
-            #[serde(default, deserialize_with = "or_default")]
+            #[serde(default)]
             data: String,
         }
         let variables: Vec<Variable> = self.list("/actions/variables", "a list of variables")?;
@@ -41,7 +41,7 @@ impl Repo {
     }
 
     /// Makes a variable. One of that name is a refusal: 409.
-    pub fn add_variable(&self, name: &str, value: &str) -> Result<(), Error> {
+    pub fn add_variable(&self, name: &str, value: &str) -> Result<(), GiteaError> {
         let path = format!("/actions/variables/{}", encode(name));
         let body = json!({ "value": value });
         self.send(Method::Post, &path, Some(&body)).map(drop)
@@ -49,8 +49,8 @@ impl Repo {
 
     /// Returns what a user may do in the repository: `none`, `read`, `write`, `admin` or `owner`.
     ///
-    /// Errors with [`Error::NotFound`] or a refusal where there is no such user.
-    pub fn permission(&self, login: &str) -> Result<String, Error> {
+    /// Errors where there is no such user.
+    pub fn permission(&self, login: &str) -> Result<String, GiteaError> {
         #[derive(Deserialize)]
         struct Answer {
             permission: String,
@@ -60,7 +60,7 @@ impl Repo {
     }
 
     /// Lets a user write to the repository.
-    pub fn let_write(&self, login: &str) -> Result<(), Error> {
+    pub fn let_write(&self, login: &str) -> Result<(), GiteaError> {
         let path = format!("/collaborators/{}", encode(login));
         let body = json!({ "permission": "write" });
         self.send(Method::Put, &path, Some(&body)).map(drop)
@@ -68,7 +68,7 @@ impl Repo {
 
     /// Makes a rule by which one user alone may push to a branch, and returns it as the server has it: from the list it leaves
     /// out, without a word, who may not write.
-    pub fn protect(&self, branch: &str, login: &str) -> Result<Rule, Error> {
+    pub fn protect(&self, branch: &str, login: &str) -> Result<Rule, GiteaError> {
         let body = json!({
             "rule_name": branch,
             "enable_push": true,

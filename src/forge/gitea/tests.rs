@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Repo, Token, config};
 use crate::wire::http::ProxySetting;
-use crate::wire::http::script::{Act, Script, answer, json as reply};
+use crate::wire::http::tests::script::{Act, Script, answer, json as reply};
 
 mod answers;
 mod comments;
@@ -17,7 +17,6 @@ mod files;
 mod inventory;
 mod live;
 mod proposals;
-mod races;
 
 /// A server that answers so, and the repository acme/network on it.
 fn start(acts: impl IntoIterator<Item = Act>) -> (Script, Repo) {

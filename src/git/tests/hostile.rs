@@ -177,7 +177,7 @@ fn nothing_that_the_checkout_names_is_run() {
     let main = git.resolve("main").unwrap();
     git.changes(Some(&start), &main, &[&path], 10).unwrap();
     git.show_each(&[&main], &[&path], 1 << 20).unwrap();
-    let (merged, _) = git.merge(&base, &head, &path).unwrap();
+    let merged = git.merge_view(&base, &head, &path).unwrap().file;
     assert!(
         matches!(merged, MergedFile::File(_) | MergedFile::Conflict),
         "{merged:?}"

@@ -30,8 +30,8 @@ impl Parted {
 
     fn merge(&self) -> Result<MergedFile, GitError> {
         let git = self.repo.open();
-        let merged = git.merge(&self.main, &self.side, &netbird_json(&git));
-        merged.map(|(file, _)| file)
+        let merged = git.merge_view(&self.main, &self.side, &netbird_json(&git));
+        merged.map(|view| view.file)
     }
 }
 
@@ -197,9 +197,8 @@ fn several_common_ancestors_must_lead_to_one_result() {
         repo.write("netbird.json", theirs);
         let side_tip = repo.commit(7, "side again");
         let git = repo.open();
-        git.merge(&main_tip, &side_tip, &at(&git, "netbird.json"))
-            .unwrap()
-            .0
+        let path = at(&git, "netbird.json");
+        git.merge_view(&main_tip, &side_tip, &path).unwrap().file
     };
     let merged = crossed(
         "0\n1\nmine\n3\n4\n5\n6\n7\n8\n9\n10\n",

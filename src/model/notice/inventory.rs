@@ -78,11 +78,6 @@ facts! {
         OldGit(major: u32, minor: u32) => format!(
             "git {major}.{minor} cannot tell what a merge makes of the file; it takes git 2.38 or later"
         ),
-        /// Other files conflict.
-        Conflicts(paths: Vec<String>) => format!(
-            "{} conflict with the base branch, this file does not",
-            paths.join(", ")
-        ),
         /// The base has that many commits that the branch has not.
         Behind(number: usize) => format!(
             "the branch is {} behind its base; the plan is that of the merge",

@@ -4,56 +4,49 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::wire::http::{self, Answer, Call, Method, Reply};
+use crate::wire::http::{self, ErrorAnswer, HttpError, Method, Reply, Trouble};
 
 /// Why a request to NetBird did not do what it was for.
 #[derive(Debug)]
 pub enum ApiError {
-    /// The server does not take the token: 401, or a 404 `invalid token` (docs/netbird-api.md, "Tokens"). Never "object
-    /// missing".
-    Unauthenticated(Answer),
-    /// The token's user is blocked or waits for approval.
-    Blocked(Answer),
-    /// The role of the token's user does not allow this.
-    Forbidden(Answer),
-    /// The server has no such path: a plain-text 404 (docs/netbird-api.md, "Requests and answers").
-    PathUnknown(Answer),
-    /// There is no such object: a 404 (for the DELETE of a group a 400) that names the object of the path.
-    NotFound(Answer),
-    /// The server refuses the request: another 4xx.
-    Refused(Answer),
-    /// Too many requests, still after all waiting.
-    Throttled(Answer),
-    /// The server failed: 5xx.
-    Server(Answer),
-    /// The server lists no policy at all while one of them has no rules: for a moment while policies are written, or for
-    /// good where one was left so (docs/netbird-api.md, "Policies: one rule").
-    PolicyWithoutRules(Answer),
-    /// The answer is JSON, but not what was asked for.
-    Decode {
-        /// The request.
-        call: Call,
-        /// What was wanted, as in "a list".
-        wanted: &'static str,
-        /// What came, in words; never a value.
-        found: &'static str,
-    },
+    /// The server refused it or failed.
+    Answered(Meaning, ErrorAnswer),
     /// A setup key was created, but its secret cannot be used: masked, or not of the known form.
     KeyUnusable {
-        /// The request.
-        call: Call,
-        /// What is wrong with the secret, without the secret.
-        problem: &'static str,
+        /// The request, and what is wrong with the secret, without the secret.
+        text: String,
         /// The new key's id, so that it can be deleted.
         id: Option<String>,
     },
-    /// An id that cannot stand in a path.
-    BadId {
-        /// The path of the collection.
-        collection: String,
-    },
-    /// There was no answer to judge.
-    Http(http::Error),
+    /// There was no answer to judge, or not the one asked for.
+    Http(HttpError),
+}
+
+/// What an answer that is an error means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// The server does not take the token: 401, or a 404 `invalid token` (docs/netbird-api.md, "Tokens"). Never "object
+    /// missing".
+    Unauthenticated,
+    /// The token's user is blocked.
+    Blocked,
+    /// The token's user waits for approval.
+    Pending,
+    /// The role of the token's user does not allow this.
+    Forbidden,
+    /// The server has no such path: a plain-text 404 (docs/netbird-api.md, "Requests and answers").
+    PathUnknown,
+    /// There is no such object: a 404 (for the DELETE of a group a 400) that names the object of the path.
+    NotFound,
+    /// The server refuses the request: another 4xx.
+    Refused,
+    /// Too many requests, still after all waiting.
+    Throttled,
+    /// The server failed: 5xx.
+    Server,
+    /// The server lists no policy at all while one of them has no rules: for a moment while policies are written, or for
+    /// good where one was left so (docs/netbird-api.md, "Policies: one rule").
+    PolicyWithoutRules,
 }
 
 impl ApiError {
@@ -62,56 +55,63 @@ impl ApiError {
         if reply.is_success() {
             return None;
         }
-        let answer = Answer::of(reply);
-        Some(match (reply.status, reply.json()) {
-            (429, _) => ApiError::Throttled(answer),
-            _ if policies_change(reply) => ApiError::PolicyWithoutRules(answer),
-            (500.., _) => ApiError::Server(answer),
+        let mut answer = ErrorAnswer::of(reply);
+        let meaning = match (reply.status, reply.json()) {
+            (429, _) => Meaning::Throttled,
+            _ if policies_change(reply) => Meaning::PolicyWithoutRules,
+            (500.., _) => Meaning::Server,
             (404, Err(_)) if reply.bytes().trim_ascii() == UNKNOWN_PATH => {
-                ApiError::PathUnknown(answer)
+                answer.message = "page not found".into();
+                Meaning::PathUnknown
             }
-            (_, Err(error)) => ApiError::Http(error),
-            (_, Ok(_)) => of_message(answer),
-        })
+            (_, Err(error)) => return Some(error.into()),
+            (_, Ok(_)) => of_message(&mut answer),
+        };
+        Some(ApiError::Answered(meaning, answer))
+    }
+
+    /// Returns what the answer means, where there is one.
+    pub fn meaning(&self) -> Option<Meaning> {
+        match self {
+            ApiError::Answered(meaning, _) => Some(*meaning),
+            _ => None,
+        }
     }
 
     /// Is it certain that the object of the path does not exist?
     pub fn is_gone(&self) -> bool {
-        matches!(self, ApiError::NotFound(_))
+        self.meaning() == Some(Meaning::NotFound)
     }
 
     /// Is what the path names not there: a part of NetBird that this server does not have (a plain-text 404), or an object?
     /// Before 0.46 a list under a network's path is a JSON 404 (docs/netbird-api.md, "Versions").
     pub fn is_absent(&self) -> bool {
         match self {
-            ApiError::PathUnknown(_) | ApiError::NotFound(_) => true,
-            ApiError::Refused(answer) => answer.status == 404,
+            ApiError::Answered(Meaning::PathUnknown | Meaning::NotFound, _) => true,
+            ApiError::Answered(Meaning::Refused, answer) => answer.status == 404,
             _ => false,
         }
     }
 
     /// Is the name taken (409; docs/netbird-api.md, "Unique names")? Nameserver groups answer 422 for that.
     pub fn already_exists(&self) -> bool {
-        match self {
-            ApiError::Refused(answer) => {
-                answer.status == 409
-                    || (answer.status == 422 && answer.message.contains("already exist"))
-            }
-            _ => false,
-        }
+        let is_taken = |answer: &ErrorAnswer| match answer.status {
+            409 => true,
+            status => status == 422 && answer.message.contains("already exist"),
+        };
+        matches!(self, ApiError::Answered(Meaning::Refused, answer) if is_taken(answer))
     }
 
     /// Is it the token, its user or its role: nothing that another request could change?
     pub fn is_access(&self) -> bool {
-        matches!(
-            self,
-            ApiError::Unauthenticated(_) | ApiError::Blocked(_) | ApiError::Forbidden(_)
-        )
+        use Meaning::{Blocked, Forbidden, Pending, Unauthenticated};
+        let access = [Unauthenticated, Blocked, Pending, Forbidden];
+        self.meaning().is_some_and(|it| access.contains(&it))
     }
 
     /// Is it the URL that a gate refuses (exit code 3)?
     pub fn is_url_refused(&self) -> bool {
-        matches!(self, ApiError::Http(http::Error::UrlRefused(_)))
+        matches!(self, ApiError::Http(error) if error.trouble == Trouble::UrlRefused)
     }
 
     /// May a write have been carried out although this is an error? Always false for reads.
@@ -120,115 +120,81 @@ impl ApiError {
     /// answers"): after this, look before making it again.
     pub fn outcome_unknown(&self) -> bool {
         match self {
-            ApiError::Http(error) => error.outcome_unknown(),
-            ApiError::Server(answer) => answer.call.method.writes(),
-            ApiError::Decode { call, .. } => call.method.writes(),
-            // It is known: the key exists.
-            ApiError::KeyUnusable { .. } => false,
-            ApiError::Unauthenticated(_)
-            | ApiError::Blocked(_)
-            | ApiError::Forbidden(_)
-            | ApiError::PathUnknown(_)
-            | ApiError::NotFound(_)
-            | ApiError::Refused(_)
-            | ApiError::Throttled(_)
-            | ApiError::PolicyWithoutRules(_)
-            | ApiError::BadId { .. } => false,
-        }
-    }
-
-    /// Where the token came from that the server does not take, where that is known.
-    fn token_origin(&self) -> Option<&str> {
-        match self {
-            ApiError::Unauthenticated(answer)
-            | ApiError::Blocked(answer)
-            | ApiError::Forbidden(answer) => answer.token_origin.as_deref(),
-            _ => None,
+            ApiError::Http(error) => error.outcome_unknown,
+            ApiError::Answered(Meaning::Server, answer) => answer.call.method.writes(),
+            // of an unusable key it is known: it exists
+            ApiError::Answered(..) | ApiError::KeyUnusable { .. } => false,
         }
     }
 
     /// What to do about it, for a line of its own.
     pub fn hint(&self) -> Option<String> {
-        let hint = match self {
-            ApiError::Unauthenticated(_) => {
-                "the token is not valid: expired, revoked, cut short, or of another server. Make a new \
-                 one for the service user (role auditor for plan, admin for apply) and give it as \
-                 NETBIRD_API_TOKEN; in a job that is the secret NETBIRD_PLAN_TOKEN (plan, drift) or \
-                 NETBIRD_APPLY_TOKEN (apply, sync-events)"
+        let (meaning, answer) = match self {
+            ApiError::Answered(meaning, answer) => (meaning, answer),
+            ApiError::Http(error) => return error.hint().map(str::to_owned),
+            // what became of the key says who took it back
+            ApiError::KeyUnusable { .. } => return None,
+        };
+        let hint = match meaning {
+            Meaning::Unauthenticated => {
+                "the token is not valid: expired, revoked, cut short, or of another server. Make a new one for the service \
+                 user (role auditor for plan, admin for apply) and give it as NETBIRD_API_TOKEN; in a job that is the secret \
+                 NETBIRD_PLAN_TOKEN (plan, drift) or NETBIRD_APPLY_TOKEN (apply, sync-events)"
             }
-            ApiError::Blocked(answer) if answer.message.ends_with(PENDING) => {
-                "an administrator has to approve the token's user in NetBird first"
+            Meaning::Pending => "an administrator has to approve the token's user in NetBird first",
+            Meaning::Blocked => "unblock the token's user in NetBird, or use a token of another",
+            Meaning::Forbidden => {
+                "the role of the token's user is too weak: plan needs auditor, apply admin. Best is a service user"
             }
-            ApiError::Blocked(_) => {
-                "unblock the token's user in NetBird, or use a token of another"
-            }
-            ApiError::Forbidden(_) => {
-                "the role of the token's user is too weak: plan needs auditor, apply admin. Best \
-                 is a service user"
-            }
-            ApiError::PathUnknown(answer) => {
+            Meaning::PathUnknown => {
                 let path = answer.call.path();
                 return Some(format!(
                     "this server has no {path}: an older server, or a wrong base URL"
                 ));
             }
-            ApiError::Throttled(_) => {
-                "the server limits requests per token: run again later, or raise \
-                 NB_API_RATE_LIMITING_RPM on the server"
+            Meaning::Throttled => {
+                "the server limits requests per token: run again later, or raise NB_API_RATE_LIMITING_RPM on the server"
             }
-            ApiError::Server(Answer {
-                request_id: Some(id),
-                ..
-            }) => {
-                return Some(format!(
-                    "the server's log has the cause, under request id {id}"
-                ));
+            Meaning::Server => {
+                let id = answer.request_id.as_ref();
+                let id = id.map(|id| format!(", under request id {id}"));
+                let id = id.unwrap_or_default();
+                return Some(format!("the server's log has the cause{id}"));
             }
-            ApiError::Server(_) => "the server's log has the cause",
-            ApiError::PolicyWithoutRules(_) => {
-                "somebody may be writing policies right now: run again. If it stays so, one policy was \
-                 left without rules: its id is in NetBird's activity log, and DELETE /api/policies/ID \
-                 removes it"
+            Meaning::PolicyWithoutRules => {
+                "somebody may be writing policies right now: run again. If it stays so, one policy was left without rules: its \
+                 id is in NetBird's activity log, and DELETE /api/policies/ID removes it"
             }
-            ApiError::Http(error) => return error.hint(),
-            ApiError::NotFound(_)
-            | ApiError::Refused(_)
-            | ApiError::Decode { .. }
-            // what became of the key says who took it back
-            | ApiError::KeyUnusable { .. }
-            | ApiError::BadId { .. } => return None,
+            Meaning::NotFound | Meaning::Refused => return None,
         };
-        Some(http::with_origin(hint, self.token_origin()))
+        let origin = answer.token_origin.as_deref();
+        Some(http::with_origin(hint, origin.filter(|_| self.is_access())))
     }
 }
 
 /// What the server's router answers for a path or method that it does not have.
 const UNKNOWN_PATH: &[u8] = b"404 page not found";
 
-/// How the 403 for a user ends who is not approved yet.
-const PENDING: &str = "user is pending approval";
-
 /// Judges a 4xx by the server's message.
-fn of_message(mut answer: Answer) -> ApiError {
+fn of_message(answer: &mut ErrorAnswer) -> Meaning {
     let message = &*answer.message;
     match answer.status {
-        401 => ApiError::Unauthenticated(answer),
+        401 => Meaning::Unauthenticated,
         404 if message.starts_with("invalid token") => {
-            // What follows is a hash of the token.
+            // what follows is a hash of the token
             answer.message = "invalid token".into();
-            ApiError::Unauthenticated(answer)
+            Meaning::Unauthenticated
         }
-        // GET /groups says it without the prefix that the other paths have.
-        403 if message.ends_with("user is blocked") || message.ends_with(PENDING) => {
-            ApiError::Blocked(answer)
+        // GET /groups says it without the prefix that the other paths have
+        403 if message.ends_with("user is blocked") => Meaning::Blocked,
+        403 if message.ends_with("user is pending approval") => Meaning::Pending,
+        403 => Meaning::Forbidden,
+        404 if message.starts_with("user role:") => Meaning::Forbidden,
+        404 if names_missing_object(answer) => Meaning::NotFound,
+        400 if answer.call.method == Method::Delete && names_missing_object(answer) => {
+            Meaning::NotFound
         }
-        403 => ApiError::Forbidden(answer),
-        404 if message.starts_with("user role:") => ApiError::Forbidden(answer),
-        404 if names_missing_object(&answer) => ApiError::NotFound(answer),
-        400 if answer.call.method == Method::Delete && names_missing_object(&answer) => {
-            ApiError::NotFound(answer)
-        }
-        _ => ApiError::Refused(answer),
+        _ => Meaning::Refused,
     }
 }
 
@@ -242,7 +208,7 @@ pub(super) fn policies_change(reply: &Reply) -> bool {
 /// Does the message say `not found` of the object that the path ends in?
 ///
 /// Others do not: `account not found` of `PUT /dns/settings`, `group: x not found` of the PUT of a network resource.
-fn names_missing_object(answer: &Answer) -> bool {
+fn names_missing_object(answer: &ErrorAnswer) -> bool {
     let id = answer.call.path().rsplit('/').next().unwrap_or_default();
     let id = percent_encoding::percent_decode_str(id)
         .decode_utf8_lossy()
@@ -256,32 +222,12 @@ fn names_missing_object(answer: &Answer) -> bool {
 impl fmt::Display for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ApiError::Unauthenticated(answer)
-            | ApiError::Blocked(answer)
-            | ApiError::Forbidden(answer)
-            | ApiError::NotFound(answer)
-            | ApiError::Refused(answer)
-            | ApiError::Throttled(answer)
-            | ApiError::Server(answer) => answer.fmt(f),
-            ApiError::PathUnknown(answer) => write!(f, "{}: 404 page not found", answer.call),
-            ApiError::PolicyWithoutRules(answer) => write!(
+            ApiError::Answered(Meaning::PolicyWithoutRules, answer) => write!(
                 f,
                 "{answer}: NetBird lists no policy while one of them has no rules"
             ),
-            ApiError::Decode {
-                call,
-                wanted,
-                found,
-            } => write!(f, "{call}: the answer is {found}, not {wanted}"),
-            ApiError::KeyUnusable { call, problem, .. } => {
-                write!(
-                    f,
-                    "{call}: the setup key was created, but its secret {problem}"
-                )
-            }
-            ApiError::BadId { collection } => {
-                write!(f, "an object of {collection} has an id that fits no path")
-            }
+            ApiError::Answered(_, answer) => answer.fmt(f),
+            ApiError::KeyUnusable { text, .. } => f.write_str(text),
             ApiError::Http(error) => error.fmt(f),
         }
     }
@@ -289,14 +235,8 @@ impl fmt::Display for ApiError {
 
 impl std::error::Error for ApiError {}
 
-impl From<http::Error> for ApiError {
-    fn from(error: http::Error) -> ApiError {
+impl From<HttpError> for ApiError {
+    fn from(error: HttpError) -> ApiError {
         ApiError::Http(error)
-    }
-}
-
-impl From<http::UrlRefused> for ApiError {
-    fn from(refused: http::UrlRefused) -> ApiError {
-        ApiError::Http(refused.into())
     }
 }

@@ -14,7 +14,7 @@ const MESSAGE_MAX: usize = 300;
 /// An answer that is an error, as messages show it.
 /// Its texts are boxed: errors hold it, and every `Result` has room for its error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct ErrorAnswer {
     /// The request.
     pub call: Call,
     /// The status, 400 to 599.
@@ -28,9 +28,9 @@ pub struct Answer {
     pub token_origin: Option<Arc<str>>,
 }
 
-impl Answer {
+impl ErrorAnswer {
     /// Takes the `message` of a JSON body, or the beginning of another text.
-    pub fn of(reply: &Reply) -> Answer {
+    pub fn of(reply: &Reply) -> ErrorAnswer {
         let message = match reply.json() {
             Ok(body) => body
                 .get("message")
@@ -45,17 +45,17 @@ impl Answer {
             Method::Post => mask::without_keys(&message),
             _ => message.into(),
         };
-        Answer {
+        ErrorAnswer {
             call: reply.call.clone(),
             status: reply.status,
             message: text::clean(&message, MESSAGE_MAX).into(),
-            request_id: reply.request_id.as_deref().map(Into::into),
+            request_id: reply.request_id().map(Into::into),
             token_origin: reply.token_origin.clone(),
         }
     }
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for ErrorAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.call, self.status)?;
         if !self.message.is_empty() {

@@ -7,16 +7,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use ureq::http::{HeaderValue, Response, header};
+use ureq::http::{HeaderValue, Request, header};
 use ureq::tls::TlsConfig;
 use ureq::{Agent, Body};
 use zeroize::Zeroizing;
 
 use crate::base::budget::{Budget, Share};
 
-use super::classify::{Failure, Phase, classify};
-use super::retry::{Outcome, Tries, Wait};
-use super::{BaseUrl, Call, Config, Error, Method, Reply, Token, proxy, retry, tls, url_refused};
+use super::error::classify;
+use super::retry::{Tries, TryEnd, Wait};
+use super::{
+    BaseUrl, Call, Config, HttpError, Method, Reply, Token, Trouble, proxy, retry, text, tls, url,
+};
 
 /// A client of one server. Clones share connections, token and count; threads may share it.
 #[derive(Clone)]
@@ -37,7 +39,7 @@ impl Client {
     /// Returns a client that sends `Authorization: SCHEME TOKEN` with each request. Makes no request itself.
     ///
     /// Errors when the proxy or the CA file cannot be read.
-    pub fn new(config: Config, scheme: &str, token: &Token) -> Result<Client, Error> {
+    pub fn new(config: Config, scheme: &str, token: &Token) -> Result<Client, HttpError> {
         let (proxy, proxy_name) = proxy::resolve(&config.proxy, &config.base)?.unzip();
         let mut builder = Agent::config_builder()
             // As an error, a status would lose headers and body.
@@ -86,9 +88,14 @@ impl Client {
 
     /// Makes a request, again where that is safe and may help, and returns the complete answer.
     ///
-    /// `path` starts with a slash, is percent-encoded, and may carry a query. The body of a GET is not sent. Errors when
-    /// there is no complete answer or when it is a redirect.
-    pub fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, Error> {
+    /// `path` starts with a slash, is percent-encoded, and may carry a query. A GET has no body. Errors when there is no
+    /// complete answer or when it is a redirect.
+    pub fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Reply, HttpError> {
         let Inner {
             config, requests, ..
         } = &*self.0;
@@ -103,12 +110,18 @@ impl Client {
         loop {
             requests.fetch_add(1, Ordering::Relaxed);
             let start = Instant::now();
-            let result = self.once(&call, &url, body.as_deref());
+            let (result, end) = match self.once(&call, &url, body.as_deref()) {
+                Ok(reply) if (config.passes)(&reply) => (Ok(reply), TryEnd::Passing),
+                Ok(reply) => {
+                    let end = TryEnd::Answered(reply.status);
+                    (Ok(reply), end)
+                }
+                Err((error, end)) => (Err(error), end),
+            };
             log_try(&call, &result, start.elapsed(), retries);
-            let (outcome, retry_after) = outcome(&result, config.passes);
-            let Some(wait) = tries.next(&config.retry, method, outcome, retry_after) else {
-                let reply = result.map_err(|failure| failure.error);
-                return reply.and_then(refuse_redirect);
+            let retry_after = result.as_ref().ok().and_then(Reply::retry_after);
+            let Some(wait) = tries.next(&config.retry, method, end, retry_after) else {
+                return result.and_then(refuse_redirect);
             };
             log_wait(&call, &result, &wait);
             (config.retry.sleep)(wait.delay);
@@ -117,35 +130,41 @@ impl Client {
     }
 
     /// Makes one try.
-    fn once(&self, call: &Call, url: &str, body: Option<&[u8]>) -> Result<Reply, Failure> {
-        let Inner {
-            agent,
-            config,
-            authorization,
-            token_origin,
-            budget,
-            proxy,
-            ..
-        } = &*self.0;
-        let classified = |phase| {
-            move |e: ureq::Error| classify(&e, phase, call, config).through(proxy.as_deref())
+    fn once(
+        &self,
+        call: &Call,
+        url: &str,
+        body: Option<&[u8]>,
+    ) -> Result<Reply, (HttpError, TryEnd)> {
+        let inner = &*self.0;
+        let classified =
+            |in_body| move |e| classify(&e, in_body, call, &inner.config, inner.proxy.as_deref());
+        let method = call.method.to_string();
+        let request = Request::builder().method(method.as_str()).uri(url);
+        let request = request.header(header::AUTHORIZATION, &inner.authorization);
+        let response = match (call.method, body) {
+            (Method::Get | Method::Delete, None) => {
+                let request = request.body(()).map_err(ureq::Error::from);
+                request.and_then(|request| inner.agent.run(request))
+            }
+            (_, body) => {
+                let request = request.header(header::CONTENT_TYPE, "application/json");
+                let request = request.body(body.unwrap_or_default());
+                let request = request.map_err(ureq::Error::from);
+                request.and_then(|request| inner.agent.run(request))
+            }
         };
-        let response =
-            send(agent, authorization, call.method, url, body).map_err(classified(Phase::Call))?;
-        let (head, body) = response.into_parts();
-        let mut share = budget.share();
-        let body = read_all(body, config.max_body_bytes, &mut share);
-        let body = body.map_err(classified(Phase::Body))?;
-        let mut reply = Reply::new(
-            call.clone(),
-            head.status.as_u16(),
-            head.headers,
-            body,
-            config.base.at_root(),
-        );
-        reply.token_origin.clone_from(token_origin);
-        reply.share = share;
-        Ok(reply)
+        let (head, body) = response.map_err(classified(false))?.into_parts();
+        let mut share = inner.budget.share();
+        let body = read_all(body, inner.config.max_body_bytes, &mut share);
+        Ok(Reply {
+            call: call.clone(),
+            status: head.status.as_u16(),
+            token_origin: inner.token_origin.clone(),
+            headers: head.headers,
+            body: body.map_err(classified(true))?,
+            share,
+        })
     }
 }
 
@@ -157,39 +176,6 @@ impl fmt::Debug for Client {
         f.debug_struct("Client")
             .field("base", &self.0.config.base)
             .finish_non_exhaustive()
-    }
-}
-
-fn send(
-    agent: &Agent,
-    authorization: &HeaderValue,
-    method: Method,
-    url: &str,
-    body: Option<&[u8]>,
-) -> Result<Response<Body>, ureq::Error> {
-    let builder = match method {
-        Method::Get => {
-            return agent
-                .get(url)
-                .header(header::AUTHORIZATION, authorization)
-                .call();
-        }
-        Method::Delete if body.is_none() => {
-            return agent
-                .delete(url)
-                .header(header::AUTHORIZATION, authorization)
-                .call();
-        }
-        // Gitea takes the commit message of a deletion as its body.
-        Method::Delete => agent.delete(url).force_send_body(),
-        Method::Post => agent.post(url),
-        Method::Put => agent.put(url),
-        Method::Patch => agent.patch(url),
-    };
-    let builder = builder.header(header::AUTHORIZATION, authorization);
-    match body {
-        Some(body) => builder.content_type("application/json").send(body),
-        None => builder.send_empty(),
     }
 }
 
@@ -209,92 +195,73 @@ fn read_all(body: Body, limit: u64, share: &mut Share) -> Result<Zeroizing<Vec<u
     }
 }
 
-/// Returns what the policy of retries needs to know.
-fn outcome(
-    result: &Result<Reply, Failure>,
-    passes: fn(&Reply) -> bool,
-) -> (Outcome, Option<Duration>) {
-    match result {
-        Ok(reply) if passes(reply) => (Outcome::Passing, None),
-        Ok(reply) => {
-            let now = reply.server_time.unwrap_or_else(jiff::Timestamp::now);
-            let retry_after = reply
-                .header("retry-after")
-                .and_then(|value| retry::retry_after(value, now));
-            (Outcome::Answered(reply.status), retry_after)
-        }
-        Err(failure) => (failure.outcome, None),
-    }
-}
-
-fn refuse_redirect(reply: Reply) -> Result<Reply, Error> {
+fn refuse_redirect(reply: Reply) -> Result<Reply, HttpError> {
     if !(300..400).contains(&reply.status) {
         return Ok(reply);
     }
-    let location = reply.header("location").and_then(origin);
-    let location = location.filter(|location| location != reply.call.url_origin());
-    let path = reply.header("location").and_then(|to| {
-        let to = to.split(['?', '#']).next().unwrap_or_default();
-        let start = to.find("//").map_or(0, |at| at + 2);
-        Some(super::text::clean(
-            &to[start + to[start..].find('/')?..],
-            1000,
-        ))
-    });
-    Err(Error::Redirected {
-        path,
-        status: reply.status,
-        location,
-        call: reply.call,
-    })
+    let call = &reply.call;
+    let to = reply.header("location").unwrap_or_default();
+    let origin = origin(to).filter(|origin| origin != call.url_origin());
+    let mut said = format!("{call}: {} redirect", reply.status);
+    let hint = match &origin {
+        None => "redirects are not followed: is the path of the URL right?".to_owned(),
+        Some(origin) => {
+            said.push_str(&format!(" to {origin}"));
+            match *origin == call.url_origin().replacen("http://", "https://", 1) {
+                true => format!("write the URL with {origin}"),
+                false => format!(
+                    "redirects are not followed, so that the token stays with one host: give the URL of the API itself, at \
+                     {origin} if that is the server"
+                ),
+            }
+        }
+    };
+    let to = to.split(['?', '#']).next().unwrap_or_default();
+    let start = to.find("//").map_or(0, |at| at + 2);
+    let path = to[start..].find('/').filter(|_| origin.is_none());
+    let path = path.map(|at| text::clean(&to[start + at..], 1000));
+    Err(HttpError::not_made(
+        Trouble::Redirected(path),
+        said,
+        Some(hint),
+    ))
 }
 
 /// Returns scheme and host of a `Location`, `None` when it has none. The rest may hold what is not for a log.
 fn origin(location: &str) -> Option<String> {
-    let location = url_refused::without_secrets(location);
+    let location = url::without_secrets(location);
     let (scheme, rest) = location.split_once("//")?;
-    if !scheme.is_empty() && (!scheme.ends_with(':') || scheme.contains('/')) {
-        return None;
-    }
-    Some(format!(
-        "{scheme}//{}",
-        rest.split('/').next().unwrap_or_default()
-    ))
+    let is_scheme = scheme.is_empty() || (scheme.ends_with(':') && !scheme.contains('/'));
+    let host = rest.split('/').next().unwrap_or_default();
+    is_scheme.then(|| format!("{scheme}//{host}"))
 }
 
 /// One line a try; never the token, a query or a body.
-fn log_try(call: &Call, result: &Result<Reply, Failure>, took: Duration, retries: u32) {
+fn log_try(call: &Call, result: &Result<Reply, HttpError>, took: Duration, retries: u32) {
     let (method, path, ms) = (
         call.method.to_string(),
         call.path(),
         took.as_millis() as u64,
     );
     match result {
-        Ok(Reply {
-            status, request_id, ..
-        }) => {
-            let request_id = request_id.as_deref().unwrap_or("");
+        Ok(reply) => {
+            let (status, request_id) = (reply.status, reply.request_id().unwrap_or_default());
             log::debug!(method, path, status, ms, request_id, retries; "request");
         }
-        Err(failure) => {
-            log::debug!(method, path, error = failure.cause().as_str(), ms, retries; "request");
+        Err(error) => {
+            log::debug!(method, path, error = error.cause(call), ms, retries; "request");
         }
     }
 }
 
-fn log_wait(call: &Call, result: &Result<Reply, Failure>, wait: &Wait) {
-    let Wait {
-        delay,
-        number,
-        of,
-        throttled,
-    } = *wait;
+fn log_wait(call: &Call, result: &Result<Reply, HttpError>, wait: &Wait) {
+    let (number, of, secs) = (wait.number, wait.of, wait.delay.as_secs_f64());
     let what = match result {
         Ok(reply) => reply.status.to_string(),
-        Err(failure) => failure.cause(),
+        Err(error) => error.cause(call).to_owned(),
     };
-    let (method, path, secs) = (call.method, call.path(), delay.as_secs_f64());
-    if throttled {
+    let (method, path) = (call.method, call.path());
+    if wait.is_throttled {
         log::warn!("{what} from {method} {path}: waiting {secs} s ({number} of {of})");
     } else {
         log::info!("{what} from {method} {path}: trying again in {secs:.1} s ({number} of {of})");

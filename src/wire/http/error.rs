@@ -1,231 +1,385 @@
-//! Why a request brought no answer that can be read.
+//! Why a request brought no answer that can be read, and what to do about it.
 
 use std::fmt;
-use std::path::PathBuf;
 
-use super::classify::THROUGH;
-use super::{Call, UrlRefused, tls};
+use super::retry::TryEnd;
+use super::{Call, Config, tls};
 use crate::base::budget::UsedUp;
-
-/// What is known about a request that brought no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delivery {
-    /// The server cannot have seen it.
-    NotSent,
-    /// It may have been carried out.
-    Ambiguous,
-}
+use crate::base::text::system_words;
 
 /// An error beneath the statuses of the server.
 #[derive(Debug)]
-pub enum Error {
-    /// The URL of the server is one that no request is made to (exit code 3).
-    UrlRefused(UrlRefused),
-    /// The proxy that `source` names cannot be read. The value is left out: it may hold a password.
-    Proxy {
-        /// The environment variable.
-        source: String,
-    },
-    /// The file of additional CAs is no use.
-    CaFile {
-        /// Its path as given.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// No TLS connection: the certificate, mostly.
-    Tls {
-        /// The request.
-        call: Call,
-        /// What rustls says.
-        cause: String,
-        /// Almost always [`Delivery::NotSent`].
-        delivery: Delivery,
-    },
-    /// No answer, or one that was cut off.
-    Transport {
-        /// The request.
-        call: Call,
-        /// Can it have been carried out?
-        delivery: Delivery,
-        /// What happened, in words.
-        cause: String,
-        /// Was it a time-out?
-        timeout: bool,
-    },
-    /// The server sends us elsewhere, which is never followed: the token is for one host, and a redirected POST would
-    /// become a GET.
-    Redirected {
-        /// The request.
-        call: Call,
-        /// The status, 300 to 399.
-        status: u16,
-        /// Scheme and host of the new place, when it is another.
-        location: Option<String>,
-        /// The path of the new place, without a query: on Gitea it has a repository's new name.
-        path: Option<String>,
-    },
-    /// The body is no JSON.
-    NotJson {
-        /// The request.
-        call: Call,
-        /// The status of the answer.
-        status: u16,
-        /// Is it a web page?
-        html: bool,
-        /// What came instead, never of an answer to a POST; or what is wrong with the JSON.
-        detail: String,
-        /// Where the API would be without a sub-path.
-        api: String,
-    },
-    /// The body is larger than [`super::Config::max_body_bytes`], or all answers are larger than what is held of them.
-    TooBig {
-        /// The request.
-        call: Call,
-        /// The limit in bytes.
-        limit: u64,
-        /// Whether it is that of all answers together.
-        together: bool,
-    },
-}
-
-impl Error {
-    /// What to do about it, for a line of its own.
-    pub fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Error::UrlRefused(refused) => return Some(refused.hint()),
-            Error::Proxy { .. } => "write it as http://HOST:PORT or socks5://HOST:PORT",
-            Error::CaFile { .. } => "give a PEM file: -----BEGIN CERTIFICATE----- …",
-            Error::Tls { cause, .. } => tls::hint(cause)?,
-            Error::Transport { .. } if self.outcome_unknown() => {
-                "it may have been carried out all the same: look before making it again"
-            }
-            Error::Transport { cause, timeout, .. } => transport_hint(cause, *timeout)?,
-            Error::Redirected { call, location, .. } => {
-                return Some(redirect_hint(call, location.as_deref()));
-            }
-            Error::NotJson {
-                call,
-                html: true,
-                api,
-                ..
-            } if !call.url.starts_with(api.as_str()) => {
-                return Some(format!(
-                    "this looks like the dashboard; is the API at {api} ?"
-                ));
-            }
-            Error::NotJson { html: true, .. } => {
-                "this looks like a dashboard or a login page: is the API on another host or port?"
-            }
-            Error::NotJson { .. } => "is this the server's API, or something before it?",
-            Error::TooBig { .. } => return None,
-        };
-        Some(hint.to_owned())
-    }
-
+pub struct HttpError {
+    /// What it is, for those who decide by it.
+    pub trouble: Trouble,
     /// May a write have been carried out although this is an error? Always false for reads.
-    pub fn outcome_unknown(&self) -> bool {
-        match self {
-            Error::UrlRefused(_)
-            | Error::Proxy { .. }
-            | Error::CaFile { .. }
-            | Error::Redirected { .. } => false,
-            Error::Tls { call, delivery, .. } | Error::Transport { call, delivery, .. } => {
-                call.method.writes() && *delivery == Delivery::Ambiguous
-            }
-            Error::NotJson { call, status, .. } => {
-                call.method.writes() && (*status < 300 || *status >= 500)
-            }
-            Error::TooBig { call, .. } => call.method.writes(),
+    pub outcome_unknown: bool,
+    text: String,
+    hint: Option<String>,
+}
+
+/// What an error beneath the statuses is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// A URL that no token is sent to (exit code 3).
+    UrlRefused,
+    /// A request that cannot be made: the proxy or the file of CAs cannot be read, or no path can hold an id.
+    Setting,
+    /// No TLS connection: the certificate, mostly.
+    Tls,
+    /// No answer, or one that was cut off or is too large.
+    Transport,
+    /// The server sends us elsewhere, which is never followed: the token is for one host, and a redirected POST would become
+    /// a GET. The path of the new place without a query, where it is on the same host.
+    Redirected(Option<String>),
+    /// The body of an answer of this status is no JSON.
+    NotJson(u16),
+    /// The body is JSON, but not what was asked for.
+    Decode,
+}
+
+/// What to do about a failure, by a part of its text. The first row counts.
+const HINTS: &[(&str, &str)] = &[
+    (
+        THROUGH,
+        "is it the right proxy, and does it let this host through? NO_PROXY lists hosts and networks that go direct \
+         (docs/cli.md)",
+    ),
+    (
+        "UnknownIssuer",
+        "no known CA signed the server's certificate: give its CA with NETBIRD_GITOPS_CA_FILE, or with SSL_CERT_FILE in place \
+         of the system's",
+    ),
+    (
+        "CaUsedAsEndEntity",
+        "the server's own certificate is marked as a CA, which openssl req -x509 does by default: make it with \
+         basicConstraints=CA:FALSE, or let a CA of your own sign one and give that CA with NETBIRD_GITOPS_CA_FILE",
+    ),
+    (
+        "is not valid for any names",
+        "the server's certificate has no subjectAltName, and the common name alone does not count: make one with \
+         subjectAltName",
+    ),
+    (
+        "certificate not valid for name",
+        "the server's certificate is for another host: is the URL right?",
+    ),
+    (
+        "certificate expired",
+        "the server's certificate has expired: renew it, or check this machine's clock",
+    ),
+    (
+        "certificate not valid yet",
+        "the server's certificate is not valid yet: check this machine's clock",
+    ),
+    (
+        "UnsupportedCertVersion",
+        "the server's certificate is of X.509 version 1: make one of version 3",
+    ),
+    (
+        "corrupt message",
+        "this port answers, but not in TLS: is the port right?",
+    ),
+    (
+        "CertificateRequired",
+        "the server wants a client certificate, which is not supported",
+    ),
+    (
+        "lookup address",
+        "is the name of the host right, and can this machine resolve it?",
+    ),
+    (
+        "host not found",
+        "is the name of the host right, and can this machine resolve it?",
+    ),
+    ("refused", "is the server running, and is the port right?"),
+    (
+        " within ",
+        "is the server up and reachable from this machine? A firewall may be in between",
+    ),
+];
+
+/// What stands before the name of a proxy.
+const THROUGH: &str = " (through the proxy ";
+
+impl HttpError {
+    /// An error of a request that was not made.
+    pub(crate) fn not_made(trouble: Trouble, text: String, hint: Option<String>) -> HttpError {
+        HttpError {
+            trouble,
+            outcome_unknown: false,
+            text,
+            hint,
         }
     }
-}
 
-fn redirect_hint(call: &Call, location: Option<&str>) -> String {
-    let with_tls = call.url_origin().replacen("http://", "https://", 1);
-    match location {
-        Some(location) if location == with_tls => format!("write the URL with {location}"),
-        Some(location) => format!(
-            "redirects are not followed, so that the token stays with one host: give the URL of \
-             the API itself, at {location} if that is the server"
-        ),
-        None => "redirects are not followed: is the path of the URL right?".to_owned(),
+    /// An answer that is not what was asked for. A write was carried out, or may have been, but for a 3xx or 4xx.
+    pub(crate) fn unreadable(
+        trouble: Trouble,
+        call: &Call,
+        status: u16,
+        text: String,
+        hint: Option<String>,
+    ) -> HttpError {
+        HttpError {
+            outcome_unknown: call.method.writes() && !(300..500).contains(&status),
+            ..HttpError::not_made(trouble, text, hint)
+        }
+    }
+
+    /// JSON of another form than the one asked for. `what` it is, as in "a list, not an object".
+    pub(crate) fn decode(call: &Call, what: &str) -> HttpError {
+        let text = format!("{call}: the answer is {what}");
+        HttpError::unreadable(Trouble::Decode, call, 200, text, None)
+    }
+
+    /// An answer of more bytes than are read; `what` says so.
+    pub(super) fn too_big(call: &Call, what: impl fmt::Display) -> HttpError {
+        let text = format!("{call}: {what}");
+        HttpError::unreadable(Trouble::Transport, call, 200, text, None)
+    }
+
+    /// What to do about it, for a line of its own.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// Returns the same error with other words.
+    pub(crate) fn said(self, text: String, hint: String) -> HttpError {
+        HttpError {
+            text,
+            hint: Some(hint),
+            ..self
+        }
+    }
+
+    /// What happened, in words, without the request.
+    pub(super) fn cause(&self, call: &Call) -> &str {
+        let cause = self.text.strip_prefix(&call.to_string());
+        cause.map_or(&self.text, |cause| cause.trim_start_matches(": "))
     }
 }
 
-fn transport_hint(cause: &str, timeout: bool) -> Option<&'static str> {
-    if cause.contains(THROUGH) {
-        return Some(
-            "is it the right proxy, and does it let this host through? NO_PROXY lists hosts and networks that go direct \
-             (docs/cli.md)",
-        );
-    }
-    if cause.contains("lookup address") || cause.contains("host not found") {
-        Some("is the name of the host right, and can this machine resolve it?")
-    } else if cause.contains("refused") {
-        Some("is the server running, and is the port right?")
-    } else if timeout {
-        Some("is the server up and reachable from this machine? A firewall may be in between")
-    } else {
-        None
-    }
+/// What is wrong with an answer of more than `limit` bytes.
+pub(super) fn larger_than(limit: u64) -> String {
+    format!("the answer is larger than {} MiB", limit >> 20)
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for HttpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::UrlRefused(refused) => refused.fmt(f),
-            Error::Proxy { source } => write!(f, "the proxy in {source} is no URL of a proxy"),
-            Error::CaFile { path, problem } => write!(f, "CA file {}: {problem}", path.display()),
-            Error::Tls { call, cause, .. } => {
-                write!(f, "{call}: no TLS with {}: {cause}", call.host())
-            }
-            Error::Transport { call, cause, .. } => write!(f, "{call}: {cause}"),
-            Error::Redirected {
-                call,
-                status,
-                location,
-                path: _,
-            } => match location {
-                Some(location) => write!(f, "{call}: {status} redirect to {location}"),
-                None => write!(f, "{call}: {status} redirect"),
-            },
-            Error::NotJson {
-                call,
-                status,
-                html,
-                detail,
-                ..
-            } => {
-                write!(
-                    f,
-                    "{call} answered {}, not JSON",
-                    if *html { "HTML" } else { "something else" }
-                )?;
-                if !(200..300).contains(status) {
-                    write!(f, " (status {status})")?;
-                }
-                if !detail.is_empty() {
-                    write!(f, ": {detail}")?;
-                }
-                Ok(())
-            }
-            Error::TooBig {
-                call,
-                limit,
-                together: false,
-            } => {
-                write!(f, "{call}: the answer is larger than {} MiB", limit >> 20)
-            }
-            Error::TooBig { call, limit, .. } => write!(f, "{call}: {}", UsedUp(*limit)),
-        }
+        f.write_str(&self.text)
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for HttpError {}
 
-impl From<UrlRefused> for Error {
-    fn from(refused: UrlRefused) -> Error {
-        Error::UrlRefused(refused)
+/// Judges an error of ureq by what it shows of where the request was (seen with 3.5.2), and says whether another try may do
+/// better. What is not known to come from before the request left may have been carried out. `in_body`: the head of the
+/// answer was complete.
+pub(super) fn classify(
+    error: &ureq::Error,
+    in_body: bool,
+    call: &Call,
+    config: &Config,
+    proxy: Option<&str>,
+) -> (HttpError, TryEnd) {
+    use TryEnd::{Disconnected, Lasting, Passing};
+    use std::io::ErrorKind::*;
+    let within =
+        |what: &str, limit: std::time::Duration| format!("{what} within {} s", limit.as_secs_f64());
+    let words = error.to_string();
+    let tls = tls::cause(error);
+    let trouble = match tls {
+        Some(_) => Trouble::Tls,
+        None => Trouble::Transport,
+    };
+    let (not_sent, end, cause) = match (tls, error) {
+        (Some(cause), _) => (!in_body && !tls::may_be_late(&cause), Lasting, cause),
+        (_, ureq::Error::BodyExceedsLimit(_)) => {
+            return (
+                HttpError::too_big(call, larger_than(config.max_body_bytes)),
+                Lasting,
+            );
+        }
+        (_, ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve)) => (
+            true,
+            Passing,
+            within("no connection", config.connect_timeout),
+        ),
+        // not tried again: each try may take as long, and a server that hangs would hang the run
+        (_, ureq::Error::Timeout(_)) => (
+            false,
+            Lasting,
+            within("no complete answer", config.total_timeout),
+        ),
+        // a path or header that ureq cannot write, or no such host
+        (_, ureq::Error::Http(_) | ureq::Error::BadUri(_) | ureq::Error::HostNotFound) => {
+            (true, Lasting, words)
+        }
+        (_, ureq::Error::ConnectProxyFailed(why)) => (
+            true,
+            Lasting,
+            format!("the proxy refused to connect: {why}"),
+        ),
+        (_, ureq::Error::ConnectionFailed) => (true, Passing, words),
+        (_, ureq::Error::BodyStalled) => (false, Passing, words),
+        (_, ureq::Error::Io(io)) => {
+            if let Some(used_up) = io
+                .get_ref()
+                .and_then(|inner| inner.downcast_ref::<UsedUp>())
+            {
+                return (HttpError::too_big(call, used_up), Lasting);
+            }
+            match (io.kind(), system_words(io)) {
+                (
+                    ConnectionRefused | HostUnreachable | NetworkUnreachable | NetworkDown
+                    | AddrNotAvailable,
+                    words,
+                ) => (true, Passing, words),
+                (UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe, _) => {
+                    match in_body {
+                        true => (false, Passing, "the answer was cut off".to_owned()),
+                        false => {
+                            let cause = "the connection ended before an answer".to_owned();
+                            (false, Disconnected, cause)
+                        }
+                    }
+                }
+                (_, words) if !words.starts_with("failed to lookup address") => {
+                    (false, Lasting, words)
+                }
+                (_, words) if words.contains("Temporary failure") => (true, Passing, words),
+                (_, words) => (true, Lasting, words),
+            }
+        }
+        _ => (false, Lasting, words),
+    };
+    let through = proxy.map(|proxy| format!("{THROUGH}{proxy})"));
+    let cause = cause + &through.unwrap_or_default();
+    let outcome_unknown = call.method.writes() && !not_sent;
+    let hint = match outcome_unknown && trouble == Trouble::Transport {
+        true => Some("it may have been carried out all the same: look before making it again"),
+        false => HINTS
+            .iter()
+            .find(|(part, _)| cause.contains(part))
+            .map(|(_, hint)| *hint),
+    };
+    let text = match trouble {
+        Trouble::Tls => format!("{call}: no TLS with {}: {cause}", call.host()),
+        _ => format!("{call}: {cause}"),
+    };
+    let error = HttpError {
+        trouble,
+        outcome_unknown,
+        text,
+        hint: hint.map(str::to_owned),
+    };
+    (error, end)
+}
+
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::http::{BaseUrl, Method};
+    use std::io;
+
+    #[test]
+    fn classes() {
+        let io = |kind: io::ErrorKind| ureq::Error::Io(kind.into());
+        let dns = |why: &str| {
+            ureq::Error::Io(io::Error::other(format!(
+                "failed to lookup address information: {why}"
+            )))
+        };
+        let config = Config::new(BaseUrl::parse("https://nb.example", "").unwrap());
+        let call = Call {
+            method: Method::Post,
+            url: "https://nb.example/api/groups".to_owned(),
+        };
+        use TryEnd::*;
+        let (not_sent, open) = (false, true);
+        for (error, in_body, unknown, end) in [
+            (
+                io(io::ErrorKind::ConnectionRefused),
+                false,
+                not_sent,
+                Passing,
+            ),
+            (
+                io(io::ErrorKind::NetworkUnreachable),
+                false,
+                not_sent,
+                Passing,
+            ),
+            (io(io::ErrorKind::UnexpectedEof), false, open, Disconnected),
+            (
+                io(io::ErrorKind::ConnectionReset),
+                false,
+                open,
+                Disconnected,
+            ),
+            (io(io::ErrorKind::BrokenPipe), false, open, Disconnected),
+            (io(io::ErrorKind::UnexpectedEof), true, open, Passing),
+            (io(io::ErrorKind::PermissionDenied), false, open, Lasting),
+            (dns("Name or service not known"), false, not_sent, Lasting),
+            (
+                dns("Temporary failure in name resolution"),
+                false,
+                not_sent,
+                Passing,
+            ),
+            (
+                ureq::Error::Timeout(ureq::Timeout::Connect),
+                false,
+                not_sent,
+                Passing,
+            ),
+            (
+                ureq::Error::Timeout(ureq::Timeout::Resolve),
+                false,
+                not_sent,
+                Passing,
+            ),
+            (
+                ureq::Error::Timeout(ureq::Timeout::Global),
+                false,
+                open,
+                Lasting,
+            ),
+            (
+                ureq::Error::Timeout(ureq::Timeout::Global),
+                true,
+                open,
+                Lasting,
+            ),
+            (
+                ureq::Error::ConnectProxyFailed("407".into()),
+                false,
+                not_sent,
+                Lasting,
+            ),
+            (ureq::Error::Tls("bad name"), false, not_sent, Lasting),
+            (ureq::Error::HostNotFound, false, not_sent, Lasting),
+        ] {
+            let (found, ended) = classify(&error, in_body, &call, &config, None);
+            assert_eq!((found.outcome_unknown, ended), (unknown, end), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn hints() {
+        let hint = |cause: &str| {
+            let row = HINTS.iter().find(|(part, _)| cause.contains(part));
+            row.map(|(_, hint)| *hint)
+        };
+        let issuer = hint("invalid peer certificate: UnknownIssuer").unwrap();
+        assert!(issuer.contains("NETBIRD_GITOPS_CA_FILE"));
+        let no_san = "certificate not valid for name \"h\"; certificate is not valid for any names (according to its \
+                      subjectAltName extension)";
+        assert!(hint(no_san).unwrap().contains("make one with"));
+        let other = "certificate not valid for name \"h\"; certificate is only valid for x";
+        assert!(hint(other).unwrap().contains("URL"));
+        assert_eq!(hint("peer sent no certificates"), None);
     }
 }

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{BaseUrl, Error};
+use super::{BaseUrl, HttpError, Trouble};
 use crate::base::spelling;
 
 /// Where the proxy of a client comes from.
@@ -122,11 +122,11 @@ fn split_port(entry: &str) -> (&str, Option<&str>) {
 
 /// Returns ureq's form of the proxy that `setting` asks for, and what to call it: its host and port, and who names it.
 ///
-/// Errors with [`Error::Proxy`] when it cannot be read.
+/// Errors when it cannot be read.
 pub(super) fn resolve(
     setting: &ProxySetting,
     url: &BaseUrl,
-) -> Result<Option<(ureq::Proxy, String)>, Error> {
+) -> Result<Option<(ureq::Proxy, String)>, HttpError> {
     let choice = match setting {
         ProxySetting::Direct => None,
         ProxySetting::Url(proxy) => Some(("the proxy setting", proxy.clone())),
@@ -140,15 +140,17 @@ pub(super) fn resolve(
     choice.map(named).transpose()
 }
 
-fn read(source: &str, url: &SecretString) -> Result<ureq::Proxy, Error> {
-    // The error of ureq says no more than "invalid"; and text of the URL could be a password.
-    ureq::Proxy::new(url.expose_secret()).map_err(|_| Error::Proxy {
-        source: source.to_owned(),
+fn read(source: &str, url: &SecretString) -> Result<ureq::Proxy, HttpError> {
+    // the error of ureq says no more than "invalid"; and text of the URL could be a password
+    ureq::Proxy::new(url.expose_secret()).map_err(|_| {
+        let text = format!("the proxy in {source} is no URL of a proxy");
+        let hint = "write it as http://HOST:PORT or socks5://HOST:PORT".to_owned();
+        HttpError::not_made(Trouble::Setting, text, Some(hint))
     })
 }
 
-#[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
+#[cfg(test)]
 mod tests {
     use super::*;
 

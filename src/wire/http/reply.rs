@@ -2,17 +2,19 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::http::HeaderMap;
 use zeroize::Zeroizing;
 
-use crate::base::budget::{Share, UsedUp};
+use crate::base::budget::Share;
 use crate::base::entry::{Entry, Listed, NoList};
 use crate::base::json;
 
-use super::{Error, Method, retry, text};
+use super::error::larger_than;
+use super::{HttpError, Method, Trouble, retry, text};
 
 /// A request as messages name it: `GET https://host/api/groups`, without the query.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,17 +60,12 @@ pub struct Reply {
     pub call: Call,
     /// The status, 200 to 299 or 400 and up.
     pub status: u16,
-    /// When the server says it answered (its `Date` header).
-    pub server_time: Option<jiff::Timestamp>,
-    /// The server's name for the request (`X-Request-Id`), to find it in the server's log.
-    pub request_id: Option<String>,
     /// Where the request's token came from, where that is known.
     pub token_origin: Option<Arc<str>>,
     pub(super) headers: HeaderMap,
     pub(super) body: Zeroizing<Vec<u8>>,
     /// What the body takes of the budget for all answers.
     pub(super) share: Share,
-    pub(super) api: String,
 }
 
 /// The largest body that is read as one value, in bytes: a value takes up to sixteen times its text. A file of 10 MiB in
@@ -76,27 +73,20 @@ pub struct Reply {
 const MAX_JSON: u64 = 32 << 20;
 
 impl Reply {
-    pub(super) fn new(
-        call: Call,
-        status: u16,
-        headers: HeaderMap,
-        body: Zeroizing<Vec<u8>>,
-        api: String,
-    ) -> Reply {
-        let mut reply = Reply {
-            call,
-            status,
-            server_time: None,
-            request_id: None,
-            token_origin: None,
-            headers,
-            body,
-            share: Share::default(),
-            api,
-        };
-        reply.server_time = reply.header("date").and_then(retry::http_date);
-        reply.request_id = reply.header("x-request-id").map(|id| text::clean(id, 100));
-        reply
+    /// Returns when the server says it answered (its `Date` header).
+    pub fn server_time(&self) -> Option<jiff::Timestamp> {
+        retry::http_date(self.header("date")?)
+    }
+
+    /// Returns the server's name for the request (`X-Request-Id`), to find it in the server's log.
+    pub fn request_id(&self) -> Option<String> {
+        self.header("x-request-id").map(|id| text::clean(id, 100))
+    }
+
+    /// Returns how long the server asks to wait.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        let now = self.server_time().unwrap_or_else(jiff::Timestamp::now);
+        retry::retry_after(self.header("retry-after")?, now)
     }
 
     /// Is the status 200 to 299?
@@ -136,19 +126,19 @@ impl Reply {
     /// Takes the body apart where it is a list; `None` where it is not, and then it stays for [`json`](Self::json).
     ///
     /// Errors where all answers together are too many.
-    pub fn entries(&mut self) -> Result<Option<Vec<Entry>>, Error> {
+    pub fn entries(&mut self) -> Result<Option<Vec<Entry>>, HttpError> {
         self.taken(Entry::list)
     }
 
     /// Likewise, and reads each entry on the way.
-    pub fn entries_read<T: DeserializeOwned>(&mut self) -> Result<Option<Listed<T>>, Error> {
+    pub fn entries_read<T: DeserializeOwned>(&mut self) -> Result<Option<Listed<T>>, HttpError> {
         self.taken(Entry::list_read)
     }
 
     fn taken<T>(
         &mut self,
         take: impl FnOnce(Vec<u8>, Share) -> Result<T, NoList>,
-    ) -> Result<Option<T>, Error> {
+    ) -> Result<Option<T>, HttpError> {
         if self.is_html() {
             return Ok(None);
         }
@@ -159,57 +149,48 @@ impl Reply {
                 (*self.body, self.share) = (body, share);
                 Ok(None)
             }
-            Err(NoList::TooMany(UsedUp(limit))) => Err(self.too_big(limit, true)),
-        }
-    }
-
-    fn too_big(&self, limit: u64, together: bool) -> Error {
-        let call = self.call.clone();
-        Error::TooBig {
-            call,
-            limit,
-            together,
+            Err(NoList::TooMany(used_up)) => Err(HttpError::too_big(&self.call, used_up)),
         }
     }
 
     /// Reads the body as JSON.
     ///
-    /// Errors with [`Error::NotJson`], and with [`Error::TooBig`] where it has more than 32 MiB. The error of an answer to a
-    /// POST shows nothing of the body: it could hold a key.
-    pub fn json(&self) -> Result<Value, Error> {
+    /// Errors where it is none, and where it has more than 32 MiB. The error of an answer to a POST shows nothing of the body:
+    /// it could hold a key.
+    pub fn json(&self) -> Result<Value, HttpError> {
         if self.body.len() as u64 > MAX_JSON {
-            return Err(self.too_big(MAX_JSON, false));
+            return Err(HttpError::too_big(&self.call, larger_than(MAX_JSON)));
         }
         if self.is_html() {
-            return Err(self.not_json(String::new()));
+            let hint = "this looks like a dashboard or a login page: is the API on another host, port or path?";
+            return Err(self.not_json("HTML", "", hint));
         }
-        serde_json::from_slice(&self.body).map_err(|e| self.not_json(self.problem(&e)))
+        serde_json::from_slice(&self.body).map_err(|error| {
+            let first = self.body.iter().find(|byte| !byte.is_ascii_whitespace());
+            let detail = match first {
+                None => "the body is empty".to_owned(),
+                // of JSON that goes wrong on its way, where says more than what
+                Some(byte) if self.call.method == Method::Post || b"{[".contains(byte) => {
+                    let (line, column) = (error.line(), error.column());
+                    format!("{} at line {line}, column {column}", json::why(&error))
+                }
+                Some(_) => self.excerpt(200),
+            };
+            let hint = "is this the server's API, or something before it?";
+            self.not_json("something else", &detail, hint)
+        })
     }
 
-    fn problem(&self, error: &serde_json::Error) -> String {
-        let why = |error: &serde_json::Error| {
-            let (line, column) = (error.line(), error.column());
-            format!("{} at line {line}, column {column}", json::why(error))
-        };
-        let first = self.body.iter().find(|byte| !byte.is_ascii_whitespace());
-        match first {
-            None => "the body is empty".to_owned(),
-            // JSON that goes wrong on its way: where says more than what.
-            Some(b'{' | b'[') => why(error),
-            Some(_) if self.call.method == Method::Post => why(error),
-            Some(_) => self.excerpt(200),
+    fn not_json(&self, what: &str, detail: &str, hint: &str) -> HttpError {
+        let mut text = format!("{} answered {what}, not JSON", self.call);
+        if !self.is_success() {
+            text.push_str(&format!(" (status {})", self.status));
         }
-    }
-
-    fn not_json(&self, detail: String) -> Error {
-        let (call, api) = (self.call.clone(), self.api.clone());
-        Error::NotJson {
-            call,
-            status: self.status,
-            html: self.is_html(),
-            detail,
-            api,
+        if !detail.is_empty() {
+            text.push_str(&format!(": {detail}"));
         }
+        let (trouble, hint) = (Trouble::NotJson(self.status), Some(hint.to_owned()));
+        HttpError::unreadable(trouble, &self.call, self.status, text, hint)
     }
 
     /// Returns the first `max` characters of the body on one line; nothing for an answer to a POST, which could hold a

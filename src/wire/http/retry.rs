@@ -40,9 +40,9 @@ impl Default for Retry {
     }
 }
 
-/// What became of one try.
+/// How one try ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum TryEnd {
     /// The server answered with this status, and the whole body came.
     Answered(u16),
     /// The connection ended before any answer: what a connection kept open for too long does.
@@ -60,71 +60,64 @@ pub(super) struct Wait {
     /// The first, the second … of `of` waits of its kind.
     pub(super) number: u32,
     pub(super) of: u32,
-    pub(super) throttled: bool,
+    pub(super) is_throttled: bool,
 }
 
 /// What one request has used up of its bounds.
 #[derive(Debug, Default)]
 pub(super) struct Tries {
     again: u32,
-    after_500: u32,
+    is_after_500: bool,
     throttled: u32,
 }
 
 impl Tries {
-    /// Returns how long to wait before making the request again; `None` means that the outcome stands.
+    /// Returns how long to wait before making the request again; `None` means that the end stands.
     pub(super) fn next(
         &mut self,
         retry: &Retry,
         method: Method,
-        outcome: Outcome,
+        end: TryEnd,
         retry_after: Option<Duration>,
     ) -> Option<Wait> {
-        let retry_after = retry_after.map(|wait| wait.min(retry.retry_after_max));
-        if outcome == Outcome::Answered(429) {
-            if self.throttled == retry.throttle_waits {
-                return None;
+        let is_throttled = end == TryEnd::Answered(429);
+        let (number, of) = match is_throttled {
+            true => (&mut self.throttled, retry.throttle_waits),
+            false => {
+                let of = self.bound(retry, method, end);
+                (&mut self.again, of)
             }
-            self.throttled += 1;
-            // "Retry-After: 0" and dates gone by would use up all waits at once.
-            let delay =
-                retry_after.map_or(retry.throttle_wait, |wait| wait.max(Duration::from_secs(1)));
-            return Some(Wait {
-                delay,
-                number: self.throttled,
-                of: retry.throttle_waits,
-                throttled: true,
-            });
-        }
-        let of = self.bound(retry, method, outcome);
-        if self.again >= of {
+        };
+        if *number >= of {
             return None;
         }
-        if outcome == Outcome::Answered(500) {
-            self.after_500 += 1;
-        }
-        let delay = retry_after.unwrap_or_else(|| backoff(retry.base, self.again, random()));
-        self.again += 1;
+        *number += 1;
+        let asked = retry_after.map(|wait| wait.min(retry.retry_after_max));
+        let delay = match is_throttled {
+            // "Retry-After: 0" and dates gone by would use up all waits at once
+            true => asked.map_or(retry.throttle_wait, |wait| wait.max(Duration::from_secs(1))),
+            false => asked.unwrap_or_else(|| backoff(retry.base, *number - 1, random())),
+        };
+        let number = *number;
+        self.is_after_500 |= end == TryEnd::Answered(500);
         Some(Wait {
             delay,
-            number: self.again,
+            number,
             of,
-            throttled: false,
+            is_throttled,
         })
     }
 
-    /// How often `method` is made again after `outcome`, counted over all outcomes.
-    fn bound(&self, retry: &Retry, method: Method, outcome: Outcome) -> u32 {
+    /// How often `method` is made again after such an end, counted over all of them.
+    fn bound(&self, retry: &Retry, method: Method, end: TryEnd) -> u32 {
+        use TryEnd::{Answered, Disconnected, Passing};
         let reads = retry.tries.saturating_sub(1);
-        match (method, outcome) {
-            (
-                Method::Get,
-                Outcome::Answered(502..=504) | Outcome::Disconnected | Outcome::Passing,
-            ) => reads,
+        match (method, end) {
+            (Method::Get, Answered(502..=504) | Disconnected | Passing) => reads,
             // Several plain mistakes are 500s on this server (docs/netbird-api.md, "Errors"): one more try, no more.
-            (Method::Get, Outcome::Answered(500)) if self.after_500 == 0 => reads,
+            (Method::Get, Answered(500)) if !self.is_after_500 => reads,
             // Replacing or deleting the same object twice ends the same.
-            (Method::Put | Method::Delete, Outcome::Disconnected) => reads.min(1),
+            (Method::Put | Method::Delete, Disconnected) => reads.min(1),
             _ => 0,
         }
     }
@@ -162,13 +155,13 @@ pub(super) fn http_date(value: &str) -> Option<jiff::Timestamp> {
     PARSER.parse_timestamp(value).ok()
 }
 
-#[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
+#[cfg(test)]
 mod tests {
     use super::*;
 
     /// Returns how often the same outcome is repeated.
-    fn repeats(method: Method, outcome: Outcome) -> usize {
+    fn repeats(method: Method, outcome: TryEnd) -> usize {
         let (mut tries, retry) = (Tries::default(), Retry::default());
         std::iter::from_fn(|| tries.next(&retry, method, outcome, None)).count()
     }
@@ -176,7 +169,7 @@ mod tests {
     #[test]
     fn repeats_by_method_and_outcome() {
         use Method::*;
-        use Outcome::*;
+        use TryEnd::*;
         for (outcome, get, put_delete, post_patch) in [
             (Answered(200), 0, 0, 0),
             (Answered(400), 0, 0, 0),
@@ -210,13 +203,13 @@ mod tests {
                 .next(&retry, Method::Get, outcome, None)
                 .map(|wait| (wait.number, wait.of))
         };
-        assert_eq!(next(Outcome::Answered(500)), Some((1, 3)));
-        assert_eq!(next(Outcome::Answered(429)), Some((1, 12)));
-        assert_eq!(next(Outcome::Answered(502)), Some((2, 3)));
-        assert_eq!(next(Outcome::Answered(500)), None);
-        assert_eq!(next(Outcome::Disconnected), Some((3, 3)));
-        assert_eq!(next(Outcome::Passing), None);
-        assert_eq!(next(Outcome::Answered(429)), Some((2, 12)));
+        assert_eq!(next(TryEnd::Answered(500)), Some((1, 3)));
+        assert_eq!(next(TryEnd::Answered(429)), Some((1, 12)));
+        assert_eq!(next(TryEnd::Answered(502)), Some((2, 3)));
+        assert_eq!(next(TryEnd::Answered(500)), None);
+        assert_eq!(next(TryEnd::Disconnected), Some((3, 3)));
+        assert_eq!(next(TryEnd::Passing), None);
+        assert_eq!(next(TryEnd::Answered(429)), Some((2, 12)));
     }
 
     #[test]
@@ -229,13 +222,13 @@ mod tests {
                 .delay
         };
         let secs = Duration::from_secs;
-        assert_eq!(wait(Outcome::Answered(429), None), secs(10));
-        assert_eq!(wait(Outcome::Answered(429), Some(3)), secs(3));
-        assert_eq!(wait(Outcome::Answered(429), Some(0)), secs(1));
-        assert_eq!(wait(Outcome::Answered(429), Some(3600)), secs(60));
-        assert_eq!(wait(Outcome::Answered(503), Some(7)), secs(7));
-        assert_eq!(wait(Outcome::Answered(503), Some(3600)), secs(60));
-        assert!(wait(Outcome::Answered(503), None) <= Duration::from_millis(500));
+        assert_eq!(wait(TryEnd::Answered(429), None), secs(10));
+        assert_eq!(wait(TryEnd::Answered(429), Some(3)), secs(3));
+        assert_eq!(wait(TryEnd::Answered(429), Some(0)), secs(1));
+        assert_eq!(wait(TryEnd::Answered(429), Some(3600)), secs(60));
+        assert_eq!(wait(TryEnd::Answered(503), Some(7)), secs(7));
+        assert_eq!(wait(TryEnd::Answered(503), Some(3600)), secs(60));
+        assert!(wait(TryEnd::Answered(503), None) <= Duration::from_millis(500));
     }
 
     #[test]

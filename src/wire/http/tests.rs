@@ -5,12 +5,15 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use super::script::{Act, Script, json};
 use super::{BaseUrl, Client, Config, ProxySetting, Token};
 
+use script::{Act, Script, json};
+
 mod answers;
+pub(crate) mod log_capture;
 mod logs;
 mod retries;
+pub(crate) mod script;
 
 thread_local! {
     static SLEPT: RefCell<Vec<Duration>> = const { RefCell::new(Vec::new()) };

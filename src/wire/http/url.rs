@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use ureq::http::Uri;
 
-use super::url_refused::{UrlProblem, UrlRefused, without_secrets};
+use super::{HttpError, Trouble, text};
 
 /// Where an API lives: `https://host[:port][/sub/path]` and the API's own path behind it, without a slash at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,22 +14,26 @@ pub struct BaseUrl {
     host: String,
     port: Option<u16>,
     path: String,
-    api_path: &'static str,
 }
 
 impl BaseUrl {
     /// Reads a URL as people write it. White space around it and slashes at its end do not matter, and `api_path` (as
     /// `/api` or `/api/v1`) is added unless it stands there already.
     ///
-    /// Errors: see [`UrlProblem`].
-    pub fn parse(text: &str, api_path: &'static str) -> Result<BaseUrl, UrlRefused> {
+    /// Errors where no token may be sent there, in words that hold none of the URL's secrets.
+    pub fn parse(text: &str, api_path: &str) -> Result<BaseUrl, HttpError> {
         let text = text.trim();
-        let refused = |problem| UrlRefused {
-            shown: without_secrets(text),
-            problem,
+        let shown = without_secrets(text);
+        let refused = |what: String, hint: &str| {
+            HttpError::not_made(Trouble::UrlRefused, what, Some(hint.to_owned()))
+        };
+        let malformed = || {
+            let hint = "write it as https://HOST or https://HOST:PORT/PATH; a name outside ASCII in its xn-- form";
+            refused(format!("{shown:?} is no URL of a server"), hint)
         };
         if text.is_empty() {
-            return Err(refused(UrlProblem::Empty));
+            let hint = "give it as https://HOST, with or without the path of the API";
+            return Err(refused("the URL of the server is empty".to_owned(), hint));
         }
         let (scheme, rest) = match text.split_once("://") {
             Some((scheme, rest)) => (Some(scheme.to_ascii_lowercase()), rest),
@@ -37,45 +41,60 @@ impl BaseUrl {
         };
         let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
         if authority.contains('@') {
-            return Err(refused(UrlProblem::UserInfo));
+            let hint = "take user name and password out of the URL; a token goes into the environment or a file";
+            return Err(refused(
+                format!("the URL {shown:?} has credentials in it"),
+                hint,
+            ));
         }
         let https = match scheme.as_deref() {
             Some("https") => true,
             Some("http") => false,
-            Some(_) => return Err(refused(UrlProblem::OtherScheme)),
-            None => return Err(refused(UrlProblem::NoScheme)),
+            Some(_) => {
+                let what = format!("the URL {shown:?} is not of https");
+                return Err(refused(what, "write it with https://"));
+            }
+            None => {
+                let rest = shown
+                    .trim_start_matches("https:")
+                    .trim_start_matches("http:");
+                let hint = format!("write https://{}", rest.trim_start_matches(['/', ':']));
+                let what = format!("the URL {shown:?} does not start with https://");
+                return Err(refused(what, &hint));
+            }
         };
         if rest.contains(['?', '#']) {
-            return Err(refused(UrlProblem::QueryOrFragment));
+            let what = format!("the URL {shown:?} has a query or fragment behind it");
+            let hint = match rest.contains("account=") {
+                true => {
+                    "leave out everything after ?, and name the account with --account (NETBIRD_ACCOUNT_ID)"
+                }
+                false => "leave out everything after ? or #",
+            };
+            return Err(refused(what, hint));
         }
-        let uri: Uri = text.parse().map_err(|_| refused(UrlProblem::Malformed))?;
-        let authority = uri
-            .authority()
-            .ok_or_else(|| refused(UrlProblem::Malformed))?;
+        let uri: Uri = text.parse().map_err(|_| malformed())?;
+        let authority = uri.authority().ok_or_else(malformed)?;
         let host = authority.host().to_ascii_lowercase();
-        let port = match authority.as_str()[authority.host().len()..].strip_prefix(':') {
-            None => None,
-            Some(digits) => match digits.parse::<u16>() {
-                Ok(port) if port > 0 => Some(port),
-                _ => return Err(refused(UrlProblem::Malformed)),
-            },
-        };
-        if host.is_empty() || (host.starts_with('[') && bare(&host).parse::<Ipv6Addr>().is_err()) {
-            return Err(refused(UrlProblem::Malformed));
+        let port = authority.as_str()[authority.host().len()..].strip_prefix(':');
+        let port = port.map(|digits| digits.parse::<u16>().unwrap_or(0));
+        let is_host = !host.starts_with('[') || bare(&host).parse::<Ipv6Addr>().is_ok();
+        let segments: Vec<&str> = uri.path().split('/').filter(|s| !s.is_empty()).collect();
+        let is_path = !segments.iter().any(|s| matches!(*s, "." | ".."));
+        if host.is_empty() || !is_host || port == Some(0) || !is_path {
+            return Err(malformed());
         }
         if !https && !is_loopback(&host) {
-            return Err(refused(UrlProblem::PlainHttp));
-        }
-        let segments: Vec<&str> = uri.path().split('/').filter(|s| !s.is_empty()).collect();
-        if segments.iter().any(|s| matches!(*s, "." | "..")) {
-            return Err(refused(UrlProblem::Malformed));
+            let hint = "use https; plain http is for this machine (localhost, 127.0.0.1, [::1]) only, because anyone on the \
+                        way can read the token";
+            let what = format!("the URL {shown:?} would send the token unencrypted");
+            return Err(refused(what, hint));
         }
         Ok(BaseUrl {
             https,
             host,
             port,
             path: with_api_path(&segments, api_path),
-            api_path,
         })
     }
 
@@ -104,11 +123,6 @@ impl BaseUrl {
         format!("{self}/{}", path.trim_start_matches('/'))
     }
 
-    /// Returns where the API would be if there were no sub-path: the first thing to try when a web page answered.
-    pub(super) fn at_root(&self) -> String {
-        format!("{}{}", self.origin(), self.api_path)
-    }
-
     /// Returns scheme, host and port.
     fn origin(&self) -> String {
         let scheme = if self.https { "https" } else { "http" };
@@ -123,6 +137,17 @@ impl fmt::Display for BaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.origin(), self.path)
     }
+}
+
+/// Returns a URL fit for a message: user-info replaced, query and fragment cut off.
+pub(super) fn without_secrets(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = url.split_at(url.find("://").map_or(0, |at| at + 3));
+    let shown = match rest.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}***@{host}"),
+        None => url.to_owned(),
+    };
+    text::clean(&shown, 200)
 }
 
 /// Returns the path with the API's behind it: `/sub` and `/sub/api` both give `/sub/api`; for `/api/v1` so does
@@ -152,15 +177,14 @@ fn is_loopback(host: &str) -> bool {
         || host.parse::<Ipv6Addr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-#[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<String, UrlProblem> {
-        BaseUrl::parse(text, "/api")
-            .map(|url| url.to_string())
-            .map_err(|e| e.problem)
+    fn parse(text: &str) -> Result<String, String> {
+        let url = BaseUrl::parse(text, "/api");
+        url.map(|url| url.to_string()).map_err(|e| e.to_string())
     }
 
     #[test]
@@ -193,45 +217,60 @@ mod tests {
 
     #[test]
     fn refused_forms() {
-        use UrlProblem::*;
         for (text, wanted) in [
-            ("", Empty),
-            (" \t\n", Empty),
-            ("nb.example", NoScheme),
-            ("nb.example:8443/api", NoScheme),
-            ("//nb.example", NoScheme),
-            ("https:/nb.example", NoScheme),
-            ("ftp://nb.example", OtherScheme),
-            ("file:///etc/passwd", OtherScheme),
-            ("://nb.example", OtherScheme),
-            ("https://user@nb.example", UserInfo),
-            ("https://user:pass@nb.example/api", UserInfo),
-            ("user:pass@nb.example", UserInfo),
-            ("http://127.0.0.1@evil.example", UserInfo),
-            ("https://nb.example/api?x=1", QueryOrFragment),
-            ("https://nb.example/#/peers", QueryOrFragment),
-            ("https://nb.example?", QueryOrFragment),
-            ("http://nb.example", PlainHttp),
-            ("http://192.168.1.10/api", PlainHttp),
-            ("http://0.0.0.0", PlainHttp),
-            ("http://127.1", PlainHttp),
-            ("http://127.0.0.1.evil.example", PlainHttp),
-            ("http://localhost.evil.example", PlainHttp),
-            ("https://", Malformed),
-            ("https:///api", Malformed),
-            ("https://:443", Malformed),
-            ("https://nb.example:", Malformed),
-            ("https://nb.example:0", Malformed),
-            ("https://nb.example:99999", Malformed),
-            ("https://nb.example:80a", Malformed),
-            ("https://nb exa.mple", Malformed),
-            ("https://nb.example/a b", Malformed),
-            ("https://nb.example/../x", Malformed),
-            ("https://[::1", Malformed),
-            ("https://[x]", Malformed),
-            ("https:\\\\nb.example", NoScheme),
+            ("", "is empty"),
+            (" \t\n", "is empty"),
+            ("nb.example", "does not start with https://"),
+            ("nb.example:8443/api", "does not start with https://"),
+            ("//nb.example", "does not start with https://"),
+            ("https:/nb.example", "does not start with https://"),
+            ("ftp://nb.example", "is not of https"),
+            ("file:///etc/passwd", "is not of https"),
+            ("://nb.example", "is not of https"),
+            ("https://user@nb.example", "has credentials in it"),
+            ("https://user:pass@nb.example/api", "has credentials in it"),
+            ("user:pass@nb.example", "has credentials in it"),
+            ("http://127.0.0.1@evil.example", "has credentials in it"),
+            (
+                "https://nb.example/api?x=1",
+                "has a query or fragment behind it",
+            ),
+            (
+                "https://nb.example/#/peers",
+                "has a query or fragment behind it",
+            ),
+            ("https://nb.example?", "has a query or fragment behind it"),
+            ("http://nb.example", "would send the token unencrypted"),
+            (
+                "http://192.168.1.10/api",
+                "would send the token unencrypted",
+            ),
+            ("http://0.0.0.0", "would send the token unencrypted"),
+            ("http://127.1", "would send the token unencrypted"),
+            (
+                "http://127.0.0.1.evil.example",
+                "would send the token unencrypted",
+            ),
+            (
+                "http://localhost.evil.example",
+                "would send the token unencrypted",
+            ),
+            ("https://", "is no URL of a server"),
+            ("https:///api", "is no URL of a server"),
+            ("https://:443", "is no URL of a server"),
+            ("https://nb.example:", "is no URL of a server"),
+            ("https://nb.example:0", "is no URL of a server"),
+            ("https://nb.example:99999", "is no URL of a server"),
+            ("https://nb.example:80a", "is no URL of a server"),
+            ("https://nb exa.mple", "is no URL of a server"),
+            ("https://nb.example/a b", "is no URL of a server"),
+            ("https://nb.example/../x", "is no URL of a server"),
+            ("https://[::1", "is no URL of a server"),
+            ("https://[x]", "is no URL of a server"),
+            ("https:\\\\nb.example", "does not start with https://"),
         ] {
-            assert_eq!(parse(text), Err(wanted), "{text:?}");
+            let error = parse(text).unwrap_err();
+            assert!(error.ends_with(wanted), "{text:?}: {error}");
         }
     }
 
@@ -244,10 +283,13 @@ mod tests {
             "ftp://u:hunter2@h/#hunter2",
         ] {
             let refused = BaseUrl::parse(text, "/api").unwrap_err();
-            let said = format!("{refused} {} {refused:?}", refused.hint());
+            let said = format!("{refused} {refused:?}");
             assert!(!said.contains("hunter2"), "{said}");
         }
-        let hint = |text| BaseUrl::parse(text, "/api").unwrap_err().hint();
+        let hint = |text| {
+            let refused = BaseUrl::parse(text, "/api").unwrap_err();
+            refused.hint().unwrap().to_owned()
+        };
         assert_eq!(hint("nb.example/api"), "write https://nb.example/api");
         assert_eq!(hint("https:/nb.example"), "write https://nb.example");
     }
@@ -266,7 +308,6 @@ mod tests {
         }
         let url = BaseUrl::parse("https://git.example/gitea", "/api/v1").unwrap();
         assert_eq!(url.path, "/gitea/api/v1");
-        assert_eq!(url.at_root(), "https://git.example/api/v1");
     }
 
     #[test]

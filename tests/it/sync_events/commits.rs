@@ -173,6 +173,25 @@ fn signed_commits_are_not_blamed_on_the_whitelist() {
     site.run(&["mark-enrolled", "a", "--via-pr"]).expect(0);
 }
 
+/// Nor is a pattern of files, for which the server has a text of its own.
+#[test]
+fn a_protected_file_pattern_is_no_missing_signature() {
+    for site in [Site::fake(), Site::forgejo()] {
+        let site = used(site, ["a"]);
+        let rule = json!({ "enable_push": true, "protected_file_patterns": "*.json" });
+        site.gitea().protect("main", rule);
+        let admin = site.gitea().admin_token();
+        for token in [site.gitea().token(), admin] {
+            let run = site.run_with(&["mark-enrolled", "a"], &[("GITEA_TOKEN", &token)]);
+            let run = run.expect(1).says("path is protected");
+            let run = run
+                .says("a protected file pattern of the branch rule")
+                .says("--via-pr");
+            assert!(!run.stderr.contains("signed"), "{}", run.stderr);
+        }
+    }
+}
+
 #[test]
 fn via_pr_opens_one_pull_request_and_updates_it() {
     let site = Site::fake();

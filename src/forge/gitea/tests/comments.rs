@@ -1,8 +1,8 @@
 //! The one comment (docs/gitea-api.md, "Comments").
 
 use super::*;
-use crate::forge::gitea::Error;
-use crate::forge::gitea::comment::{Action, Posted, correct, upsert};
+use crate::forge::gitea::GiteaError;
+use crate::forge::gitea::post::{Board, PostAction, Posted};
 
 const BODY: &str = "<!-- netbird-gitops plan default -->\n### NetBird plan: 1 to create\n";
 const OLD: &str = "<!-- netbird-gitops plan default -->\n### NetBird plan: No changes\n";
@@ -38,10 +38,19 @@ fn edited() -> Act {
     reply(200, &comment(0, 0, BODY).to_string())
 }
 
+fn board(repo: &Repo) -> Board<'_> {
+    Board {
+        repo,
+        pull: Some(7),
+    }
+}
+
 /// Posts to a server that answers so. Returns what came of it and what was asked for.
 fn post(acts: impl IntoIterator<Item = Act>) -> (Posted, Vec<String>) {
     let (server, repo) = start(acts);
-    let posted = upsert(&repo, 7, BODY).unwrap_or_else(|e| panic!("{e}: {:?}", asked(&server)));
+    let posted = board(&repo)
+        .keep("", BODY)
+        .unwrap_or_else(|e| panic!("{e}: {:?}", asked(&server)));
     for seen in server.seen().iter().filter(|seen| !seen.body.is_empty()) {
         assert_eq!(
             serde_json::from_str::<Value>(&seen.body).unwrap(),
@@ -55,90 +64,33 @@ const LIST: &str = "GET /issues/7/comments";
 const USER: &str = "GET /api/v1/user";
 const POST: &str = "POST /issues/7/comments";
 
-fn patch(id: i64) -> String {
+fn patch(id: u64) -> String {
     format!("PATCH /issues/comments/{id}")
 }
 
-fn delete(id: i64) -> String {
+fn delete(id: u64) -> String {
     format!("DELETE /issues/comments/{id}")
 }
 
-fn status(error: &Error) -> Option<u16> {
+fn status(error: &GiteaError) -> Option<u16> {
     error.answer().map(|answer| answer.status)
-}
-
-#[test]
-fn the_first_plan_makes_a_comment() {
-    for other in [
-        vec![],
-        vec![
-            comment(3, 7, "looks good"),
-            comment(4, 10, &format!("quoted:\n{OLD}")),
-        ],
-    ] {
-        let mut after = other.clone();
-        after.push(comment(9, 10, BODY));
-        let (posted, asked) = post([comments(&other), created(9, 10), comments(&after)]);
-        assert_eq!(
-            posted,
-            Posted {
-                id: 9,
-                author: Some(10),
-                url: "https://git.example/c9".into(),
-                action: Action::Created
-            }
-        );
-        assert_eq!(asked, [LIST, POST, LIST]);
-    }
-}
-
-#[test]
-fn the_same_plan_is_written_once() {
-    let (posted, asked) = post([comments(&[comment(9, -2, BODY)]), me(-2)]);
-    assert_eq!((posted.id, posted.action), (9, Action::Unchanged));
-    assert_eq!(asked, [LIST, USER]);
-    // somebody else's copy is none of ours, and they can change it any time
-    let theirs = comment(9, 666, BODY);
-    let (posted, asked) = post([
-        comments(std::slice::from_ref(&theirs)),
-        me(10),
-        created(11, 10),
-        comments(&[theirs, comment(11, 10, BODY)]),
-    ]);
-    assert_eq!((posted.id, posted.action), (11, Action::Created));
-    assert_eq!(asked, [LIST, USER, POST, LIST]);
-}
-
-#[test]
-fn another_plan_is_edited_in_place() {
-    for author in [10, -2] {
-        let (posted, asked) = post([
-            comments(&[comment(2, 7, "hi"), comment(9, author, OLD)]),
-            me(author),
-            edited(),
-        ]);
-        assert_eq!((posted.id, posted.action), (9, Action::Edited));
-        assert_eq!(asked, [LIST, USER, &patch(9)]);
-    }
 }
 
 #[test]
 fn a_token_that_may_not_ask_who_it_is_is_told_by_its_post() {
     // somebody planted the first one; the second is ours
     let found = [comment(3, 666, OLD), comment(9, 10, OLD)];
-    let after = [&found[..], &[comment(11, 10, BODY)]].concat();
     let (posted, asked) = post([
         comments(&found),
         no_scope(),
         created(11, 10),
-        comments(&after),
-        edited(),
         bare(204),
+        edited(),
     ]);
-    assert_eq!((posted.id, posted.action), (9, Action::Edited));
+    assert_eq!((posted.id, posted.action), (9, PostAction::Edited));
     assert_eq!(
         asked,
-        [LIST, USER, POST, LIST, &patch(9), &delete(11)],
+        [LIST, USER, POST, &delete(11), &patch(9)],
         "the stranger's is never written to"
     );
     // only the planted one is there
@@ -146,17 +98,19 @@ fn a_token_that_may_not_ask_who_it_is_is_told_by_its_post() {
         comments(&found[..1]),
         no_scope(),
         created(11, 10),
-        comments(&[found[0].clone(), comment(11, 10, BODY)]),
+        bare(204),
+        created(12, 10),
+        comments(&[found[0].clone(), comment(12, 10, BODY)]),
     ]);
-    assert_eq!((posted.id, posted.action), (11, Action::Created));
-    assert_eq!(asked, [LIST, USER, POST, LIST]);
+    assert_eq!((posted.id, posted.action), (12, PostAction::Created));
+    assert_eq!(asked, [LIST, USER, POST, &delete(11), POST, LIST]);
 }
 
 #[test]
 fn a_correction_makes_no_comment() {
     let run = |acts: Vec<Act>| {
         let (server, repo) = start(acts);
-        let corrected = correct(&repo, 7, BODY).unwrap();
+        let corrected = board(&repo).correct("", BODY, false).unwrap();
         (corrected.map(|posted| posted.id), asked(&server))
     };
     assert_eq!(run(vec![comments(&[])]), (None, vec![LIST.to_owned()]));
@@ -195,12 +149,12 @@ fn an_edit_that_another_one_got_in_the_way_of_is_made_again() {
         message(500, "the comment is already changed"),
         edited(),
     ]);
-    assert_eq!((posted.id, posted.action), (9, Action::Edited));
+    assert_eq!((posted.id, posted.action), (9, PostAction::Edited));
     assert_eq!(asked[2..], [patch(9), patch(9), patch(9)]);
     // one that fails for good is an error
     let acts = [comments(&[comment(9, 10, OLD)]), me(10)];
     let (server, repo) = start(acts.into_iter().chain((0..5).map(|_| in_the_way())));
-    let error = upsert(&repo, 7, BODY).unwrap_err();
+    let error = board(&repo).keep("", BODY).unwrap_err();
     assert_eq!((status(&error), server.seen().len()), (Some(500), 7));
 }
 
@@ -215,25 +169,6 @@ fn of_120_comments_in_one_answer_ours_is_found() {
 }
 
 #[test]
-fn a_marker_of_somebody_else_is_not_ours() {
-    let theirs = comment(3, 666, BODY);
-    let (posted, asked) = post([
-        comments(&[theirs.clone(), comment(9, 10, OLD)]),
-        me(10),
-        edited(),
-    ]);
-    assert_eq!((posted.id, asked[2].as_str()), (9, patch(9).as_str()));
-    let (posted, asked) = post([
-        comments(&[comment(3, 666, OLD)]),
-        me(10),
-        created(9, 10),
-        comments(&[theirs, comment(9, 10, BODY)]),
-    ]);
-    assert_eq!((posted.id, posted.action), (9, Action::Created));
-    assert_eq!(asked, [LIST, USER, POST, LIST]);
-}
-
-#[test]
 fn a_comment_that_may_not_be_edited_is_replaced_once() {
     let old = comment(3, 10, OLD);
     let forbidden = || recorded("gitea/issue-comment-edit-forbidden");
@@ -244,7 +179,7 @@ fn a_comment_that_may_not_be_edited_is_replaced_once() {
         created(9, 10),
         comments(&[old.clone(), comment(9, 10, BODY)]),
     ]);
-    assert_eq!((posted.id, posted.action), (9, Action::Created));
+    assert_eq!((posted.id, posted.action), (9, PostAction::Created));
     assert_eq!(asked, [LIST, USER, &patch(3), POST, LIST]);
     // The next run finds the new one, behind the other.
     let (posted, _) = post([
@@ -253,11 +188,11 @@ fn a_comment_that_may_not_be_edited_is_replaced_once() {
         forbidden(),
         edited(),
     ]);
-    assert_eq!((posted.id, posted.action), (9, Action::Edited));
+    assert_eq!((posted.id, posted.action), (9, PostAction::Edited));
     let (posted, asked) = post([comments(&[old, comment(9, 10, BODY)]), me(10), forbidden()]);
     assert_eq!(
         (posted.id, posted.action, asked.len()),
-        (9, Action::Unchanged, 3)
+        (9, PostAction::Unchanged, 3)
     );
     // Gone meanwhile, or an event: the same.
     for act in [message(404, ""), bare(204)] {
@@ -268,7 +203,7 @@ fn a_comment_that_may_not_be_edited_is_replaced_once() {
             created(11, 10),
             comments(&[]),
         ]);
-        assert_eq!((posted.id, posted.action), (11, Action::Created));
+        assert_eq!((posted.id, posted.action), (11, PostAction::Created));
     }
 }
 
@@ -283,7 +218,7 @@ fn two_jobs_at_once_leave_one_comment() {
         edited(),
         bare(204),
     ]);
-    assert_eq!((posted.id, posted.action), (8, Action::Edited));
+    assert_eq!((posted.id, posted.action), (8, PostAction::Edited));
     assert_eq!(asked, [LIST, POST, LIST, &patch(8), &delete(9)]);
     let same = [comment(8, 10, BODY), comment(9, 10, BODY)];
     let (posted, asked) = post([comments(&[]), created(9, 10), comments(&same), bare(204)]);
@@ -294,22 +229,6 @@ fn two_jobs_at_once_leave_one_comment() {
     // A list that fails afterwards is no failure of ours.
     let (posted, _) = post([comments(&[]), created(9, 10), bare(401)]);
     assert_eq!(posted.id, 9);
-}
-
-#[test]
-fn two_comments_of_an_earlier_accident_become_one() {
-    let both = [comment(9, 10, OLD), comment(8, 10, OLD)];
-    let (posted, asked) = post([comments(&both), me(10), edited(), bare(403)]);
-    assert_eq!(posted.id, 8);
-    assert_eq!(asked, [LIST, USER, &patch(8), &delete(9)]);
-}
-
-#[test]
-fn environments_do_not_meet() {
-    let other = comment(3, 10, "<!-- netbird-gitops plan default2 -->\n");
-    let apply = comment(4, 10, "<!-- netbird-gitops apply default -->\n");
-    let (posted, _) = post([comments(&[other, apply]), created(9, 10), comments(&[])]);
-    assert_eq!(posted.action, Action::Created);
 }
 
 #[test]
@@ -337,7 +256,7 @@ fn refusals_are_errors() {
         ),
     ] {
         let (server, repo) = start(acts);
-        let error = upsert(&repo, 7, BODY).unwrap_err();
+        let error = board(&repo).keep("", BODY).unwrap_err();
         assert_eq!(
             status(&error).map(|s| s.to_string()).as_deref(),
             Some(wanted),

@@ -5,11 +5,11 @@ use std::cell::{Cell, RefCell};
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::forge::gitea::commit::{CommitError, Outcome, Policy, Target, mark_enrolled};
+use crate::forge::gitea::commit::{BranchFile, CommitError, Patience};
+use crate::forge::gitea::mark::{self, MarkedBy};
 
 const PENDING: &str = "{\"setup_keys\": {\"a\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false}, \"b\": {\"type\": \"one-off\", \"expires_in\": 3600}}}\n";
-const MARKED: &str = "{\"setup_keys\": {\"a\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": true}, \"b\": {\"type\": \"one-off\", \"expires_in\": 3600}}}\n";
-const TARGET: Target<'_> = Target {
+const AT: BranchFile<'_> = BranchFile {
     branch: "main",
     path: "netbird.json",
 };
@@ -20,16 +20,16 @@ struct Clock {
     waits: RefCell<Vec<Duration>>,
 }
 
-/// Commits the mark of key `a` to a server that answers so; returns the outcome, what was asked for and the waits.
+/// Commits the mark of key `a` to a server that answers so; returns the commit, what was asked for and the waits.
 fn commit(
     acts: impl IntoIterator<Item = Act>,
-) -> (Result<Outcome, CommitError>, Script, Vec<Duration>) {
+) -> (Result<String, CommitError>, Script, Vec<Duration>) {
     let (server, repo) = start(acts);
     let clock = Clock {
         now: Cell::new(Timestamp::UNIX_EPOCH),
         waits: RefCell::default(),
     };
-    let policy = Policy {
+    let patience = Patience {
         sleep: &|wait| {
             clock
                 .now
@@ -37,11 +37,14 @@ fn commit(
             clock.waits.borrow_mut().push(wait);
         },
         now: &|| clock.now.get(),
-        ..Policy::default()
+        ..Patience::default()
     };
-    let result = mark_enrolled(&repo, TARGET, "default", &names(["a"]), policy);
+    let result = mark::commit(&repo, AT, "default", &names(["a"]), patience);
     (
-        result.map(|(outcome, _)| outcome),
+        result.map(|marked| {
+            assert_eq!(marked.by, MarkedBy::Commit);
+            marked.place.unwrap()
+        }),
         server,
         clock.waits.take(),
     )
@@ -62,12 +65,6 @@ fn lock(commit: &str) -> Act {
     )
 }
 
-fn committed(sha: &str) -> Outcome {
-    Outcome::Committed {
-        sha: Some(sha.to_owned()),
-    }
-}
-
 fn done() -> Act {
     reply(200, r#"{"commit": {"sha": "new"}}"#)
 }
@@ -75,7 +72,7 @@ fn done() -> Act {
 #[test]
 fn the_plain_case_takes_three_requests() {
     let (result, server, waits) = commit([tip("c1"), file(PENDING, "b1"), done()]);
-    assert_eq!(result.unwrap(), committed("new"));
+    assert_eq!(result.unwrap(), "new");
     assert_eq!(
         asked(&server),
         [
@@ -91,19 +88,6 @@ fn the_plain_case_takes_three_requests() {
     );
     assert_eq!(sent["message"], "chore: mark a as enrolled [automated]");
     assert!(waits.is_empty());
-}
-
-#[test]
-fn nothing_to_flip_makes_no_commit() {
-    for text in [
-        MARKED,
-        "{\"setup_keys\": {}, \"groups\": {\"g\": {}}}",
-        "{\"groups\": {\"g\": {}}}",
-    ] {
-        let (result, server, _) = commit([tip("c1"), file(text, "b1")]);
-        assert_eq!(result.unwrap(), Outcome::NothingToDo);
-        assert_eq!(puts(&server), 0);
-    }
 }
 
 #[test]
@@ -127,7 +111,7 @@ fn a_lost_race_is_run_again_on_the_new_text() {
             file(theirs, "b2"),
             done(),
         ]);
-        assert_eq!(result.unwrap(), committed("new"), "{:?}", asked(&server));
+        assert_eq!(result.unwrap(), "new", "{:?}", asked(&server));
         assert_eq!(puts(&server), 2);
         let sent = body(&server, 5);
         assert_eq!(sent["sha"], "b2");
@@ -143,66 +127,6 @@ fn a_lost_race_is_run_again_on_the_new_text() {
         assert_eq!(waits.len(), 1);
         assert!(waits[0] >= Duration::from_millis(100) && waits[0] <= Duration::from_millis(200));
     }
-}
-
-#[test]
-fn a_race_over_another_file_moves_the_tip_only() {
-    let (result, server, _) = commit([
-        tip("c1"),
-        file(PENDING, "b1"),
-        lock("c2"),
-        tip("c2"),
-        file(PENDING, "b1"),
-        done(),
-    ]);
-    assert_eq!(result.unwrap(), committed("new"));
-    assert_eq!(puts(&server), 2);
-}
-
-#[test]
-fn a_lost_answer_is_found_by_the_content() {
-    for lost in [
-        vec![message(500, "")],
-        vec![answer(504, "", "")],
-        vec![message(422, "sha does not match")],
-        // The client makes a PUT again when its connection ends without an answer.
-        vec![Act::Close, message(422, "sha does not match")],
-        vec![Act::Close, Act::Close],
-    ] {
-        let before = [tip("c1"), file(PENDING, "b1")];
-        let after = [tip("c2"), file(MARKED, "b2")];
-        let (result, server, _) = commit(before.into_iter().chain(lost).chain(after));
-        assert_eq!(
-            result.unwrap(),
-            committed("commit-of-b2"),
-            "{:?}",
-            asked(&server)
-        );
-    }
-    // Ours, and more on top of it by somebody: done as well.
-    let more = MARKED.replace("3600}}", "3600, \"enrolled\": true}}");
-    let (result, _, _) = commit([
-        tip("c1"),
-        file(PENDING, "b1"),
-        message(500, ""),
-        tip("c3"),
-        file(&more, "b3"),
-    ]);
-    assert_eq!(result.unwrap(), Outcome::NothingToDo);
-}
-
-#[test]
-fn a_server_that_goes_away_leaves_it_open() {
-    let before = [tip("c1"), file(PENDING, "b1"), answer(502, "", "")];
-    let (result, _, _) = commit(before.into_iter().chain(vec![answer(502, "", ""); 4]));
-    let error = result.unwrap_err();
-    assert!(matches!(error, CommitError::Unsettled { .. }), "{error}");
-    assert!(error.hint().unwrap().contains("run again"));
-    // Before anything was written it is a plain error.
-    assert!(matches!(
-        commit(vec![answer(502, "", ""); 4]).0,
-        Err(CommitError::Gitea(_))
-    ));
 }
 
 #[test]
@@ -243,7 +167,7 @@ fn a_move_starts_the_count_again() {
     let rounds =
         (0..12).flat_map(|n| [tip(&format!("c{}", n / 4)), file(PENDING, "b1"), refused()]);
     let (result, server, _) = commit(rounds.chain([tip("c3"), file(PENDING, "b1"), done()]));
-    assert_eq!(result.unwrap(), committed("new"));
+    assert_eq!(result.unwrap(), "new");
     assert_eq!(puts(&server), 13);
 }
 
@@ -253,7 +177,9 @@ fn a_branch_that_moves_on_and_on_ends_it_after_a_minute() {
     let (result, server, waits) = commit(rounds);
     let error = result.unwrap_err();
     assert!(
-        matches!(&error, CommitError::Busy { waited, .. } if *waited <= Duration::from_secs(60)),
+        error
+            .to_string()
+            .starts_with("other pushes came first for "),
         "{error}"
     );
     assert!(error.hint().is_some());
@@ -265,7 +191,7 @@ fn a_branch_that_moves_on_and_on_ends_it_after_a_minute() {
     assert!(puts(&server) > 12);
     // "cannot lock ref" is a race also where the tip looks the same.
     let rounds = (0..60).flat_map(|_| [tip("c1"), file(PENDING, "b1"), lock("x")]);
-    assert!(matches!(commit(rounds).0, Err(CommitError::Busy { .. })));
+    assert!(matches!(commit(rounds).0, Err(CommitError::Open(..))));
 }
 
 #[test]
@@ -275,7 +201,6 @@ fn answers_that_end_it_at_once() {
         recorded("gitea/contents-put-archived"),
         recorded("gitea/contents-put-scope-too-small"),
         recorded("forgejo/contents-put-scope-too-small"),
-        recorded("gitea/contents-put-missing-file"),
         recorded("gitea/renamed-repo-put"),
         answer(413, "", ""),
         message(400, "bad"),
@@ -314,15 +239,4 @@ fn a_file_that_is_not_there_is_never_made() {
         assert!(matches!(result, Err(CommitError::Gitea(_))));
         assert_eq!(puts(&server), usize::from(wrote));
     }
-}
-
-#[test]
-fn a_text_that_cannot_be_edited_is_named_with_its_place() {
-    let (result, server, _) = commit([tip("c1"), file("{\n  \"setup_keys\": {},\n}", "b1")]);
-    let error = result.unwrap_err().to_string();
-    assert!(
-        error.contains("netbird.json:2:19\n    trailing comma"),
-        "{error}"
-    );
-    assert_eq!(puts(&server), 0);
 }

@@ -1,19 +1,10 @@
 //! The one issue about drift (docs/gitea-api.md, "Issues and labels").
 
 use super::*;
-use crate::forge::gitea::issue::{Kept, Link, Report, keep, resolve};
+use crate::forge::gitea::post::{Board, PostAction};
 
-const MARKER: &str = "<!-- netbird-gitops drift default -->";
+const TITLE: &str = "NetBird drift";
 const BODY: &str = "<!-- netbird-gitops drift default -->\nDrift";
-const REPORT: Report<'_> = Report {
-    title: "NetBird drift",
-    body: BODY,
-};
-
-const RESOLVED: Report<'_> = Report {
-    title: "NetBird drift: resolved",
-    body: "<!-- netbird-gitops drift default -->\nresolved",
-};
 
 fn issue(number: u64, author: i64, body: &str) -> Value {
     json!({"number": number, "user": {"id": author, "login": "x"}, "title": "NetBird drift", "body": body, "state": "open", "html_url": ""})
@@ -31,99 +22,51 @@ fn me() -> Act {
     reply(200, r#"{"id": 10, "login": "gitops bot"}"#)
 }
 
+/// What is kept, or with `closes` closed, on a server that answers so: its number and what was done.
 fn run(
-    report: Option<Report<'_>>,
+    closes: bool,
     acts: impl IntoIterator<Item = Act>,
-) -> (Kept, Vec<String>, Script) {
+) -> (Option<(u64, PostAction)>, Vec<String>, Script) {
     let (server, repo) = start(acts);
-    let kept = match report {
-        Some(report) => keep(&repo, MARKER, report),
-        None => resolve(&repo, MARKER, RESOLVED),
+    let board = Board {
+        repo: &repo,
+        pull: None,
     };
-    let kept = kept.unwrap_or_else(|e| panic!("{e}: {:?}", asked(&server)));
-    (kept, asked(&server), server)
-}
-
-fn link(number: u64) -> Link {
-    Link {
-        number,
-        url: String::new(),
-    }
+    let posted = match closes {
+        false => board.keep(TITLE, BODY).map(Some),
+        true => board.correct(TITLE, BODY, true),
+    };
+    let posted = posted.unwrap_or_else(|e| panic!("{e}: {:?}", asked(&server)));
+    let posted = posted.map(|posted| (posted.id, posted.action));
+    (posted, asked(&server), server)
 }
 
 const LIST: &str = "GET /issues?state=open&type=issues&created_by=gitops%20bot&limit=50&page=1";
 
 #[test]
-fn drift_opens_one_issue() {
-    let new = || reply(201, &issue(23, 10, BODY).to_string());
-    let (kept, asked, server) = run(
-        Some(REPORT),
-        [me(), issues(&[]), new(), issues(&[issue(23, 10, BODY)])],
-    );
-    assert_eq!(kept, Kept::Opened(link(23)));
-    assert_eq!(asked[1..], [LIST, "POST /issues", LIST]);
-    assert_eq!(
-        body(&server, 2),
-        json!({"title": "NetBird drift", "body": BODY})
-    );
-}
-
-#[test]
-fn an_issue_that_is_there_is_edited_or_left() {
-    let (kept, asked, _) = run(
-        Some(REPORT),
-        [me(), issues(&[issue(4, 10, BODY), issue(5, 7, "talk")])],
-    );
-    assert_eq!((kept, asked.len()), (Kept::Unchanged(link(4)), 2));
-    // PATCH answers 201.
-    let old = issue(4, 10, "<!-- netbird-gitops drift default -->\nold");
-    let (kept, asked, server) = run(
-        Some(REPORT),
-        [me(), issues(std::slice::from_ref(&old)), reply(201, "{}")],
-    );
-    assert_eq!(
-        (kept, asked[2].as_str()),
-        (Kept::Edited(link(4)), "PATCH /issues/4")
-    );
-    assert_eq!(
-        body(&server, 2),
-        json!({"title": "NetBird drift", "body": BODY})
-    );
-    // Another's issue is not ours, whatever the server would let us do.
-    let (kept, _, _) = run(
-        Some(REPORT),
-        [me(), issues(&[issue(3, 666, BODY), old]), reply(201, "{}")],
-    );
-    assert_eq!(kept, Kept::Edited(link(4)));
-}
-
-#[test]
-fn without_drift_it_is_closed() {
-    let (kept, asked, _) = run(None, [me(), issues(&[])]);
-    assert_eq!((kept, asked.len()), (Kept::None, 2));
-    let (kept, asked, server) = run(
-        None,
+fn all_of_ours_are_closed_and_the_first_says_why() {
+    let theirs = issue(3, 666, BODY);
+    let (closed, asked, server) = run(
+        true,
         [
             me(),
-            issues(&[issue(4, 10, BODY), issue(6, 10, BODY)]),
+            issues(&[theirs, issue(4, 10, BODY), issue(6, 10, BODY)]),
             reply(201, "{}"),
             reply(201, "{}"),
         ],
     );
-    assert_eq!(kept, Kept::Closed(link(4)));
-    assert_eq!(asked[2..], ["PATCH /issues/6", "PATCH /issues/4"]);
-    // it says so, and does not stand there as if there were drift
-    assert_eq!(
-        body(&server, 3),
-        json!({"title": RESOLVED.title, "body": RESOLVED.body, "state": "closed"})
-    );
+    assert_eq!(closed, Some((4, PostAction::Closed)));
+    assert_eq!(asked[1..], [LIST, "PATCH /issues/4", "PATCH /issues/6"]);
+    let says = json!({"title": TITLE, "body": BODY, "state": "closed"});
+    assert_eq!(body(&server, 2), says);
+    assert_eq!(body(&server, 3), json!({"state": "closed"}));
 }
 
 #[test]
 fn two_runs_at_once_leave_one_issue() {
     let first = issue(22, 10, "<!-- netbird-gitops drift default -->\nolder");
     let (kept, asked, server) = run(
-        Some(REPORT),
+        false,
         [
             me(),
             issues(&[]),
@@ -133,7 +76,7 @@ fn two_runs_at_once_leave_one_issue() {
             reply(201, "{}"),
         ],
     );
-    assert_eq!(kept, Kept::Edited(link(22)));
+    assert_eq!(kept, Some((22, PostAction::Edited)));
     assert_eq!(asked[4..], ["PATCH /issues/22", "PATCH /issues/23"]);
     assert_eq!(body(&server, 5), json!({"state": "closed"}));
 }
@@ -152,10 +95,10 @@ fn a_token_that_may_not_ask_who_it_is_is_told_by_a_comment() {
         reply(201, &comment.to_string())
     };
     let (kept, asked, _) = run(
-        Some(REPORT),
+        false,
         [no_scope(), issues(&[issue(4, 10, BODY)]), says(), bare(204)],
     );
-    assert_eq!(kept, Kept::Unchanged(link(4)));
+    assert_eq!(kept, Some((4, PostAction::Unchanged)));
     assert_eq!(
         asked[1..],
         [
@@ -167,7 +110,7 @@ fn a_token_that_may_not_ask_who_it_is_is_told_by_a_comment() {
     // one that somebody planted is neither edited nor closed
     let theirs = || issue(3, 666, "<!-- netbird-gitops drift default -->\nfake");
     let (kept, asked, _) = run(
-        Some(REPORT),
+        false,
         [
             no_scope(),
             issues(&[theirs()]),
@@ -177,24 +120,24 @@ fn a_token_that_may_not_ask_who_it_is_is_told_by_a_comment() {
             issues(&[theirs(), issue(23, 10, BODY)]),
         ],
     );
-    assert_eq!((kept, asked.len()), (Kept::Opened(link(23)), 6));
-    let (kept, asked, _) = run(None, [no_scope(), issues(&[theirs()]), says(), bare(204)]);
-    assert_eq!((kept, asked.len()), (Kept::None, 4));
+    assert_eq!((kept, asked.len()), (Some((23, PostAction::Created)), 6));
+    let (kept, asked, _) = run(true, [no_scope(), issues(&[theirs()]), says(), bare(204)]);
+    assert_eq!((kept, asked.len()), (None, 4));
     // none at all: nobody is asked
-    let (kept, asked, _) = run(None, [no_scope(), issues(&[])]);
-    assert_eq!((kept, asked.len()), (Kept::None, 2));
+    let (kept, asked, _) = run(true, [no_scope(), issues(&[])]);
+    assert_eq!((kept, asked.len()), (None, 2));
 }
 
 #[test]
 fn the_automatic_user_is_known_by_its_id() {
     let (kept, asked, _) = run(
-        Some(REPORT),
+        false,
         [
             recorded("gitea/user-get-job-token"),
             issues(&[issue(3, 7, BODY), issue(4, -2, BODY)]),
         ],
     );
-    assert_eq!(kept, Kept::Unchanged(link(4)));
+    assert_eq!(kept, Some((4, PostAction::Unchanged)));
     assert_eq!(
         asked[1],
         "GET /issues?state=open&type=issues&limit=50&page=1"

@@ -1,11 +1,16 @@
 //! Reading and writing one file.
 
 use super::*;
-use crate::forge::gitea::{Error, Put};
+use crate::base::files::MAX_BYTES;
+use crate::forge::gitea::{FileWrite, ForgeFile, GiteaError, NewCommit};
 
-fn read(act: Act) -> Result<crate::forge::gitea::File, Error> {
+fn read(act: Act) -> Result<ForgeFile, GiteaError> {
     let (_server, repo) = start([act]);
-    repo.file("main", "netbird.json")
+    netbird_json(&repo)
+}
+
+fn netbird_json(repo: &Repo) -> Result<ForgeFile, GiteaError> {
+    repo.file("main", "netbird.json", MAX_BYTES as u64)
 }
 
 fn contents(fields: Value) -> Act {
@@ -89,11 +94,11 @@ fn what_is_no_file() {
         ),
         (
             recorded("gitea/contents-get-too-big"),
-            "netbird.json has 10485761 bytes: Gitea hands out no file of that size",
+            "netbird.json has 10485761 bytes, and no more than 10485760 are read",
         ),
         (
             recorded("forgejo/contents-get-too-big"),
-            "bytes: Gitea hands out no file of that size",
+            "bytes, and no more than 10485760 are read",
         ),
         (contents(json!({"sha": null})), "the answer is not a file"),
         (
@@ -126,7 +131,7 @@ fn content_that_is_null_comes_raw_where_the_blob_is_the_same() {
     let raw = |tag: &str, body: &str| answer(200, &format!("etag: {tag}\r\n"), body);
     for tag in ["\"b1\"", "W/\"b1\""] {
         let (server, repo) = start([null(), raw(tag, "{}\n")]);
-        assert_eq!(repo.file("main", "netbird.json").unwrap().bytes, b"{}\n");
+        assert_eq!(netbird_json(&repo).unwrap().bytes, b"{}\n");
         // By commit: a branch that the server does not know is read as the default branch.
         assert_eq!(asked(&server)[1], "GET /raw/netbird.json?ref=c7");
     }
@@ -137,16 +142,14 @@ fn content_that_is_null_comes_raw_where_the_blob_is_the_same() {
         recorded("gitea/raw-unknown-ref"),
     ] {
         let (_server, repo) = start([null(), act]);
-        let error = repo.file("main", "netbird.json").unwrap_err();
-        assert!(matches!(error, Error::NoContent { .. }), "{error:?}");
+        let error = netbird_json(&repo).unwrap_err();
+        assert!(error.to_string().contains("gave no content"), "{error:?}");
     }
     // the size stands beside a content, too
     for content in [Value::Null, "e30K".into()] {
         let (server, repo) = start([contents(json!({"content": content, "size": 10_485_761}))]);
-        assert!(matches!(
-            repo.file("main", "netbird.json"),
-            Err(Error::FileTooBig { .. })
-        ));
+        let error = netbird_json(&repo).unwrap_err().to_string();
+        assert!(error.ends_with("no more than 10485760 are read"), "{error}");
         assert_eq!(server.seen().len(), 1);
     }
 }
@@ -154,8 +157,8 @@ fn content_that_is_null_comes_raw_where_the_blob_is_the_same() {
 #[test]
 fn paths_and_branches_in_the_request() {
     let (server, repo) = start([file("{}", "b1"), file("{}", "b1")]);
-    let read = repo.file("feat/x&ref=y", "./vpn/net bird%#?.json").unwrap();
-    assert_eq!(read.path, "vpn/net bird%#?.json");
+    repo.file("feat/x&ref=y", "./vpn/net bird%#?.json", 9)
+        .unwrap();
     assert_eq!(
         asked(&server),
         ["GET /contents/vpn/net%20bird%25%23%3F.json?ref=feat%2Fx%26ref%3Dy"]
@@ -169,7 +172,7 @@ fn paths_and_branches_in_the_request() {
         ".git/config",
         "a/",
     ] {
-        let error = repo.file("main", path).unwrap_err().to_string();
+        let error = repo.file("main", path, 9).unwrap_err().to_string();
         assert_eq!(error, format!("{path:?} is not a path in the repository"));
     }
     assert_eq!(server.seen().len(), 1);
@@ -182,30 +185,32 @@ fn a_write_names_blob_branch_and_time() {
         reply(200, "{\"commit\": null, \"content\": null}"),
         answer(201, "", ""),
     ]);
-    let mut put = Put {
+    let mut file = FileWrite {
         path: "netbird.json",
         bytes: b"\xef\xbb\xbf{}\r\n",
-        sha: "b1",
+        replaces: Some("b1"),
+    };
+    let mut commit = NewCommit {
         branch: "main",
         new_branch: None,
         message: "m",
         date: "2026-11-27T22:57:09.7Z".parse().unwrap(),
     };
     let recorded = recording("gitea/contents-put");
-    let commit = recorded["response"]["body"]["commit"]["sha"].as_str();
-    assert_eq!(repo.put_file(&put).unwrap().as_deref(), commit);
+    let made = recorded["response"]["body"]["commit"]["sha"].as_str();
+    assert_eq!(repo.put_file(&file, &commit).unwrap().as_deref(), made);
     assert_eq!(
         body(&server, 0),
         json!({"content": "77u/e30NCg==", "sha": "b1", "branch": "main", "message": "m",
                "dates": {"author": "2026-11-27T22:57:09Z", "committer": "2026-11-27T22:57:09Z"}})
     );
     // Success is a matter of the status.
-    put.new_branch = Some("bot/x");
-    assert_eq!(repo.put_file(&put).unwrap(), None);
+    commit.new_branch = Some("bot/x");
+    assert_eq!(repo.put_file(&file, &commit).unwrap(), None);
     assert_eq!(body(&server, 1)["new_branch"], "bot/x");
-    assert_eq!(repo.put_file(&put).unwrap(), None);
+    assert_eq!(repo.put_file(&file, &commit).unwrap(), None);
     // Without a blob the server would make the file.
-    put.sha = "";
-    assert!(repo.put_file(&put).is_err());
+    file.replaces = Some("");
+    assert!(repo.put_file(&file, &commit).is_err());
     assert_eq!(server.seen().len(), 3);
 }

@@ -10,8 +10,9 @@ use std::time::Duration;
 use fakes::Gitea;
 
 use super::*;
-use crate::forge::gitea::commit::{CommitError, Outcome, Policy, Revision};
-use crate::forge::gitea::inventory::{BRANCH, Branch, Stored};
+use crate::forge::gitea::ForgeFile;
+use crate::forge::gitea::commit::{CommitError, CommitOutcome, Patience, Revision};
+use crate::forge::gitea::inventory::{BRANCH, InventoryBranch};
 
 const PATH: &str = ".netbird-gitops/home/inventory.json";
 const PROBE: &str = "netbird.json";
@@ -21,23 +22,23 @@ fn both() -> [Gitea; 2] {
 }
 
 /// The branch as the bot sees it.
-fn branch(gitea: &Gitea) -> Branch {
+fn branch(gitea: &Gitea) -> InventoryBranch {
     branch_as(gitea, &gitea.token(), BRANCH)
 }
 
-fn branch_as(gitea: &Gitea, token: &str, name: &str) -> Branch {
+fn branch_as(gitea: &Gitea, token: &str, name: &str) -> InventoryBranch {
     let mut config = config(&gitea.url()).unwrap();
     config.proxy = ProxySetting::Direct;
     config.retry.sleep = |_: Duration| {};
     let repo = Repo::new(config, &Token::parse(token).unwrap(), &gitea.repo()).unwrap();
-    Branch::new(repo, name, "home")
+    InventoryBranch::new(repo, name, "home")
 }
 
-/// A policy that waits for nothing but other threads.
-fn policy() -> Policy<'static> {
-    Policy {
+/// A patience that waits for nothing but other threads.
+fn patience() -> Patience<'static> {
+    Patience {
         sleep: &|_| std::thread::yield_now(),
-        ..Policy::default()
+        ..Patience::default()
     }
 }
 
@@ -56,10 +57,10 @@ fn with_id(text: Option<&[u8]>, id: &str) -> Option<Revision> {
 }
 
 /// Writes an id, and one copy of a key for each name.
-fn write(branch: &Branch, id: &str, keys: &[&str]) -> Result<Outcome, CommitError> {
+fn write(branch: &InventoryBranch, id: &str, keys: &[&str]) -> Result<CommitOutcome, CommitError> {
     let keys: Vec<(String, Vec<u8>)> = keys.iter().map(|name| key(name)).collect();
     let mut edit = |text: Option<&[u8]>| Ok(with_id(text, id));
-    branch.write(&mut edit, &keys, policy())
+    branch.write(&mut edit, &keys, patience())
 }
 
 fn key(name: &str) -> (String, Vec<u8>) {
@@ -96,6 +97,6 @@ fn delete_branch(gitea: &Gitea) {
     assert_eq!(gitea.call("DELETE", &path, Value::Null).0, 204);
 }
 
-fn is_committed(outcome: &Result<Outcome, CommitError>) -> bool {
-    matches!(outcome, Ok(Outcome::Committed { sha: Some(_) }))
+fn is_committed(outcome: &Result<CommitOutcome, CommitError>) -> bool {
+    matches!(outcome, Ok(CommitOutcome::Committed { sha: Some(_) }))
 }

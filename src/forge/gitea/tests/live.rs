@@ -6,15 +6,15 @@
 //! (`read:user` or not). The repositories stay there.
 
 use super::*;
-use crate::forge::gitea::comment::{Action, upsert};
-use crate::forge::gitea::commit::{CommitError, Outcome, Policy, Revision, Target, mark_enrolled};
-use crate::forge::gitea::inventory;
-use crate::forge::gitea::issue::{Kept, Report, keep, resolve};
-use crate::forge::gitea::propose::{self, Moved, Proposed};
-use crate::forge::gitea::{Error, IssueEdit};
+use crate::base::files::MAX_BYTES;
+use crate::forge::gitea::IssueEdit;
+use crate::forge::gitea::commit::{BranchFile, CommitError, CommitOutcome, Patience, Revision};
+use crate::forge::gitea::inventory::{BRANCH, InventoryBranch};
+use crate::forge::gitea::mark::{self, Marked, MarkedBy};
+use crate::forge::gitea::post::{Board, PostAction};
 use crate::wire::http::{Client, Method};
 
-const TARGET: Target<'_> = Target {
+const AT: BranchFile<'_> = BranchFile {
     branch: "main",
     path: "netbird.json",
 };
@@ -106,7 +106,12 @@ fn pending(keys: usize) -> String {
 }
 
 fn text(repo: &Repo, branch: &str) -> String {
-    String::from_utf8(repo.file(branch, "netbird.json").unwrap().bytes).unwrap()
+    let file = repo.file(branch, "netbird.json", MAX_BYTES as u64);
+    String::from_utf8(file.unwrap().bytes).unwrap()
+}
+
+fn commit(repo: &Repo, at: BranchFile<'_>, key: &str) -> Result<Marked, CommitError> {
+    mark::commit(repo, at, "default", &names([key]), Patience::default())
 }
 
 #[test]
@@ -116,64 +121,28 @@ fn a_commit_and_what_stands_in_its_way() {
     let (path, repo) = server.repository(&pending(2));
     assert!(!repo.version().unwrap().is_empty());
     let before = repo.tip("main").unwrap();
-    let (outcome, _) = mark_enrolled(
-        &repo,
-        TARGET,
-        "default",
-        &names(["key-0"]),
-        Policy::default(),
-    )
-    .unwrap();
-    let Outcome::Committed { sha: Some(sha) } = outcome else {
-        panic!("{outcome:?}")
-    };
+    let sha = commit(&repo, AT, "key-0").unwrap().place.unwrap();
     assert_eq!(repo.tip("main").unwrap(), sha);
     assert_ne!(before, sha);
     assert_eq!(text(&repo, "main"), pending(2).replacen("false", "true", 1));
-    let (outcome, _) = mark_enrolled(
-        &repo,
-        TARGET,
-        "default",
-        &names(["key-0"]),
-        Policy::default(),
-    )
-    .unwrap();
-    assert_eq!(
-        (outcome, repo.tip("main").unwrap()),
-        (Outcome::NothingToDo, sha)
-    );
+    let marked = commit(&repo, AT, "key-0").unwrap();
+    assert_eq!(marked.by, MarkedBy::Nobody);
+    assert_eq!(repo.tip("main").unwrap(), sha);
 
     for (branch, path) in [
         ("main", "none.json"),
         ("none", "netbird.json"),
         ("main", "netbird.json/x"),
     ] {
-        let target = Target { branch, path };
-        assert!(
-            mark_enrolled(
-                &repo,
-                target,
-                "default",
-                &names(["key-1"]),
-                Policy::default()
-            )
-            .is_err(),
-            "{branch} {path}"
-        );
+        let target = BranchFile { branch, path };
+        assert!(commit(&repo, target, "key-1").is_err(), "{branch} {path}");
     }
     server.call(
         Method::Post,
         &format!("{path}/branch_protections"),
         json!({"rule_name": "main", "enable_push": false}),
     );
-    let error = mark_enrolled(
-        &repo,
-        TARGET,
-        "default",
-        &names(["key-1"]),
-        Policy::default(),
-    )
-    .unwrap_err();
+    let error = commit(&repo, AT, "key-1").unwrap_err();
     assert!(
         matches!(error, CommitError::Refused { .. }) && error.hint().unwrap().contains("--via-pr"),
         "{error}"
@@ -181,14 +150,7 @@ fn a_commit_and_what_stands_in_its_way() {
 
     let renamed = format!("{}-new", path.rsplit('/').next().unwrap());
     server.call(Method::Patch, &path, json!({"name": renamed}));
-    let error = mark_enrolled(
-        &repo,
-        TARGET,
-        "default",
-        &names(["key-1"]),
-        Policy::default(),
-    )
-    .unwrap_err();
+    let error = commit(&repo, AT, "key-1").unwrap_err();
     assert!(
         error
             .to_string()
@@ -205,16 +167,7 @@ fn eight_writers_at_once() {
     std::thread::scope(|scope| {
         for n in 0..8 {
             let repo = repo.clone();
-            scope.spawn(move || {
-                mark_enrolled(
-                    &repo,
-                    TARGET,
-                    "default",
-                    &names([&format!("key-{n}")]),
-                    Policy::default(),
-                )
-                .unwrap()
-            });
+            scope.spawn(move || commit(&repo, AT, &format!("key-{n}")).unwrap());
         }
         // And somebody who works on other files.
         scope.spawn(|| {
@@ -243,28 +196,16 @@ fn a_proposal_from_its_opening_to_the_next_one() {
     );
     let propose = |names: &[&str]| {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        propose::mark_enrolled(&repo, TARGET, "default", &names, Policy::default())
-            .unwrap()
-            .0
+        let marked = mark::propose(&repo, AT, "default", &names, Patience::default());
+        let marked = marked.unwrap();
+        let number = marked.place.as_ref().and_then(|url| url.rsplit('/').next());
+        let number = number.map_or(0, |number| number.parse::<u64>().unwrap());
+        (number, marked.by)
     };
-    let Proposed::Open {
-        number,
-        moved: Moved::Opened,
-        ..
-    } = propose(&["key-0"])
-    else {
-        panic!()
-    };
-    let again = propose(&["key-0"]);
-    assert!(
-        matches!(again, Proposed::Open { number: n, moved: Moved::Nothing, .. } if n == number),
-        "{again:?}"
-    );
-    let more = propose(&["key-1"]);
-    assert!(
-        matches!(more, Proposed::Open { number: n, moved: Moved::Updated, .. } if n == number),
-        "{more:?}"
-    );
+    let (number, by) = propose(&["key-0"]);
+    assert_eq!(by, MarkedBy::Pull);
+    assert_eq!(propose(&["key-0"]), (number, MarkedBy::OpenPull));
+    assert_eq!(propose(&["key-1"]), (number, MarkedBy::Pull));
     assert_eq!(
         text(&repo, "netbird-gitops/enrolled"),
         pending(3).replacen("false", "true", 2)
@@ -275,7 +216,7 @@ fn a_proposal_from_its_opening_to_the_next_one() {
     );
 
     // The file changes on main: the proposal is made anew.
-    let main = repo.file("main", "netbird.json").unwrap();
+    let main = repo.blob(Some("main"), "netbird.json").unwrap();
     use base64::Engine;
     let changed = pending(4);
     server.call(
@@ -286,16 +227,9 @@ fn a_proposal_from_its_opening_to_the_next_one() {
     server.call(
         Method::Put,
         &format!("{path}/contents/netbird.json"),
-        json!({"content": base64::engine::general_purpose::STANDARD.encode(&changed), "sha": main.sha, "branch": "main", "message": "more"}),
+        json!({"content": base64::engine::general_purpose::STANDARD.encode(&changed), "sha": main, "branch": "main", "message": "more"}),
     );
-    let Proposed::Open {
-        number: second,
-        moved: Moved::Opened,
-        ..
-    } = propose(&["key-3"])
-    else {
-        panic!()
-    };
+    let (second, _) = propose(&["key-3"]);
     assert_eq!(
         (
             repo.pull(number).unwrap().state.as_str(),
@@ -330,18 +264,12 @@ fn a_proposal_from_its_opening_to_the_next_one() {
         .unwrap()
         .unwrap();
     assert_eq!((merged.number, merged.merged), (second, true));
-    assert_eq!(propose(&["key-0", "key-3"]), Proposed::NothingToDo);
-    let third = propose(&["key-2"]);
-    assert!(
-        matches!(third, Proposed::Open { number: n, moved: Moved::Opened, .. } if n > second),
-        "{third:?}"
-    );
+    assert_eq!(propose(&["key-0", "key-3"]), (0, MarkedBy::Nobody));
+    let (third, _) = propose(&["key-2"]);
+    assert!(third > second, "{third}");
     // Two runs at once.
     repo.edit_pull(
-        match third {
-            Proposed::Open { number, .. } => number,
-            _ => 0,
-        },
+        third,
         IssueEdit {
             state: Some("closed"),
             ..IssueEdit::default()
@@ -349,22 +277,13 @@ fn a_proposal_from_its_opening_to_the_next_one() {
     )
     .unwrap();
     repo.delete_branch("netbird-gitops/enrolled").unwrap();
-    let numbers: Vec<Proposed> = std::thread::scope(|scope| {
+    let numbers: BTreeSet<u64> = std::thread::scope(|scope| {
         let runs: Vec<_> = (0..3)
-            .map(|_| scope.spawn(|| propose(&["key-2"])))
+            .map(|_| scope.spawn(|| propose(&["key-2"]).0))
             .collect();
         runs.into_iter().map(|run| run.join().unwrap()).collect()
     });
-    let number = |proposed: &Proposed| match proposed {
-        Proposed::Open { number, .. } => *number,
-        Proposed::Closed { .. } | Proposed::NothingToDo => 0,
-    };
-    assert!(
-        numbers
-            .iter()
-            .all(|proposed| number(proposed) == number(&numbers[0])),
-        "{numbers:?}"
-    );
+    assert_eq!(numbers.len(), 1, "{numbers:?}");
 }
 
 #[test]
@@ -388,12 +307,16 @@ fn a_comment_and_an_issue() {
             json!({"body": format!("{marker}\nfake")}),
         );
     }
-    let post = |text: &str| upsert(&repo, issue, &format!("{marker}\n{text}")).unwrap();
+    let comments = Board {
+        repo: &repo,
+        pull: Some(issue),
+    };
+    let post = |text: &str| comments.keep("", &format!("{marker}\n{text}")).unwrap();
     let first = post("one");
     assert_eq!(post("one").id, first.id);
     let second = post("two\r\n\u{fc}");
-    assert_eq!((second.id, second.action), (first.id, Action::Edited));
-    assert_eq!(post("two\r\n\u{fc}").action, Action::Unchanged);
+    assert_eq!((second.id, second.action), (first.id, PostAction::Edited));
+    assert_eq!(post("two\r\n\u{fc}").action, PostAction::Unchanged);
     repo.delete_comment(first.id).unwrap();
     std::thread::scope(|scope| {
         for n in 0..4 {
@@ -408,34 +331,30 @@ fn a_comment_and_an_issue() {
         .filter(|comment| comment.body.starts_with(marker) && !comment.body.ends_with("fake"));
     assert_eq!(ours.count(), 1, "{all:?}");
     assert!(matches!(
-        repo.comments(999),
-        Err(Error::Server(_) | Error::NotFound(_))
+        repo.comments(999).unwrap_err().status(),
+        Some(404 | 500)
     ));
 
     let marker = "<!-- netbird-gitops drift default -->";
-    let body = |text: &str| format!("{marker}\n{text}");
-    fn report(body: &str) -> Report<'_> {
-        Report {
-            title: "Drift",
-            body,
-        }
-    }
-    let resolved = body("resolved");
-    let keep = |body: Option<&str>| match body {
-        Some(body) => keep(&repo, marker, report(body)).unwrap(),
-        None => resolve(&repo, marker, report(&resolved)).unwrap(),
+    let board = Board {
+        repo: &repo,
+        pull: None,
     };
-    assert_eq!(keep(None), Kept::None);
-    let Kept::Opened(link) = keep(Some(&body("a"))) else {
-        panic!()
+    let keep = |text: &str| {
+        let posted = board.keep("Drift", &format!("{marker}\n{text}")).unwrap();
+        (posted.id, posted.action)
     };
-    assert_eq!(keep(Some(&body("a"))), Kept::Unchanged(link.clone()));
-    assert_eq!(keep(Some(&body("b"))), Kept::Edited(link.clone()));
-    assert_eq!(keep(None), Kept::Closed(link.clone()));
-    let Kept::Opened(next) = keep(Some(&body("a"))) else {
-        panic!()
+    let resolve = || {
+        let posted = board.correct("Drift", &format!("{marker}\nresolved"), true);
+        posted.unwrap().map(|posted| (posted.id, posted.action))
     };
-    assert!(next.number > link.number);
+    assert_eq!(resolve(), None);
+    let (first, action) = keep("a");
+    assert_eq!(action, PostAction::Created);
+    assert_eq!(keep("a"), (first, PostAction::Unchanged));
+    assert_eq!(keep("b"), (first, PostAction::Edited));
+    assert_eq!(resolve(), Some((first, PostAction::Closed)));
+    assert!(keep("a").0 > first);
     let issues = server.call(
         Method::Get,
         &format!("{path}/issues?state=open&type=issues"),
@@ -449,7 +368,7 @@ fn a_comment_and_an_issue() {
 fn an_inventory_from_its_first_commit() {
     let server = Server::new();
     let (path, repo) = server.repository("{}");
-    let branch = inventory::Branch::new(repo.clone(), inventory::BRANCH, "home");
+    let branch = InventoryBranch::new(repo.clone(), BRANCH, "home");
     let probe = "netbird.json";
     assert_eq!(branch.read(probe).unwrap(), None);
     assert_eq!(branch.copies().unwrap(), [""; 0]);
@@ -464,27 +383,33 @@ fn an_inventory_from_its_first_commit() {
             }))
         };
         let keys = [(key.to_owned(), b"sealed".to_vec())];
-        branch.write(&mut edit, &keys, Policy::default()).unwrap()
+        branch.write(&mut edit, &keys, Patience::default()).unwrap()
     };
     for (text, key) in [("one", "a.age"), ("two", "b.age")] {
         let outcome = write(text, key);
-        assert!(matches!(outcome, Outcome::Committed { .. }), "{outcome:?}");
+        assert!(
+            matches!(outcome, CommitOutcome::Committed { .. }),
+            "{outcome:?}"
+        );
     }
-    assert_eq!(write("two", "b.age"), Outcome::NothingToDo);
+    assert_eq!(write("two", "b.age"), CommitOutcome::NothingToDo);
     // Above 10 MiB there is no content on either server.
     let large = "x".repeat((10 << 20) + 1);
-    assert!(matches!(write(&large, "c.age"), Outcome::Committed { .. }));
+    assert!(matches!(
+        write(&large, "c.age"),
+        CommitOutcome::Committed { .. }
+    ));
     let stored = branch.read(probe).unwrap().unwrap();
-    assert_eq!(stored.text, large.as_bytes());
+    assert_eq!(stored.bytes, large.as_bytes());
     let copy = |name: &str| format!(".netbird-gitops/home/keys/{name}.age");
     assert_eq!(branch.copies().unwrap(), ["a", "b", "c"].map(copy));
     let history = branch.history(2).unwrap();
-    assert_eq!(history.first(), stored.commit.as_ref());
+    assert_eq!(history.first(), stored.last_commit.as_ref());
     assert_eq!(branch.read_at(&history[1]).unwrap(), Some(b"two".to_vec()));
-    let office = inventory::Branch::new(repo, inventory::BRANCH, "office");
+    let office = InventoryBranch::new(repo, BRANCH, "office");
     assert_eq!(office.read(probe).unwrap(), None);
     assert_eq!(office.others().unwrap().len(), 1);
-    let rule = json!({"rule_name": inventory::BRANCH, "enable_push": false});
+    let rule = json!({"rule_name": BRANCH, "enable_push": false});
     server.call(Method::Post, &format!("{path}/branch_protections"), rule);
     assert!(branch.may_write().unwrap().is_err());
 }

@@ -1,11 +1,11 @@
 //! The pull request instead of a commit (docs/gitea-api.md, "Pull requests").
 
 use super::*;
-use crate::forge::gitea::Error;
-use crate::forge::gitea::commit::{CommitError, Policy, Target};
-use crate::forge::gitea::propose::{Moved, Proposed, branch_name, mark_enrolled};
+use crate::forge::gitea::GiteaError;
+use crate::forge::gitea::commit::{BranchFile, CommitError, Patience};
+use crate::forge::gitea::mark::{Marked, branch_name, propose};
 
-const TARGET: Target<'_> = Target {
+const AT: BranchFile<'_> = BranchFile {
     branch: "main",
     path: "netbird.json",
 };
@@ -41,27 +41,28 @@ fn none() -> Act {
 fn run(
     names: BTreeSet<String>,
     acts: impl IntoIterator<Item = Act>,
-) -> (Result<Proposed, CommitError>, Vec<String>, Script) {
+) -> (Result<String, CommitError>, Vec<String>, Script) {
     let (server, repo) = start(acts);
-    let policy = Policy {
+    let patience = Patience {
         sleep: &|_| {},
         now: &|| jiff::Timestamp::UNIX_EPOCH,
-        ..Policy::default()
+        ..Patience::default()
     };
-    let result = mark_enrolled(&repo, TARGET, "default", &names, policy);
-    (result.map(|(proposed, _)| proposed), asked(&server), server)
+    let result = propose(&repo, AT, "default", &names, patience);
+    (
+        result.map(|Marked { text, .. }| text),
+        asked(&server),
+        server,
+    )
 }
 
-fn open(number: u64, moved: Moved) -> Proposed {
-    Proposed::Open {
-        number,
-        url: format!("https://git.example/pulls/{number}"),
-        moved,
-    }
+fn open(number: u64, what: &str) -> String {
+    format!("pull request #{number} {what}: https://git.example/pulls/{number}")
 }
 
-const PULL: &str = "GET /pulls/main/netbird-gitops%2Fenrolled";
-const BASE: &str = "GET /contents/netbird.json?ref=main";
+const OPENED: &str = "opened";
+const UPDATED: &str = "updated";
+const WAITS: &str = "waits to be merged";
 const OURS: &str = "GET /contents/netbird.json?ref=netbird-gitops%2Fenrolled";
 const LIST: &str = "GET /pulls?state=open&limit=50&page=1";
 const PUT: &str = "PUT /contents/netbird.json";
@@ -76,42 +77,6 @@ fn alone(number: u64) -> Act {
 
 fn done() -> Act {
     reply(200, r#"{"commit": {"sha": "new"}}"#)
-}
-
-#[test]
-fn the_first_key_makes_branch_and_pull_request() {
-    let acts = [
-        file(PENDING, "b1"),
-        none(),
-        none(),
-        done(),
-        reply(201, &pull(5, "open", "", "").to_string()),
-        alone(5),
-    ];
-    let (result, asked, server) = run(names(["a"]), acts);
-    assert_eq!(result.unwrap(), open(5, Moved::Opened));
-    assert_eq!(asked, [BASE, PULL, OURS, PUT, "POST /pulls", LIST]);
-    let put = body(&server, 3);
-    assert_eq!(
-        (&put["branch"], &put["new_branch"], &put["sha"]),
-        (
-            &json!("main"),
-            &json!("netbird-gitops/enrolled"),
-            &json!("b1")
-        )
-    );
-    let new = body(&server, 4);
-    assert_eq!(
-        (&new["head"], &new["base"]),
-        (&json!("netbird-gitops/enrolled"), &json!("main"))
-    );
-    assert_eq!(new["title"], "chore: mark a as enrolled [automated]");
-    assert!(
-        new["body"]
-            .as_str()
-            .unwrap()
-            .starts_with("These keys were used")
-    );
 }
 
 #[test]
@@ -142,7 +107,7 @@ fn a_run_that_finds_its_own_proposal_does_nothing() {
             file(&marked(&["a"]), "b2"),
         ],
     );
-    assert_eq!((result.unwrap(), asked.len()), (open(5, Moved::Nothing), 3));
+    assert_eq!((result.unwrap(), asked.len()), (open(5, WAITS), 3));
     // a server that keeps line ends its own way
     let body = text["body"]
         .as_str()
@@ -157,10 +122,13 @@ fn a_run_that_finds_its_own_proposal_does_nothing() {
             file(&marked(&["a"]), "b2"),
         ];
         let (result, asked, _) = run(wanted, acts);
-        assert_eq!((result.unwrap(), asked.len()), (open(5, Moved::Nothing), 3));
+        assert_eq!((result.unwrap(), asked.len()), (open(5, WAITS), 3));
     }
     let (result, asked, _) = run(names(["a"]), [file(&marked(&["a"]), "b1"), none()]);
-    assert_eq!((result.unwrap(), asked.len()), (Proposed::NothingToDo, 2));
+    assert_eq!(
+        (result.unwrap().as_str(), asked.len()),
+        ("the branch has it already", 2)
+    );
 }
 
 #[test]
@@ -174,14 +142,9 @@ fn what_somebody_else_did_is_proposed_no_more() {
             bare(204),
         ]
     };
-    let url = "https://git.example/pulls/5".to_owned();
     for wanted in [names(["a"]), names([])] {
         let (result, asked, server) = run(wanted, acts(&marked(&["a"])));
-        let closed = Proposed::Closed {
-            number: 5,
-            url: url.clone(),
-        };
-        assert_eq!(result.unwrap(), closed);
+        assert_eq!(result.unwrap(), open(5, "closed, since main has all of it"));
         assert_eq!(
             asked[3..],
             ["PATCH /pulls/5", "DELETE /branches/netbird-gitops/enrolled"]
@@ -191,7 +154,7 @@ fn what_somebody_else_did_is_proposed_no_more() {
     // a part of it: the rest stays, told anew
     let both = marked(&["a", "b"]);
     let (result, asked, server) = run(names(["b"]), acts(&both).into_iter().take(4));
-    assert_eq!(result.unwrap(), open(5, Moved::Updated));
+    assert_eq!(result.unwrap(), open(5, UPDATED));
     assert_eq!(asked[3..], ["PATCH /pulls/5"]);
     assert_eq!(
         body(&server, 3)["title"],
@@ -218,7 +181,7 @@ fn what_asks_for_another_machine_since_is_marked_by_nobody() {
         alone(6),
     ];
     let (result, _, server) = run(names(["b"]), acts);
-    assert_eq!(result.unwrap(), open(6, Moved::Opened));
+    assert_eq!(result.unwrap(), open(6, OPENED));
     assert_eq!(
         body(&server, 6)["title"],
         "chore: mark b as enrolled [automated]"
@@ -239,7 +202,7 @@ fn a_further_key_goes_onto_the_branch_and_into_the_text() {
         reply(201, "{}"),
     ];
     let (result, asked, server) = run(names(["b"]), acts);
-    assert_eq!(result.unwrap(), open(5, Moved::Updated));
+    assert_eq!(result.unwrap(), open(5, UPDATED));
     assert_eq!(
         asked[3..],
         [
@@ -278,7 +241,7 @@ fn a_branch_that_is_of_no_use_is_made_anew() {
         alone(6),
     ];
     let (result, asked, server) = run(names(["b"]), acts);
-    assert_eq!(result.unwrap(), open(6, Moved::Opened));
+    assert_eq!(result.unwrap(), open(6, OPENED));
     assert_eq!(
         asked[3..],
         [
@@ -306,7 +269,7 @@ fn a_branch_that_is_of_no_use_is_made_anew() {
         alone(6),
     ];
     let (result, asked, _) = run(names(["b"]), acts);
-    assert_eq!(result.unwrap(), open(6, Moved::Opened));
+    assert_eq!(result.unwrap(), open(6, OPENED));
     assert_eq!(
         asked[4..],
         [
@@ -330,7 +293,7 @@ fn an_open_one_behind_a_closed_one_is_found() {
         file(&marked(&["a"]), "b2"),
         reply(201, "{}"),
     ];
-    assert_eq!(run(names(["a"]), acts).0.unwrap(), open(9, Moved::Updated));
+    assert_eq!(run(names(["a"]), acts).0.unwrap(), open(9, UPDATED));
 }
 
 #[test]
@@ -380,7 +343,7 @@ fn another_run_at_the_same_time_is_met_by_looking_again() {
         ],
     ] {
         let (result, asked, _) = run(names(["a"]), collision.into_iter().chain(theirs()));
-        assert_eq!(result.unwrap(), open(5, Moved::Updated), "{asked:?}");
+        assert_eq!(result.unwrap(), open(5, UPDATED), "{asked:?}");
     }
 }
 
@@ -399,13 +362,13 @@ fn of_two_that_were_opened_at_the_same_instant_the_first_stays() {
     for close in [reply(201, "{}"), bare(403)] {
         let acts = before().into_iter().chain([reply(200, &both), close]);
         let (result, asked, server) = run(names(["a"]), acts);
-        assert_eq!(result.unwrap(), open(5, Moved::Nothing));
+        assert_eq!(result.unwrap(), open(5, WAITS));
         assert_eq!(asked[4..], [LIST, "PATCH /pulls/6"]);
         assert_eq!(body(&server, 5), json!({"state": "closed"}));
     }
     // A list that fails afterwards is no failure of ours.
     let (result, _, _) = run(names(["a"]), before().into_iter().chain([bare(403)]));
-    assert_eq!(result.unwrap(), open(6, Moved::Opened));
+    assert_eq!(result.unwrap(), open(6, OPENED));
 }
 
 #[test]
@@ -432,7 +395,10 @@ fn refusals() {
     assert!(matches!(result, Err(CommitError::Gitea(_))) && asked.len() == 4);
     // neither repository nor branch nor file: what the token may not see is no branch that is missing
     let (result, asked, _) = run(names(["a"]), [none(), none(), none()]);
-    assert!(matches!(result, Err(CommitError::Gitea(Error::NotFound(_)))) && asked.len() == 3);
+    let Err(CommitError::Gitea(error @ GiteaError::Answered(_))) = result else {
+        panic!("nothing is to be seen")
+    };
+    assert!(error.is_not_found() && asked.len() == 3);
     let (result, ..) = run(
         names(["a"]),
         [none(), none(), reply(200, r#"{"default_branch": "trunk"}"#)],

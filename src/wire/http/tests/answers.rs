@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::json as value;
 
 use super::{client, config, ok, start};
-use crate::wire::http::script::{Act, Script, answer};
+use crate::wire::http::tests::script::{Act, Script, answer};
 use crate::wire::http::{
-    BaseUrl, Call, Client, Config, Delivery, Error, Method, ProxySetting, Token, USER_AGENT,
+    BaseUrl, Client, Config, Method, ProxySetting, Token, Trouble, USER_AGENT,
 };
 
 #[test]
@@ -63,15 +63,15 @@ fn a_reply() {
     ]);
     let reply = client.send(Method::Get, "/x", None).unwrap();
     assert_eq!(
-        reply.server_time.unwrap().to_string(),
+        reply.server_time().unwrap().to_string(),
         "1994-11-06T08:49:37Z"
     );
-    assert_eq!(reply.request_id.as_deref(), Some("d1"));
+    assert_eq!(reply.request_id().as_deref(), Some("d1"));
     assert_eq!(reply.header("X-Total-Count"), Some("3"));
     assert_eq!(reply.json().unwrap(), value!([1]));
     let reply = client.send(Method::Get, "/x", None).unwrap();
     assert_eq!((reply.status, reply.is_success()), (422, false));
-    assert_eq!(reply.server_time, None);
+    assert_eq!(reply.server_time(), None);
     assert!(
         !format!("{reply:?}").contains("message"),
         "a body is not for logs"
@@ -93,7 +93,7 @@ fn redirects_are_errors_and_carry_no_token() {
             );
             assert_eq!(error.to_string(), wanted);
             assert!(error.hint().unwrap().contains(&other.url()));
-            assert!(!error.outcome_unknown());
+            assert!(!error.outcome_unknown);
             assert_eq!(server.seen().len(), 1);
         }
     }
@@ -106,27 +106,23 @@ fn redirects_are_errors_and_carry_no_token() {
             .to_string(),
         format!("GET {}/api/x: 301 redirect", server.url())
     );
-    assert!(matches!(
-        client.send(Method::Get, "/x", None),
-        Err(Error::Redirected { status: 304, .. })
-    ));
+    let error = client.send(Method::Get, "/x", None).unwrap_err();
+    assert!(error.to_string().ends_with("304 redirect"), "{error}");
 }
 
 #[test]
 fn http_to_https_says_so() {
-    let call = Call {
-        method: Method::Get,
-        url: "http://127.0.0.1:80/api/x".into(),
-    };
-    let error = Error::Redirected {
-        path: None,
-        call,
-        status: 301,
-        location: Some("https://127.0.0.1:80".into()),
-    };
+    let server = Script::start_at(|port| {
+        let to = format!("location: https://127.0.0.1:{port}/api/x\r\n");
+        [answer(301, &to, "")]
+    });
+    let error = client(config(&server))
+        .send(Method::Get, "/x", None)
+        .unwrap_err();
+    let with_tls = server.url().replace("http:", "https:");
     assert_eq!(
-        error.hint().as_deref(),
-        Some("write the URL with https://127.0.0.1:80")
+        error.hint(),
+        Some(format!("write the URL with {with_tls}").as_str())
     );
 }
 
@@ -229,10 +225,7 @@ fn gzip() {
     );
     assert_eq!(reply.unwrap().json().unwrap(), value!({"a": 1}));
     let error = client.send(Method::Get, "/x", None).unwrap_err();
-    assert!(
-        matches!(error, Error::Transport { timeout: false, .. }),
-        "{error:?}"
-    );
+    assert_eq!(error.trouble, Trouble::Transport, "{error:?}");
     assert_eq!(server.seen().len(), 2, "broken gzip stays broken");
 }
 
@@ -240,7 +233,7 @@ fn gzip() {
 fn no_http_at_all() {
     let (server, client) = start([Act::SendAndClose(b"SSH-2.0-OpenSSH_9.9\r\n".to_vec())]);
     let error = client.send(Method::Get, "/x", None).unwrap_err();
-    assert!(matches!(error, Error::Transport { .. }), "{error:?}");
+    assert_eq!(error.trouble, Trouble::Transport, "{error:?}");
     assert_eq!(server.seen().len(), 1, "{error}");
 }
 
@@ -295,7 +288,7 @@ fn answers_that_are_no_json() {
         .json()
         .unwrap_err();
     assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
-    assert!(error.outcome_unknown());
+    assert!(error.outcome_unknown);
     let (_server, client) = start([answer(200, "", "x".repeat(500))]);
     let error = client
         .send(Method::Get, "/x", None)
@@ -303,30 +296,6 @@ fn answers_that_are_no_json() {
         .json()
         .unwrap_err();
     assert!(error.to_string().len() < 300, "{error}");
-}
-
-#[test]
-fn a_web_page_under_a_sub_path_hints_at_the_root() {
-    let server = Script::start([answer(200, "", "<html>"), answer(200, "", "<html>")]);
-    let hint = |path: &str| {
-        let mut config = config(&server);
-        config.base = BaseUrl::parse(&format!("{}{path}", server.url()), "/api").unwrap();
-        client(config)
-            .send(Method::Get, "/groups", None)
-            .unwrap()
-            .json()
-            .unwrap_err()
-            .hint()
-            .unwrap()
-    };
-    assert_eq!(
-        hint("/peers"),
-        format!(
-            "this looks like the dashboard; is the API at {}/api ?",
-            server.url()
-        )
-    );
-    assert!(hint("").contains("another host or port"));
 }
 
 #[test]
@@ -349,19 +318,12 @@ fn a_proxy_that_is_told_serves_loopback_too() {
     config.proxy = ProxySetting::Url(format!("http://u:hunter2@127.0.0.1:{}", proxy.port()).into());
     assert!(!format!("{config:?}").contains("hunter2"));
     let error = client(config).send(Method::Post, "/x", None).unwrap_err();
-    let Error::Transport {
-        delivery: Delivery::NotSent,
-        cause,
-        ..
-    } = &error
-    else {
-        panic!("{error:?}")
-    };
+    assert!(!error.outcome_unknown, "{error:?}");
     let name = format!(
         " (through the proxy 127.0.0.1:{} of the proxy setting)",
         proxy.port()
     );
-    assert!(cause.ends_with(&name), "{cause}");
+    assert!(error.to_string().ends_with(&name), "{error}");
     assert!(!format!("{error} {:?}", error.hint()).contains("hunter2"));
     assert!(proxy.lines()[0].starts_with("CONNECT 127.0.0.1:"));
     assert_eq!(
@@ -394,7 +356,7 @@ fn tls_to_a_port_without_tls() {
     // The server reads the hello as a line of text, and closes at once when its side ends.
     let error = client(config).send(Method::Post, "/x", None).unwrap_err();
     assert!(
-        matches!(error, Error::Tls { .. } | Error::Transport { .. }),
+        matches!(error.trouble, Trouble::Tls | Trouble::Transport),
         "{error:?}"
     );
 }

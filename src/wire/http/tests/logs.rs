@@ -3,8 +3,9 @@
 use serde_json::json as value;
 
 use super::config;
-use crate::wire::http::script::{Act, Script, answer, json};
-use crate::wire::http::{Client, Config, Method, Token, log_capture};
+use super::log_capture;
+use crate::wire::http::tests::script::{Act, Script, answer, json};
+use crate::wire::http::{Client, Config, Method, Token};
 
 #[test]
 fn one_line_a_try_and_no_secret() {

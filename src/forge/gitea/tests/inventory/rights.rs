@@ -52,8 +52,46 @@ fn refusal_is_taken_for_real_and_hints_at_the_rule() {
         let refused = write(&branch, "a", &["a"]).unwrap_err();
         assert!(matches!(refused, CommitError::Refused { rounds: 5, .. }));
         let hint = branch.hint(&refused).unwrap();
-        assert!(hint.contains("a rule for it"), "{hint}");
+        assert!(hint.contains("put that user on its push list"), "{hint}");
         assert_eq!(gitea.branches(), ["main"]);
+    }
+}
+
+#[test]
+fn each_refusal_has_the_hint_of_its_rule() {
+    let push = json!({ "enable_push": true });
+    let with = |field: &str, value: Value| {
+        let mut rule = push.clone();
+        rule[field] = value;
+        rule
+    };
+    for (rule, wanted) in [
+        (
+            with("require_signed_commits", json!(true)),
+            "requires signed commits",
+        ),
+        (
+            with("protected_file_patterns", json!("**.json")),
+            "a protected file pattern",
+        ),
+        (
+            json!({ "enable_push": false }),
+            "put that user on its push list",
+        ),
+    ] {
+        for gitea in both() {
+            let bot = branch(&gitea);
+            write(&bot, "a", &[]).unwrap();
+            gitea.protect("netbird-gitops/*", rule.clone());
+            for token in [gitea.token(), gitea.admin_token()] {
+                let branch = branch_as(&gitea, &token, BRANCH);
+                let refused = write(&branch, "b", &[]).unwrap_err();
+                let hint = branch.hint(&refused).unwrap();
+                assert!(hint.contains(wanted), "{refused}: {hint}");
+                assert!(hint.contains("--inventory-branch"), "{hint}");
+                assert!(!hint.contains("--via-pr"), "{hint}");
+            }
+        }
     }
 }
 

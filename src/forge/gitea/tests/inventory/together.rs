@@ -82,7 +82,7 @@ fn in_order(gitea: &Gitea, name: &str, order: Vec<usize>) -> [Vec<Option<String>
                     asked.push(text.map(|text| String::from_utf8(text.to_vec()).unwrap()));
                     Ok(with_id(text, id))
                 };
-                let outcome = branch.write(&mut edit, &[key(id)], policy());
+                let outcome = branch.write(&mut edit, &[key(id)], patience());
                 turns.end(number);
                 assert!(is_committed(&outcome), "{outcome:?}");
                 asked
@@ -179,7 +179,11 @@ fn whole_write_in_the_middle_of_another() {
                 seen.push(text.is_some());
                 Ok(with_id(text, &id))
             };
-            assert!(is_committed(&ours.write(&mut edit, &[key(&id)], policy())));
+            assert!(is_committed(&ours.write(
+                &mut edit,
+                &[key(&id)],
+                patience()
+            )));
             assert_eq!(seen, [there, true]);
         }
         let all = "ours false\nours true\ntheirs false\ntheirs true\n";
@@ -203,7 +207,7 @@ fn equal_text_of_another_run_is_not_our_commit() {
             gitea.push(BRANCH, PATH, "a\nb\nc\n", "another's\n");
         });
         let outcome = write(&branch, "c", &[]).unwrap();
-        assert_eq!(outcome, Outcome::NothingToDo);
+        assert_eq!(outcome, CommitOutcome::NothingToDo);
     }
 }
 

@@ -18,7 +18,7 @@ fn first_inventory_is_one_commit_with_its_branch() {
         }
         let stored = branch.read(PROBE).unwrap().unwrap();
         assert_eq!(
-            (stored.text, stored.commit),
+            (stored.bytes, stored.last_commit),
             (b"a\n".to_vec(), gitea.tip(BRANCH))
         );
     }
@@ -48,20 +48,23 @@ fn nothing_to_do_is_no_commit() {
     for gitea in both() {
         let branch = branch(&gitea);
         let mut none = |_: Option<&[u8]>| Ok(None);
-        let outcome = branch.write(&mut none, &[], policy()).unwrap();
-        assert_eq!(outcome, Outcome::NothingToDo);
+        let outcome = branch.write(&mut none, &[], patience()).unwrap();
+        assert_eq!(outcome, CommitOutcome::NothingToDo);
         assert_eq!(gitea.branches(), ["main"]);
         write(&branch, "a", &["k"]).unwrap();
         let tip = gitea.tip(BRANCH);
-        assert_eq!(write(&branch, "a", &["k"]).unwrap(), Outcome::NothingToDo);
+        assert_eq!(
+            write(&branch, "a", &["k"]).unwrap(),
+            CommitOutcome::NothingToDo
+        );
         let mut equal = |text: Option<&[u8]>| {
             Ok(Some(Revision {
                 bytes: text.unwrap().to_vec(),
                 message: "the same".to_owned(),
             }))
         };
-        let outcome = branch.write(&mut equal, &[], policy()).unwrap();
-        assert_eq!(outcome, Outcome::NothingToDo);
+        let outcome = branch.write(&mut equal, &[], patience()).unwrap();
+        assert_eq!(outcome, CommitOutcome::NothingToDo);
         assert_eq!(gitea.tip(BRANCH), tip);
     }
 }
@@ -77,18 +80,20 @@ fn empty_inventory_is_one() {
         };
         Ok(text.is_none().then(revision))
     };
-    assert!(is_committed(&branch.write(&mut edit, &[], policy())));
-    assert_eq!(branch.read(PROBE).unwrap().unwrap().text, b"");
+    assert!(is_committed(&branch.write(&mut edit, &[], patience())));
+    assert_eq!(branch.read(PROBE).unwrap().unwrap().bytes, b"");
     assert_eq!(messages(&gitea), ["[skip ci]\n"]);
-    let outcome = branch.write(&mut edit, &[], policy()).unwrap();
-    assert_eq!(outcome, Outcome::NothingToDo);
+    let outcome = branch.write(&mut edit, &[], patience()).unwrap();
+    assert_eq!(outcome, CommitOutcome::NothingToDo);
 }
 
 #[test]
 fn error_of_the_edit_ends_it() {
     let gitea = Gitea::start();
     let mut edit = |_: Option<&[u8]>| anyhow::bail!("of another account");
-    let error = branch(&gitea).write(&mut edit, &[], policy()).unwrap_err();
+    let error = branch(&gitea)
+        .write(&mut edit, &[], patience())
+        .unwrap_err();
     assert_eq!(error.to_string(), "of another account");
     assert!(gitea.requests().iter().all(|it| it.method == "GET"));
 }
@@ -102,7 +107,9 @@ fn inventory_that_could_not_be_read_again_is_not_written() {
             message: String::new(),
         }))
     };
-    let error = branch(&gitea).write(&mut edit, &[], policy()).unwrap_err();
+    let error = branch(&gitea)
+        .write(&mut edit, &[], patience())
+        .unwrap_err();
     let wanted = format!("{PATH} has 67108865 bytes, and no more than 67108864 are read");
     assert_eq!(error.to_string(), wanted);
     assert_eq!(gitea.branches(), ["main"]);
@@ -133,13 +140,13 @@ fn keys_that_are_there_already() {
         assert_eq!(gitea.log(BRANCH)[0].paths, [key_path("k3")]);
         assert_eq!(
             messages(&gitea)[0],
-            "chore: store a sealed setup key [skip ci]\n"
+            "chore: store sealed setup keys [skip ci]\n"
         );
         // another key at the same path
         let tip = gitea.tip(BRANCH);
         let mut edit = |text: Option<&[u8]>| Ok(with_id(text, "c"));
         let other = [(key("k1").0, b"other".to_vec())];
-        let error = branch.write(&mut edit, &other, policy()).unwrap_err();
+        let error = branch.write(&mut edit, &other, patience()).unwrap_err();
         let wanted = format!("{} is there already, with other bytes", key_path("k1"));
         assert_eq!(error.to_string(), wanted);
         assert_eq!(gitea.tip(BRANCH), tip);
@@ -217,7 +224,7 @@ fn at_each_request(gitea: &Gitea, there: bool, effect: &Effect) {
         match outcome {
             Ok(_) => assert!(list.contains("a\n"), "{told}"),
             // The answer was none, and so was the reading's.
-            Err(CommitError::Unsettled { .. }) => {}
+            Err(CommitError::Open(..)) => {}
             Err(_) => assert!(!list.contains("a\n"), "{told}"),
         }
         assert!(posts(gitea) <= before + 1, "one commit at most: {told}");
@@ -267,10 +274,10 @@ fn no_answer_at_all_leaves_it_open_and_the_next_call_finds_it() {
             });
             gitea.fault(Fault::on("POST", "/").then(effect));
             let error = write(&branch, id, &[id]).unwrap_err();
-            assert!(matches!(error, CommitError::Unsettled { .. }), "{error}");
+            assert!(matches!(error, CommitError::Open(..)), "{error}");
             gitea.clear_faults();
             let again = write(&branch, id, &[id]).unwrap();
-            assert_eq!(again == Outcome::NothingToDo, id == "b", "{again:?}");
+            assert_eq!(again == CommitOutcome::NothingToDo, id == "b", "{again:?}");
             assert_eq!(gitea.file(BRANCH, &key_path(id)), key(id).1);
         }
         assert_eq!(text(&gitea), "a\nb\nc\n");
@@ -290,7 +297,7 @@ fn lost_answer_is_found_by_reading_again() {
         ] {
             gitea.fault(Fault::on("POST", &post).then(effect));
             let outcome = write(&branch, id, keys);
-            let Ok(Outcome::Committed { sha }) = outcome else {
+            let Ok(CommitOutcome::Committed { sha }) = outcome else {
                 panic!("{outcome:?}")
             };
             assert_eq!(sha, gitea.tip(BRANCH));
@@ -300,7 +307,10 @@ fn lost_answer_is_found_by_reading_again() {
         gitea.after("POST", &post, |gitea| {
             gitea.push(BRANCH, PATH, "a\nb\nc\nd\ne\n", "another's\n");
         });
-        assert_eq!(write(&branch, "d", &["k4"]).unwrap(), Outcome::NothingToDo);
+        assert_eq!(
+            write(&branch, "d", &["k4"]).unwrap(),
+            CommitOutcome::NothingToDo
+        );
         assert_eq!(text(&gitea), "a\nb\nc\nd\ne\n");
         assert_eq!(messages(&gitea).len(), 5);
         for name in ["k1", "k2", "k3", "k4"] {
@@ -341,7 +351,7 @@ fn branch_or_inventory_that_is_deleted_in_between() {
                 takes_none,
             };
             let mut edit = |text: Option<&[u8]>| asked.edit(text);
-            let outcome = branch.write(&mut edit, &[key("k2")], policy());
+            let outcome = branch.write(&mut edit, &[key("k2")], patience());
             let there = takes_none.then_some("b\n");
             match takes_none {
                 true => assert!(is_committed(&outcome), "{outcome:?}"),
@@ -351,7 +361,7 @@ fn branch_or_inventory_that_is_deleted_in_between() {
                 }
             }
             assert_eq!(asked.texts, [Some("a\n".to_owned()), None]);
-            let stored = branch.read(PROBE).unwrap().map(|stored| stored.text);
+            let stored = branch.read(PROBE).unwrap().map(|stored| stored.bytes);
             assert_eq!(stored.as_deref(), there.map(str::as_bytes));
         }
     }

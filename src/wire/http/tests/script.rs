@@ -72,8 +72,14 @@ pub(crate) struct Script {
 
 impl Script {
     pub(crate) fn start(acts: impl IntoIterator<Item = Act>) -> Script {
+        Script::start_at(|_| acts)
+    }
+
+    /// Likewise, with acts that know the port.
+    pub(crate) fn start_at<A: IntoIterator<Item = Act>>(acts: impl FnOnce(u16) -> A) -> Script {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
+        let acts = acts(port);
         let acts = Arc::new(Mutex::new(acts.into_iter().collect::<Vec<_>>().into_iter()));
         let (seen, stopped) = (
             Arc::new(Mutex::new(Vec::new())),
