@@ -363,8 +363,8 @@ fn a_pending_key_is_a_machine_to_come() {
         json!({ "policies": [policy_with("p", &["a"], &["b"], json!({ "bidirectional": false }))], "setup_keys": [key("old", &["a"])] }),
     );
     let file = json!({ "setup_keys": {
-        "old": { "type": "one-off", "expires_in": 604_800, "auto_groups": ["a"] },
-        "new": { "type": "one-off", "expires_in": 604_800, "auto_groups": ["a"] },
+        "old": { "type": "one-off", "expires_in": 5_184_000, "auto_groups": ["a"] },
+        "new": { "type": "one-off", "expires_in": 5_184_000, "auto_groups": ["a"] },
     } });
     assert_data_eq!(
         told(file, live),

@@ -264,6 +264,12 @@ impl Actual {
         objects.flat_map(|(address, all)| all.iter().map(move |live| (address, live)))
     }
 
+    /// Returns whether an identity provider made all of these groups.
+    pub fn are_issued<'a>(&self, groups: impl IntoIterator<Item = &'a Id>) -> bool {
+        let mut why = groups.into_iter().map(|id| self.protected_groups.get(id));
+        why.all(|why| matches!(why, Some(Protection::Issued(_))))
+    }
+
     /// Returns the live objects of that kind and name, the oldest first.
     pub fn named(&self, kind: Kind, name: &str) -> &[Live] {
         self.at(&Address::new(kind, name))

@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::account::snapshot::Peers;
 use crate::base::id::Id;
-use crate::model::kind::KeyType;
 use crate::wire::api::objects::{Event, Peer, SetupKey};
 
 pub use crate::base::evidence::Evidence;
@@ -52,7 +51,7 @@ impl Binding {
 /// The bindings of an account.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bindings {
-    /// Every used one-off key that is not ephemeral, by id.
+    /// Every used key of one machine that is not ephemeral, by id.
     one_off: BTreeMap<Id, Binding>,
     /// The key of each peer whose enrollment the event log still has.
     by_event: BTreeMap<Id, Id>,
@@ -129,7 +128,7 @@ pub fn bind(keys: &[SetupKey], peers: &Peers, events: Option<&[Event]>) -> Bindi
         .filter_map(|peer| Some((peer.clone(), only_key(peer)?.clone())));
     bindings.by_event = by_event.collect();
 
-    let one_off = |key: &&SetupKey| key.key_type == KeyType::OneOff && !key.ephemeral;
+    let one_off = |key: &&SetupKey| key.is_for_one_peer();
     let used = keys
         .iter()
         .filter(one_off)

@@ -16,7 +16,7 @@ use crate::base::evidence::Evidence;
 use crate::inventory::Inventory;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
-use crate::model::kind::{Groups, KeyType, Kind, Reach, Refers, Resource};
+use crate::model::kind::{Groups, Kind, Reach, Refers, Resource};
 use crate::wire::api::objects;
 use crate::wire::api::{Api, ApiError};
 
@@ -397,7 +397,7 @@ fn events_tell_more(snapshot: &Snapshot, desired: &Desired) -> bool {
         let Some(declared) = desired.setup_key(&key.name) else {
             return false;
         };
-        let is_one_off = key.key_type == KeyType::OneOff && declared.key_type == KeyType::OneOff;
+        let is_one_off = key.is_for_one() && declared.is_for_one();
         let was_replaced = || {
             let created = key.id.created_at();
             let asked = declared.reissue_after;

@@ -12,7 +12,7 @@ use crate::base::id::Id;
 use crate::inventory::Inventory;
 use crate::model::address::Address;
 use crate::model::change::Change;
-use crate::model::kind::{Answers, KeyType, Kind, Live, PeerRef, Refers};
+use crate::model::kind::{Answers, Kind, Live, PeerRef, Refers};
 use crate::model::reason::Reason;
 use crate::plan::Plan;
 use crate::wire::api::objects;
@@ -191,7 +191,7 @@ impl Run<'_> {
         if let Kind::SetupKey = address.kind {
             let read = |live: &Live| live.wire.read::<objects::SetupKey>();
             let (before, now) = (read(live)?, read(fresh)?);
-            if now.key_type == KeyType::OneOff && now.used_times > before.used_times {
+            if now.is_for_one() && now.used_times > before.used_times {
                 return Err(
                     Stays("a machine enrolled with it meanwhile, so it stays".into()).into(),
                 );

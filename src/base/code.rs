@@ -107,6 +107,8 @@ codes! {
     /// Another object bears a declared name and is not the file's.
     Namesake => "NetBird has other objects with the names of {} entries. This file does not manage them and does not change \
         them",
+    /// A group of an identity provider lists members.
+    IssuedPeers => "{} groups of an identity provider list peers, which has no effect: leave \"peers\" out",
     /// An object of ours keeps the name that it has in NetBird.
     KeepsName,
     /// An entry that is skipped, since it could mean several objects.
@@ -125,8 +127,10 @@ codes! {
     KeyNamesake,
     /// A pending key that will soon be of no use.
     ExpiresSoon => "{} setup keys expire within a day and are not used yet",
+    /// A key that is in use expires at another time than the file says.
+    LivesOtherwise => "{} setup keys that are in use expire at another time than expires_in says; reissue_after makes new ones",
     /// A pending key that nobody can use.
-    DeadKey => "{} setup keys cannot be used any more; remake them with reissue_after",
+    DeadKey => "{} setup keys cannot be used any more: set reissue_after for a new one, or enrolled if its work is done",
     /// A valid key of an enrolled name, not ours.
     UnusedKey,
     /// A key that was used, and nothing can be done about it.

@@ -453,9 +453,7 @@ impl Session {
     /// All problems of a plan as one error, with their places in the file.
     fn stop(&self, problems: &[Problem]) -> Failure {
         let place = |problem: &Problem| {
-            let member = problem.member();
             let places = &self.valid.places;
-            let member = member.and_then(|name| places.name(&problem.address, "peers", name));
             let reference = problem.reference().and_then(|(what, name)| match what {
                 Refers::Group => {
                     let mut all = self.valid.references.iter();
@@ -465,9 +463,7 @@ impl Session {
                 Refers::Resource => places.name(&problem.address, "destination_resource", name),
                 Refers::Check => places.name(&problem.address, "source_posture_checks", name),
             });
-            reference
-                .or(member)
-                .or_else(|| self.valid.position_of(&problem.address))
+            reference.or_else(|| self.valid.position_of(&problem.address))
         };
         let mut text = match problems.len() {
             1 => "this cannot be planned\n".to_owned(),

@@ -38,7 +38,7 @@ use crate::forge::gitea::mark::Marked;
 use crate::git::versions::Versions;
 use crate::inventory::Inventory;
 use crate::model::desired::Desired;
-use crate::model::kind::{KeyType, Kind};
+use crate::model::kind::Kind;
 use crate::model::notice::{Notice, Open, Remark};
 use crate::plan::enrollment::{self, Enrollment, sync};
 use crate::plan::gates;
@@ -356,9 +356,7 @@ const EVENTS_KEPT: usize = 10_000;
 /// Returns the names of the used keys that are for one peer.
 fn used_keys(keys: &[Entry]) -> BTreeSet<String> {
     let keys = keys.iter().filter_map(|key| key.read().ok());
-    let used = keys.filter(|key: &objects::SetupKey| {
-        key.key_type == KeyType::OneOff && !key.ephemeral && key.used_times > 0
-    });
+    let used = keys.filter(|key: &objects::SetupKey| key.is_for_one_peer() && key.used_times > 0);
     used.map(|key| key.name).collect()
 }
 

@@ -149,16 +149,6 @@ facts! {
             format!("is {why}: it is never changed here"),
             "refer to it without declaring it, or declare it without peers",
         ),
-        /// A member is to join a group that is never changed.
-        ProtectedJoin {
-            /// The member.
-            member: String,
-            /// Why the group is never changed.
-            why: Protection,
-        } => says(
-            format!("lists {member:?}, which is to join when it enrolls, but it is {why}: it is never changed here"),
-            format!("take {member:?} out, or name the group in the key's auto_groups: then NetBird adds the peer itself"),
-        ),
         /// A group is to be deleted that these use.
         GroupUsed(users: Vec<String>) => says(
             format!("cannot be deleted: it is still used by {}", users.join(", ")),
@@ -227,14 +217,6 @@ impl Problem {
             Impossible::Goes(what, name)
             | Impossible::Absent { what, name, .. }
             | Impossible::SeveralOf(what, name, _) => Some((*what, name)),
-            _ => None,
-        }
-    }
-
-    /// The member whose name is the trouble, where it is one.
-    pub fn member(&self) -> Option<&str> {
-        match &self.what {
-            Impossible::ProtectedJoin { member, .. } => Some(member),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Why a group is never changed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protection {
     /// It is `All`, which holds every peer.
     All,

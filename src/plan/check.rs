@@ -17,7 +17,6 @@ use crate::model::kind::{Kind, Live, Policy, Protocol, Refers, Resource, Unresol
 use crate::model::notice::{Logins, Notice, OfObject, Users};
 use crate::model::problem::{Impossible, Problem};
 use crate::plan::keys;
-use crate::plan::members::Members;
 
 /// Whether and in which order the changes can be carried out.
 #[derive(Debug, Default)]
@@ -46,7 +45,6 @@ pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Ch
     }
     problems.extend(group_deletions(changes, actual));
     problems.extend(account::problems(changes, desired, actual));
-    problems.extend(pending_members(&resolved.members, actual));
     let steps = order(changes, actual).unwrap_or_else(|found| {
         problems.extend(found);
         Vec::new()
@@ -96,6 +94,8 @@ fn references(
                 Ok(_) if going.contains(&(what, name)) => Impossible::Goes(what, name.to_owned()),
                 Ok(_) => continue,
                 Err(Unresolved::Absent(..)) if made.contains(&(what, name)) => continue,
+                // what writes such a reference is skipped
+                Err(Unresolved::Ambiguous(_, _, ids)) if actual.are_issued(&ids) => continue,
                 Err(Unresolved::Absent(..)) => {
                     let made = made.iter().filter(|(made, _)| *made == what);
                     let names = groups.other_names(what).chain(made.map(|(_, name)| *name));
@@ -175,27 +175,6 @@ fn protected(change: &Change, actual: &Actual) -> Option<Impossible> {
     let live = change.operation.live()?;
     let why = actual.protected_groups.get(&live.id)?;
     Some(Impossible::Protected(why.clone()))
-}
-
-/// A group whose members come from elsewhere is never changed, so nobody could put the peer of a pending key into it. What a
-/// key grants by `auto_groups` the server does itself, whoever made the group.
-fn pending_members(members: &BTreeMap<String, Members>, actual: &Actual) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for (group, Members { pending, .. }) in members {
-        let live = actual.named(Kind::Group, group).iter();
-        let mut why = live.filter_map(|live| actual.protected_groups.get(&live.id));
-        let Some(why) = why.next() else {
-            continue;
-        };
-        problems.extend(pending.iter().map(|key| {
-            let what = Impossible::ProtectedJoin {
-                member: key.clone(),
-                why: why.clone(),
-            };
-            Problem::new(&Address::new(Kind::Group, group), what)
-        }));
-    }
-    problems
 }
 
 /// The server refuses to delete a group that is referred to and names one referrer at a time; here are all of them. What

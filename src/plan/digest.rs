@@ -128,14 +128,13 @@ impl Plan {
         ])
     }
 
-    /// What no live object tells, so that it is no field of the canonical form: how long a new key lives, and for whom it is sealed.
-    fn at_creation(&self, after: &Resource) -> Option<Value> {
+    /// What no live object tells, so that it is no field of the canonical form: for whom a new key is sealed.
+    fn at_creation(&self, after: &Resource) -> Option<BTreeSet<String>> {
         let Resource::SetupKey(key) = after else {
             return None;
         };
         let of_all = self.sealed_for.iter().filter(|_| !key.sealed_for.only);
-        let recipients: BTreeSet<&String> = key.sealed_for.keys.keys().chain(of_all).collect();
-        Some(json!([key.expires_in_secs, recipients]))
+        Some(key.sealed_for.keys.keys().chain(of_all).cloned().collect())
     }
 }
 

@@ -18,7 +18,7 @@ use crate::inventory::{Inventory, Origin};
 use crate::model::address::Address;
 use crate::model::change::Operation;
 use crate::model::desired::Desired;
-use crate::model::kind::{KeyType, Kind, Live, SetupKey};
+use crate::model::kind::{Kind, Live, SetupKey};
 use crate::model::notice::Notice;
 use crate::model::reason::Reason;
 use crate::plan::options::Options;
@@ -26,7 +26,7 @@ use crate::plan::ours::Standing;
 use crate::wire::api::objects;
 
 use choice::choose;
-use operation::{compare, make};
+use operation::{compare, make, wanted};
 
 pub use operation::{desired, must_be_replaced};
 
@@ -103,7 +103,7 @@ pub struct Namesake<'a> {
 impl Namesake<'_> {
     /// Returns whether it did its work.
     pub fn is_spent(&self) -> bool {
-        self.key.key_type == KeyType::OneOff && self.key.used_times > 0
+        self.key.is_for_one() && self.key.used_times > 0
     }
 
     /// Returns whether somebody can still enroll with it.

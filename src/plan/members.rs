@@ -17,7 +17,7 @@ use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::hint::{self, Hint};
-use crate::model::kind::{KeyType, Kind};
+use crate::model::kind::Kind;
 use crate::model::notice::{Notice, OfMember, OfPeer, WayOut};
 use crate::plan::keys::{Came, Decisions, Used};
 use crate::plan::options::{Options, Prune};
@@ -191,7 +191,7 @@ fn by_key(member: &str, at: &Address, live: &BTreeSet<Id>, known: Known) -> Foun
     else {
         return Found::Pending(Vec::new());
     };
-    if declared.key_type == KeyType::Reusable {
+    if !declared.is_for_one() {
         return Found::Nobody(OfMember::ReusableKey);
     }
     let namesakes = |peer| namesakes(member, peer, WayOut::NewKey, known);
@@ -293,7 +293,7 @@ fn must_stay(peer: &Id, group: &str, desired: &Desired, actual: &Actual) -> bool
         Some(None) => false,
         None => desired
             .setup_keys()
-            .any(|(name, key)| key.key_type == KeyType::Reusable && grants(name)),
+            .any(|(name, key)| !key.is_for_one() && grants(name)),
     }
 }
 

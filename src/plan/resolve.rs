@@ -13,7 +13,8 @@ use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::{Group, Kind, Live, Peer, PeerRef, Resource};
 use crate::model::label::{label_of, plain_label};
-use crate::model::notice::{Notice, OfKey};
+use crate::model::notice::{Notice, OfKey, OfObject};
+use crate::model::protection::Protection;
 use crate::plan::enrollment::{self, Enrollment, Replaced};
 use crate::plan::keys::{self, Decisions};
 use crate::plan::members::{self, Known, Members, Names};
@@ -69,7 +70,12 @@ pub(super) fn resolve(given: Given) -> Resolved {
             recorded: live_groups.recorded.get(name.as_str()).unwrap_or(name),
             wanted: group.listed.as_ref()?,
         };
-        let members = members::resolve(group, &live(name), known);
+        let live = live(name);
+        let members = members::resolve(group, &live, known);
+        let members = match live_groups.protected.get(name.as_str()) {
+            Some(why) => of_issued(name, why, members, (&live, actual)),
+            None => members,
+        };
         Some(((*name).clone(), members))
     });
     let mut members: BTreeMap<String, Members> = members.into_iter().flatten().collect();
@@ -79,6 +85,7 @@ pub(super) fn resolve(given: Given) -> Resolved {
         let joins = joins.filter(|enrollment| enrollment.groups.contains(name));
         let joins: BTreeSet<Id> = joins.map(|enrollment| enrollment.peer.clone()).collect();
         let peers = match members.get_mut(name) {
+            _ if live_groups.protected.contains_key(name.as_str()) => None,
             Some(members) => {
                 let mut peers = std::mem::take(&mut members.peers);
                 peers.extend(joins);
@@ -135,6 +142,29 @@ struct LiveGroups<'a> {
     members: BTreeMap<&'a str, Cow<'a, BTreeSet<Id>>>,
     /// The names that groups were recorded by, where those are others.
     recorded: BTreeMap<&'a str, String>,
+    /// Those that nobody may touch.
+    protected: BTreeMap<&'a str, &'a Protection>,
+}
+
+/// Returns the members of a group that the file lists and an identity provider decides: they stay who they are.
+fn of_issued(
+    name: &str,
+    issued: &Protection,
+    members: Members,
+    (live, actual): (&BTreeSet<Id>, &Actual),
+) -> Members {
+    let meant: BTreeSet<Id> = members.meant.into_values().collect();
+    let label = |id: &Id| actual.peer_label(id);
+    let lacks = meant.difference(live).map(label).chain(members.pending);
+    let what = OfObject::IssuedPeers {
+        issued: issued.clone(),
+        more: live.difference(&meant).map(label).collect(),
+        lacks: lacks.collect(),
+    };
+    Members {
+        notices: vec![Notice::about(&Address::new(Kind::Group, name), what)],
+        ..Members::default()
+    }
 }
 
 impl<'a> LiveGroups<'a> {
@@ -151,6 +181,7 @@ impl<'a> LiveGroups<'a> {
         let mut groups = LiveGroups {
             members: BTreeMap::new(),
             recorded: BTreeMap::new(),
+            protected: BTreeMap::new(),
         };
         let bound = binding
             .stands
@@ -163,6 +194,10 @@ impl<'a> LiveGroups<'a> {
             if let Some(own) = members(id) {
                 groups.members.insert(&address.name, Cow::Borrowed(own));
             }
+            let why = actual.protected_groups.get(id);
+            groups
+                .protected
+                .extend(why.map(|why| (address.name.as_str(), why)));
             if binding.moved.contains_key(id) {
                 let recorded = options.ours.inventory.entry_of(id);
                 let entry = recorded.and_then(|(key, _)| Address::of_key(key));

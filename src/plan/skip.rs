@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use super::Given;
 use super::resolve::Resolved;
+use crate::base::id::Id;
 use crate::model::address::Address;
-use crate::model::kind::{Kind, Refers, Resource};
+use crate::model::kind::{Kind, Live, Refers, Resource, differences};
 use crate::model::notice::{Notice, OfObject};
 
 /// What is skipped.
@@ -30,6 +31,13 @@ pub(super) fn skip(given: Given, resolved: &mut Resolved) -> Skipped {
         };
         skipped.notices.push(Notice::about(address, what));
         skipped.entries.insert(address.clone());
+    }
+    for (address, group, ids, is_same) in of_issued_twins(given, resolved) {
+        let what = OfObject::IssuedTwins { group, ids };
+        skipped.notices.push(Notice::about(&address, what));
+        if !is_same {
+            skipped.entries.insert(address);
+        }
     }
     // what has the name is told beside it
     skipped.entries.extend(given.binding.taken.iter().cloned());
@@ -64,6 +72,40 @@ pub(super) fn skip(given: Given, resolved: &mut Resolved) -> Skipped {
         }
     }
     skipped
+}
+
+/// Returns the entries that refer to a group by a name which several groups of an identity provider have: the group, its ids, and
+/// whether the entry is as it should be, so that nothing is written. Which group is meant nobody can tell, and no other has the
+/// name.
+fn of_issued_twins(given: Given, resolved: &Resolved) -> Vec<(Address, String, Vec<Id>, bool)> {
+    let actual = given.actual;
+    let twins = |name: &str| {
+        let ids: Vec<Id> = actual.groups.ids(name).cloned().collect();
+        (ids.len() > 1 && actual.are_issued(&ids)).then(|| (name.to_owned(), ids))
+    };
+    let is_same = |address: &Address, all: &[Resource]| {
+        let stands = given.binding.stands.get(address).into_iter().flatten();
+        let stands: Vec<&Id> = stands.flatten().collect();
+        let live = |id: &&Id| actual.at(address).iter().find(|live| live.id == **id);
+        let live: Vec<&Live> = stands.iter().filter_map(live).collect();
+        let mut both = all.iter().zip(&live);
+        all.len() == live.len()
+            && both.all(|(one, live)| differences(one, &live.resource).is_empty())
+    };
+    let entries = resolved.resources.iter();
+    let entries = entries.filter_map(|(address, all)| {
+        let mut names = all.iter().flat_map(Resource::references);
+        let (name, ids) = names.find_map(twins)?;
+        Some((address.clone(), name, ids, is_same(address, all)))
+    });
+    let keys = given.desired.setup_keys().filter_map(|(name, key)| {
+        let mut groups = key.auto_groups.iter().flatten();
+        let (group, ids) = groups.find_map(|group| twins(group))?;
+        let decision = resolved.decisions.get(name);
+        let is_same = decision.is_none_or(|decision| decision.operation.is_none());
+        Some((Address::new(Kind::SetupKey, name), group, ids, is_same))
+    });
+    entries.chain(keys).collect()
 }
 
 /// Returns the entries that refer to a skipped one or stand in one, and which that is.

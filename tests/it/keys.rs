@@ -79,7 +79,21 @@ fn what_no_key_can_change_makes_a_new_one() {
     };
     let rows = [
         (file(json!({})), file(json!({ "type": "reusable" })), "type"),
-        (file(json!({})), file(json!({ "expires_in": 0 })), "expires"),
+        (
+            file(json!({})),
+            file(json!({ "expires_in": 0 })),
+            "1 day → never",
+        ),
+        (
+            file(json!({ "expires_in": 2_592_000 })),
+            file(json!({ "expires_in": 86400 })),
+            "30 days → 1 day",
+        ),
+        (
+            file(json!({})),
+            file(json!({ "expires_in": 90000 })),
+            "1 day → 25 hours",
+        ),
         (
             file(json!({})),
             file(json!({ "allow_extra_dns_labels": true })),
@@ -120,12 +134,21 @@ fn what_no_key_can_change_makes_a_new_one() {
 }
 
 #[test]
-fn another_life_time_is_no_difference() {
-    // there is no way back from a live key to its life time
-    let bench = Bench::scenario();
-    bench.agreed(file(json!({ "expires_in": 86400 })));
-    bench.file(file(json!({ "expires_in": 604800 })));
-    no_changes(&bench);
+fn a_key_in_use_keeps_its_life_time_and_is_named() {
+    let bench = Bench::scenario_that_enrolls();
+    let fleet =
+        |secs: u32| file(json!({ "type": "reusable", "usage_limit": 9, "expires_in": secs }));
+    bench.agreed(fleet(2_592_000));
+    bench.server().enroll(&bench.unseal("k"), "one").unwrap();
+    let key = bench.id("/setup-keys", "k");
+    bench.file(fleet(86400));
+    no_changes(&bench)
+        .shows("setup key \"k\" expires at")
+        .shows("which is not what expires_in says. It is in use, so it stays as it is.");
+    assert_eq!(bench.id("/setup-keys", "k"), key);
+    bench.apply(&["--replace", "setup_keys/k"]).expect(0);
+    no_changes(&bench).hides("expires at");
+    assert_ne!(bench.id("/setup-keys", "k"), key);
 }
 
 /// A colleague's reusable key of our key's name was taken for a second one of ours.
@@ -162,10 +185,65 @@ fn expired_revoked_or_used_up_is_reported_and_not_remade() {
     no_changes(&bench).shows("setup key \"k\" was revoked without being used");
 
     let bench = Bench::scenario_that_enrolls();
-    let reusable = file(json!({ "type": "reusable", "usage_limit": 1 }));
-    bench.agreed(reusable);
-    bench.server().enroll(&bench.unseal("k"), "one").unwrap();
-    no_changes(&bench).shows("setup key \"k\" is used up; remake it");
+    let reusable = |changes: Value| {
+        let mut file = file(json!({ "type": "reusable", "usage_limit": 2 }));
+        let key = file["setup_keys"]["k"].as_object_mut().unwrap();
+        key.extend(changes.as_object().unwrap().clone());
+        file
+    };
+    bench.agreed(reusable(json!({})));
+    for machine in ["one", "two"] {
+        bench.server().enroll(&bench.unseal("k"), machine).unwrap();
+    }
+    no_changes(&bench)
+        .shows("setup key \"k\" is used up. For a new key, set reissue_after")
+        .shows("set enrolled to true");
+    // and that is what ends it
+    bench.file(reusable(json!({ "enrolled": true })));
+    no_changes(&bench).hides("used up");
+}
+
+/// Such a key was one of many machines: the group that listed it stayed empty, and its route waited for ever.
+#[test]
+fn a_reusable_key_of_one_machine_is_the_key_of_that_machine() {
+    let bench = Bench::scenario_that_enrolls();
+    let declared = |changes: Value| {
+        let mut file = file(json!({ "type": "reusable", "usage_limit": 1 }));
+        let key = file["setup_keys"]["k"].as_object_mut().unwrap();
+        key.extend(changes.as_object().unwrap().clone());
+        file["groups"]["h"] = json!({ "peers": ["k"] });
+        file["routes"] =
+            json!({ "lan": { "network": "10.7.0.0/24", "peer": "k", "groups": ["h"] } });
+        file
+    };
+    bench.agreed(declared(json!({})));
+    let peer = bench.server().enroll(&bench.unseal("k"), "host-7").unwrap();
+    bench.plan(&[]).expect(0).shows("renamed from host-7");
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.id("/peers", "k"), peer);
+    for group in ["g", "h"] {
+        assert_eq!(bench.one("/groups", group)["peers"][0]["id"], json!(peer));
+    }
+    let routes = bench.server().list("/routes");
+    assert!(
+        routes.iter().any(|route| route["peer"] == json!(peer)),
+        "{routes:?}"
+    );
+    no_changes(&bench).hides("used up");
+    bench.file(declared(json!({ "enrolled": true })));
+    no_changes(&bench).hides("note");
+    bench.delete("/setup-keys", "k");
+    no_changes(&bench).hides("note");
+    // and it goes as the machine of a one-off key does
+    let mut gone = declared(json!({}));
+    gone["setup_keys"] = json!({});
+    gone["groups"]["h"] = json!({ "peers": [] });
+    gone["routes"] = json!({});
+    bench.file(gone);
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("enrolled with setup key \"k\", whose entry was removed");
 }
 
 #[test]

@@ -104,6 +104,28 @@ fn an_idle_run_is_one_request() {
     assert_eq!(run.json()["requests"], 1);
 }
 
+/// People have one reusable key a machine: it is bound and marked as a one-off key is.
+#[test]
+fn a_reusable_key_of_one_machine_is_marked() {
+    let site = Site::fake();
+    let mut file = file(&["a"]);
+    file["setup_keys"]["a"] =
+        json!({ "type": "reusable", "usage_limit": 1, "expires_in": 604800, "auto_groups": ["g"] });
+    site.commit(file);
+    site.run(&["apply"]).expect(0);
+    enroll(&site, &site.bench.unseal("a"), "host-of-a");
+    site.run(&["sync-events"]).expect(0).shows("host-of-a");
+    assert!(
+        site.file().contains("\"enrolled\": true"),
+        "{}",
+        site.file()
+    );
+    assert_eq!(members(&site, "h"), ["a"]);
+    site.run(&["sync-events"])
+        .expect(0)
+        .shows("Nothing to mark");
+}
+
 #[test]
 fn the_json_has_the_seeds_shape() {
     let site = used(Site::fake(), ["a"]);

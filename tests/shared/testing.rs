@@ -21,6 +21,9 @@ pub(crate) const MADE: i64 = 1_790_000_000;
 /// The present of the tests: about a month later.
 pub(crate) const NOW: i64 = MADE + 30 * 86_400;
 
+/// How long the keys of the tests live, in seconds, unless they say otherwise: to a month from the present.
+pub(crate) const LIFE: i64 = 60 * 86_400;
+
 /// Returns the id of an object of that kind and name, made at [`MADE`].
 pub(crate) fn id(kind: Kind, name: &str) -> String {
     id_at(kind, name, MADE)
@@ -99,7 +102,7 @@ pub(crate) fn key(name: &str, groups: &[&str]) -> Value {
 /// The same, made at that second.
 pub(crate) fn key_at(name: &str, groups: &[&str], second: i64) -> Value {
     json!({ "id": id_at(Kind::SetupKey, name, second), "key": "4CDAC****", "name": name, "type": "one-off", "valid": true,
-            "expires": time(NOW + 30 * 86_400), "revoked": false, "used_times": 0, "last_used": "0001-01-01T00:00:00Z",
+            "expires": time(second + LIFE), "revoked": false, "used_times": 0, "last_used": "0001-01-01T00:00:00Z",
             "state": "valid", "auto_groups": self::groups(groups), "updated_at": time(second + 60), "usage_limit": 1,
             "ephemeral": false, "allow_extra_dns_labels": false })
 }

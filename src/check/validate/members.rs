@@ -15,8 +15,14 @@ use crate::model::kind::{InFile, KeyType, Kind, SetupKey};
 /// Notes pending keys that a group forgets, and members that look like a key and are none.
 pub(super) fn check(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
     let keys = of_kind(entries, Kind::SetupKey);
+    // who gives a reusable key leaves it to the key who is in its groups
+    let is_one_off = |name: &str| {
+        let key = desired.setup_key(name);
+        key.is_some_and(|key| key.key_type == KeyType::OneOff)
+    };
+    let is_pending = |name: &str| desired.awaits_enrollment(name) && is_one_off(name);
     let mut pending = keys
-        .filter(|entry| desired.awaits_enrollment(&entry.address.name))
+        .filter(|entry| is_pending(&entry.address.name))
         .peekable();
     if pending.peek().is_some() {
         let groups: FxHashMap<&str, Cursor<'_>> = peers_of(entries).collect();

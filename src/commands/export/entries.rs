@@ -14,7 +14,7 @@ use crate::check::validate::validate;
 use crate::file::Source;
 use crate::model::address::Address;
 use crate::model::kind::values::names;
-use crate::model::kind::{ALL, EXPIRY, KeyType, Kind, Live, NameOf, PeerRef, Resource, TEMPORARY};
+use crate::model::kind::{ALL, EXPIRY, Kind, Live, NameOf, PeerRef, Resource, TEMPORARY};
 use crate::wire::api::objects;
 
 /// An account as a file.
@@ -328,7 +328,7 @@ fn setup_key(
     let keys = namesakes
         .iter()
         .filter_map(|live| Some((live, actual.keys.get(&live.id)?)));
-    let is_spent = |key: &objects::SetupKey| key.key_type == KeyType::OneOff && key.used_times > 0;
+    let is_spent = |key: &objects::SetupKey| key.is_for_one() && key.used_times > 0;
     let (valid, dead): (Vec<_>, Vec<_>) = keys.partition(|(_, key)| key.valid && !is_spent(key));
     let enrolled = dead.iter().rfind(|(live, key)| {
         let peer = actual.bindings.of_key(&live.id).and_then(Binding::peer);
@@ -356,7 +356,7 @@ fn setup_key(
     };
     let mut fields = live.resource.export()?;
     fields.insert("expires_in".into(), json!(life_time(key)));
-    if key.key_type == KeyType::OneOff && !key.ephemeral {
+    if key.is_for_one_peer() {
         fields.insert("enrolled".into(), json!(is_enrolled));
     }
     Ok(Some(Value::Object(fields)))

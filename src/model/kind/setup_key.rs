@@ -5,7 +5,6 @@ mod entry;
 use std::borrow::Cow;
 
 use jiff::Timestamp;
-use serde::Deserializer;
 
 use super::prelude::*;
 use crate::base::text::duration;
@@ -18,12 +17,10 @@ pub struct SetupKey {
     /// One peer or many.
     #[serde(rename = "type")]
     pub key_type: KeyType,
-    /// Whether it expires at all: there is no way back from a live key to its life time.
-    #[serde(default, deserialize_with = "expires")]
-    pub expires: bool,
-    /// Life time in seconds from creation, 0 = for ever, at most 9,223,372,036; 0 where the key is live.
-    #[serde(skip)]
-    pub expires_in_secs: i64,
+    /// Life time in seconds from creation, 0 = for ever, at most 9,223,372,036; of a live key whose id does not tell its creation
+    /// not known.
+    #[serde(default, rename = "expires_in")]
+    pub expires_in_secs: Option<i64>,
     /// Peers it may enroll, 0 = without limit. Creation takes 0 for a reusable one.
     pub usage_limit: Option<i64>,
     /// Groups that its peers join. Creation takes none.
@@ -44,10 +41,8 @@ pub struct SetupKey {
     pub reissue_after: Option<Timestamp>,
 }
 
-/// Reads whether an answer has a time at which the key expires.
-fn expires<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
-    Ok(objects::moment(from)?.is_some())
-}
+/// By how many seconds a life time can seem to be another one.
+const CLOCK_SECS: i64 = 5;
 
 impl SetupKey {
     /// Returns whether the field is one that a PUT can change; all others make a new key.
@@ -55,9 +50,21 @@ impl SetupKey {
         field == "auto_groups"
     }
 
+    /// Returns whether it enrolls one machine, as [`objects::SetupKey::is_for_one`].
+    pub fn is_for_one(&self) -> bool {
+        let is_limited = self.usage_limit == Some(1) && self.ephemeral != Some(true);
+        self.key_type == KeyType::OneOff || is_limited
+    }
+
     /// Returns whether its use is an enrollment: one peer, one name, for good.
     pub fn is_for_one_peer(&self) -> bool {
-        self.key_type == KeyType::OneOff && self.ephemeral != Some(true)
+        self.is_for_one() && self.ephemeral != Some(true)
+    }
+
+    /// Returns whether the file can say that it did its work: the number of its machines is limited, and they stay.
+    pub fn can_be_done(&self) -> bool {
+        let is_limited = self.usage_limit.is_some_and(|limit| limit > 0);
+        (self.key_type == KeyType::OneOff || is_limited) && self.ephemeral != Some(true)
     }
 
     /// Returns the instant from which on a new key is asked for, where it has come.
@@ -89,6 +96,20 @@ impl Spec for SetupKey {
         entry::settle(self, entry, log)
     }
 
+    /// An answer says when the key expires, and its id when it was made.
+    fn form(wire: &Entry) -> Result<Self, serde_json::Error> {
+        let key: objects::SetupKey = wire.read()?;
+        let life = match (key.expires, key.id.created_at()) {
+            (None, _) => Some(0),
+            (Some(_), None) => None,
+            (Some(expires), Some(created)) => Some((expires.as_second() - created).max(1)),
+        };
+        Ok(SetupKey {
+            expires_in_secs: life,
+            ..wire.read()?
+        })
+    }
+
     /// Any number below 1 is no limit.
     fn tidy(&mut self, _groups: &Groups) {
         self.usage_limit = self.usage_limit.map(|limit| limit.max(0));
@@ -108,7 +129,7 @@ impl Spec for SetupKey {
         Ok(json!({
             "name": name,
             "type": self.key_type,
-            "expires_in": self.expires_in_secs,
+            "expires_in": self.expires_in_secs.unwrap_or_default(),
             "usage_limit": self.usage_limit.unwrap_or_default(),
             "auto_groups": [],
             "ephemeral": self.ephemeral.unwrap_or(false),
@@ -116,10 +137,16 @@ impl Spec for SetupKey {
         }))
     }
 
-    /// What became of the key decides about its entry: that is told by all keys of its name together.
-    fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
-        fields.remove("expires");
-        Ok(fields)
+    fn says_the_same(&self, live: &Self, field: &str) -> bool {
+        let lives = (self.expires_in_secs, live.expires_in_secs);
+        field == "expires_in"
+            && match lives {
+                (Some(wanted), None) => wanted != 0,
+                (Some(wanted), Some(lives)) => {
+                    (wanted == 0) == (lives == 0) && (wanted - lives).abs() <= CLOCK_SECS
+                }
+                (None, _) => true,
+            }
     }
 
     fn summary(&self, about: &About) -> String {
@@ -131,11 +158,10 @@ impl Spec for SetupKey {
                 format!("reusable, for {}", count(number, "peer", "peers"))
             }
         }];
-        // a live key does not tell how long it was made for
-        match self.expires_in_secs {
-            _ if about.goes => {}
-            0 => parts.push("never expires".into()),
-            secs => parts.push(format!("expires {} after creation", duration(secs))),
+        match self.expires_in_secs.filter(|_| !about.goes) {
+            None => {}
+            Some(0) => parts.push("never expires".into()),
+            Some(secs) => parts.push(format!("expires {} after creation", duration(secs))),
         }
         if self.ephemeral == Some(true) {
             parts.push("ephemeral peers".into());

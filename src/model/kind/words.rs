@@ -34,7 +34,10 @@ pub(crate) fn address(ip: &str, port: i64) -> String {
 pub(crate) fn value(field: &str, value: &Value) -> String {
     match (field, value) {
         ("usage_limit", Value::Number(number)) if number.as_i64() == Some(0) => "unlimited".into(),
-        ("expires", Value::Bool(expires)) => if *expires { "yes" } else { "never" }.into(),
+        ("expires_in", Value::Number(number)) => match number.as_i64() {
+            Some(0) | None => "never".into(),
+            Some(secs) => text::duration(secs),
+        },
         ("ports", Value::Array(ports)) if ports.is_empty() => "all".into(),
         (_, Value::Null) => "none".into(),
         (_, Value::String(text)) if text.is_empty() => "none".into(),

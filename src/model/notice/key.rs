@@ -36,11 +36,12 @@ facts! {
         ExpiresSoon(then: Timestamp) => {
             Code::ExpiresSoon.says(format!("expires within a day, at {then:.0}, and is not used yet"))
         },
-        /// It cannot be used any more.
-        Dead(dead: Dead) => Code::DeadKey.says(format!(
-            "{}; remake it with reissue_after, or with --replace {}",
+        /// It cannot be used any more; whether the file can say that it did its work.
+        Dead(dead: Dead, can_be_done: bool) => Code::DeadKey.says(format!(
+            "{}. For a new key, set reissue_after, or use --replace {}. If nobody needs a new one, {}.",
             dead.words(),
-            shell(&at.key())
+            shell(&at.key()),
+            if *can_be_done { "set enrolled to true" } else { "remove the entry" }
         )),
         /// Nothing is done about it, since these used keys of its name could be its own.
         Skipped(keys: Vec<Id>) => Code::Skipped.says(format!(
@@ -53,6 +54,16 @@ facts! {
         AdoptedDiffers(id: Id) => Code::KeyNamesake.says(format!(
             "existed before this file managed it (id {id}), and differs from the file in what NetBird cannot change. It stays as \
              it is. For a new key, set reissue_after, or use --replace {}.",
+            shell(&at.key())
+        )),
+        /// It expires then, or never; its `expires_in` asks for something else, and it was used already.
+        LivesOtherwise(expires: Option<Timestamp>) => Code::LivesOtherwise.says(format!(
+            "{} in NetBird, which is not what expires_in says. It is in use, so it stays as it is. For a new key, set \
+             reissue_after, or use --replace {}.",
+            match expires {
+                Some(at) => format!("expires at {at:.0}"),
+                None => "never expires".into(),
+            },
             shell(&at.key())
         )),
         /// An earlier run of the same commit made it, and its sealed text is in this file, or in the output of that run.

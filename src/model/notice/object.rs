@@ -2,9 +2,11 @@
 
 use crate::base::code::Code;
 use crate::base::id::Id;
+use crate::base::text;
 use crate::model::address::Address;
 use crate::model::facts::facts;
 use crate::model::kind::FieldChange;
+use crate::model::protection::Protection;
 use crate::model::who::Who;
 
 facts! {
@@ -16,6 +18,24 @@ facts! {
             "is the name of two groups in NetBird: the file manages the one that the API made and leaves {id}, issued by \
              {issued}, alone"
         )),
+        /// It refers to a group of that name, which an identity provider gave to these.
+        IssuedTwins { group: String, ids: Vec<Id> } => Code::Namesake.says(format!(
+            "refers to the group {group:?}, and an identity provider gave this name to {} groups ({}). Nobody can tell which one \
+             is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.",
+            ids.len(),
+            joined(ids)
+        )),
+        /// Its entry lists members, and they are those of an identity provider: who is in it beside the file, and who is not.
+        IssuedPeers { issued: Protection, more: Vec<String>, lacks: Vec<String> } => {
+            let others = [("In it and not in the file", more), ("In the file and not in it", lacks)];
+            let others = others.into_iter().filter(|(_, peers)| !peers.is_empty());
+            let others = others.map(|(place, peers)| format!(" {place}: {}.", text::listed(peers)));
+            Code::IssuedPeers.says(format!(
+                "lists peers, but it is {issued}: its members come from there, and what the file says of them has no effect.{} \
+                 Leave \"peers\" out; a machine joins such a group by the auto_groups of its key.",
+                others.collect::<String>()
+            ))
+        },
         /// Its entry renames that group, which an identity provider manages.
         NotRenamed { old: String, issued: String } => Code::KeepsName.says(format!(
             "is not renamed from {old:?}: that group is issued by {issued} and is never changed here, so a new group is created"

@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 
-use super::{Came, Decision, Namesake, Used, compare, desired, make, must_be_replaced};
+use super::{Came, Decision, Namesake, Used, compare, desired, make, must_be_replaced, wanted};
 use crate::base::id::Id;
 use crate::inventory::Origin;
 use crate::model::address::Address;
 use crate::model::change::Operation;
-use crate::model::kind::{KeyType, Resource, SetupKey, differences};
+use crate::model::kind::{Resource, SetupKey, differences};
 use crate::model::notice::{Dead, Notice, OfKey, Whose};
 use crate::model::reason::Reason;
 use crate::plan::options::{Options, Prune};
@@ -82,8 +82,8 @@ pub(super) fn adopted(
     // one of ours without groups that nobody recorded may have been sealed by nobody
     let may_be_unsealed = |of: &Namesake| !wants_groups && of.is_made;
     let fits = |of: &&Namesake| {
-        let is_unused = of.key.used_times == 0 || of.key.key_type == KeyType::Reusable;
-        let is_equal = differences(&after, &of.live.resource).is_empty();
+        let is_unused = of.key.used_times == 0 || !of.key.is_for_one();
+        let is_equal = differences(&wanted(&after, of), &of.live.resource).is_empty();
         of.is_waiting() && is_unused && is_equal && !of.is_superseded(asked) && !may_be_unsealed(of)
     };
     let mut fitting = namesakes.iter().filter(is_free).filter(fits);
@@ -122,7 +122,7 @@ impl Choice<'_> {
 
     /// Returns whether a key differs from what the file says in what no key can change.
     fn is_otherwise(&self, of: &Namesake) -> bool {
-        must_be_replaced(&self.after, of.live)
+        must_be_replaced(&wanted(&self.after, of), of.live)
     }
 
     /// Of an entry whose key did its work.
@@ -171,7 +171,7 @@ impl Choice<'_> {
             .copied()
             .partition(|of| of.is_superseded(self.asked));
         // of a key that is declared for many now, the used one of its older life is a ghost
-        let is_for_one = self.declared.key_type == KeyType::OneOff;
+        let is_for_one = self.declared.is_for_one();
         let counts = |of: &&&Namesake| is_for_one || !of.is_spent();
         let present: Vec<&Namesake> = present.iter().filter(counts).copied().collect();
         // a key that was made after a machine used one waits for another machine
@@ -205,7 +205,9 @@ impl Choice<'_> {
                 self.goes(old_valid, Reason::BeforeReissue);
                 self.seconds(&seconds);
             }
-            None if let Some(of) = present.last() => self.tell(OfKey::Dead(dead(of.key))),
+            None if let Some(of) = present.last() => {
+                self.tell(OfKey::Dead(dead(of.key), self.declared.can_be_done()))
+            }
             None if old.is_empty() && self.may_be_enrolled(others) => {
                 self.decision.is_skipped = true;
                 let used = others.iter().filter(|of| of.is_spent());
@@ -226,7 +228,7 @@ impl Choice<'_> {
                 used.is_some_and(|used| of.made.is_some_and(|made| made > used))
             }
         };
-        let is_for_one = self.declared.key_type == KeyType::OneOff;
+        let is_for_one = self.declared.is_for_one();
         let machines = self.decision.machines.iter().filter(|_| is_for_one);
         let gone = machines.filter(|of| !of.has_key && !of.is_superseded(self.asked));
         gone.filter(|of| is_newer(of))
@@ -266,7 +268,7 @@ impl Choice<'_> {
     fn may_be_enrolled(&self, others: &[&Namesake]) -> bool {
         let is_first = self.options.ours.standing == Standing::First;
         is_first
-            && self.declared.key_type == KeyType::OneOff
+            && self.declared.is_for_one()
             && others.iter().any(|of| of.is_spent())
             && !others.iter().any(|of| of.is_waiting())
     }
@@ -300,7 +302,7 @@ impl Choice<'_> {
         let is_unused = of.key.used_times == 0;
         // of a key that was made for a day this is no news
         let soon = self.options.now.as_second() + DAY_SECS;
-        let lasts_long = self.declared.expires_in_secs > DAY_SECS;
+        let lasts_long = self.declared.expires_in_secs > Some(DAY_SECS);
         let expires = of.key.expires.filter(|at| at.as_second() < soon);
         if let Some(expires) = expires.filter(|_| lasts_long && is_unused) {
             self.tell(OfKey::ExpiresSoon(expires));
@@ -309,7 +311,14 @@ impl Choice<'_> {
         if of.origin == Some(Origin::Adopted) && self.is_otherwise(of) {
             self.tell(OfKey::AdoptedDiffers(of.key.id.clone()));
         } else {
-            self.decision.operation = compare(of, self.after.clone());
+            self.decision.operation = compare(of, &self.after);
+            let replaces = matches!(
+                self.decision.operation,
+                Some((Operation::Replace { .. }, _))
+            );
+            if !replaces && must_be_replaced(&self.after, of.live) {
+                self.tell(OfKey::LivesOtherwise(of.key.expires));
+            }
         }
         let operation = self.decision.operation.as_ref();
         let stays = !matches!(operation, Some((Operation::Replace { .. }, _)));

@@ -49,14 +49,28 @@ fn carried_over(after: Resource, old: &Resource) -> Resource {
     Resource::SetupKey(with_limit).over(old)
 }
 
+/// Returns what the file wants of a live key. Of one that was used already the life time is not: its secret is in use.
+pub(super) fn wanted(after: &Resource, of: &Namesake) -> Resource {
+    match (after, &of.live.resource) {
+        (Resource::SetupKey(after), Resource::SetupKey(live)) if of.key.used_times > 0 => {
+            let expires_in_secs = live.expires_in_secs.or(after.expires_in_secs);
+            Resource::SetupKey(kind::SetupKey {
+                expires_in_secs,
+                ..after.clone()
+            })
+        }
+        _ => after.clone(),
+    }
+}
+
 /// Compares a declared key with its valid, unused (or reusable) live one.
-pub(super) fn compare(of: &Namesake, after: Resource) -> Option<(Operation, Option<Reason>)> {
-    let live = of.live;
-    if must_be_replaced(&after, live) {
-        let operation = make(after, Some(live.clone()), None);
+pub(super) fn compare(of: &Namesake, after: &Resource) -> Option<(Operation, Option<Reason>)> {
+    let (live, wanted) = (of.live, wanted(after, of));
+    if must_be_replaced(&wanted, live) {
+        let operation = make(after.clone(), Some(live.clone()), None);
         return Some((operation, Some(Reason::KeyCannotChange)));
     }
-    Operation::update(live, &after, None).map(|operation| (operation, None))
+    Operation::update(live, &wanted, None).map(|operation| (operation, None))
 }
 
 /// Returns the declared key as it is compared with live ones.

@@ -12,13 +12,13 @@ use crate::inventory::Machine;
 use crate::model::kind::Kind;
 use crate::plan::ours::Ours;
 use crate::testing::{
-    Case, MADE, NOW, enrolled, group, id, key, key_at, over, peer, table, time, used_at,
+    Case, LIFE, MADE, NOW, enrolled, group, id, key, key_at, over, peer, table, time, used_at,
 };
 
 /// The key `k` that grants `pilots`, with these fields in the file, against these live keys of that name. A run made them and
 /// wrote them down, unless they say otherwise.
 fn case(declared: Value, keys: Vec<Value>) -> Case {
-    let base = json!({ "type": "one-off", "expires_in": 5_184_000, "auto_groups": ["pilots"] });
+    let base = json!({ "type": "one-off", "expires_in": LIFE, "auto_groups": ["pilots"] });
     let file = json!({ "groups": { "pilots": {}, "ops": {} }, "setup_keys": { "k": over(base, declared) } });
     let ids = |is_so: fn(&Value) -> bool| {
         let keys = keys.iter().filter(|key| is_so(key));
@@ -66,7 +66,7 @@ fn sealed_at(second: i64) -> Value {
 fn never_sealed_at(second: i64) -> Value {
     unrecorded(over(
         key_at("k", &[], second),
-        json!({ "expires": time(second + 5_184_000) }),
+        json!({ "expires": time(second + LIFE) }),
     ))
 }
 
@@ -95,7 +95,7 @@ fn a_pending_key_without_namesakes() {
         (
             "groups are not ours",
             Case::new(
-                json!({ "setup_keys": { "k": { "type": "one-off", "expires_in": 60 } } }),
+                json!({ "setup_keys": { "k": { "type": "one-off", "expires_in": LIFE } } }),
                 json!({ "groups": [group("pilots", &[])], "setup_keys": [sealed()] }),
             )
             .outcome(),
@@ -113,8 +113,65 @@ fn a_pending_key_without_namesakes() {
             outcome(json!({ "expires_in": 0 }), vec![sealed()]),
         ),
         (
-            "the life time differs, which nobody can see",
-            outcome(json!({ "expires_in": 60 }), vec![sealed()]),
+            "it is to live shorter",
+            outcome(json!({ "expires_in": 86_400 }), vec![sealed()]),
+        ),
+        (
+            "it is to live longer",
+            outcome(json!({ "expires_in": 2 * LIFE }), vec![sealed()]),
+        ),
+        (
+            "it expires some seconds later than it says",
+            outcome(json!({ "expires_in": LIFE - 2 }), vec![sealed()]),
+        ),
+        (
+            "never, and it is to expire",
+            outcome(
+                pending(),
+                live(json!({ "expires": "0001-01-01T00:00:00Z" })),
+            ),
+        ),
+        (
+            "nothing tells when it was made",
+            outcome(
+                json!({ "expires_in": 60 }),
+                live(json!({ "id": "1802457731" })),
+            ),
+        ),
+        (
+            "nothing tells when it was made, and it is never to expire",
+            outcome(
+                json!({ "expires_in": 0 }),
+                live(json!({ "id": "1802457731" })),
+            ),
+        ),
+        (
+            "it is to live shorter, and is in use",
+            outcome(
+                over(
+                    reusable.clone(),
+                    json!({ "expires_in": 86_400, "auto_groups": ["ops"] }),
+                ),
+                live_reusable(json!({ "used_times": 3, "last_used": time(NOW) })),
+            ),
+        ),
+        (
+            "it is to expire at all, and to have a limit, and is in use",
+            outcome(
+                over(
+                    reusable.clone(),
+                    json!({ "expires_in": 86_400, "usage_limit": 9 }),
+                ),
+                live_reusable(
+                    json!({ "used_times": 3, "last_used": time(NOW), "expires": "0001-01-01T00:00:00Z" }),
+                ),
+            ),
+        ),
+        (
+            "it is to live shorter, and a person made it",
+            case(json!({ "expires_in": 86_400 }), vec![by_hand(sealed())])
+                .inventory(json!({ "adopted": { "setup_keys/k": [id(Kind::SetupKey, "k")] } }))
+                .outcome(),
         ),
         (
             "ephemeral differs",
@@ -179,7 +236,10 @@ fn a_pending_key_without_namesakes() {
         ),
         (
             "expires within a day",
-            outcome(pending(), live(json!({ "expires": time(NOW + 3_600) }))),
+            outcome(
+                json!({ "expires_in": NOW - MADE + 3_600 }),
+                live(json!({ "expires": time(NOW + 3_600) })),
+            ),
         ),
     ];
     assert_data_eq!(
@@ -202,9 +262,35 @@ reusable now, and a used one-off key of its older life
     create setup key k
 expires at all differs
     replace setup key k: a key cannot be changed: new secret, then the old one is deleted
-        expires true → false
-the life time differs, which nobody can see
+        expires_in 5184000 → 0
+it is to live shorter
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        expires_in 5184000 → 86400
+it is to live longer
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        expires_in 5184000 → 10368000
+it expires some seconds later than it says
     nothing
+never, and it is to expire
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        expires_in 0 → 5184000
+nothing tells when it was made
+    nothing
+nothing tells when it was made, and it is never to expire
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        expires_in null → 0
+it is to live shorter, and is in use
+    update setup key k
+        auto_groups ["pilots"] → ["ops"]
+    note: setup key "k" expires at 2026-11-20T14:13:20Z in NetBird, which is not what expires_in says. It is in use, so it stays as it is. For a new key, set reissue_after, or use --replace setup_keys/k.
+it is to expire at all, and to have a limit, and is in use
+    replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+        expires_in 0 → 86400
+        usage_limit 0 → 9
+it is to live shorter, and a person made it
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    note: setup key "k" existed before this file managed it (id daojn058v557f7ctlctg), and differs from the file in what NetBird cannot change. It stays as it is. For a new key, set reissue_after, or use --replace setup_keys/k.
 ephemeral differs
     replace setup key k: a key cannot be changed: new secret, then the old one is deleted
         ephemeral false → true
@@ -291,15 +377,15 @@ fn a_key_that_is_dead_unused() {
     ];
     assert_data_eq!(table(rows), str![[r#"
 expired
-    note: setup key "k" expired without being used (2026-09-22T14:13:20Z); remake it with reissue_after, or with --replace setup_keys/k
+    note: setup key "k" expired without being used (2026-09-22T14:13:20Z). For a new key, set reissue_after, or use --replace setup_keys/k. If nobody needs a new one, set enrolled to true.
 revoked
-    note: setup key "k" was revoked without being used; remake it with reissue_after, or with --replace setup_keys/k
+    note: setup key "k" was revoked without being used. For a new key, set reissue_after, or use --replace setup_keys/k. If nobody needs a new one, set enrolled to true.
 revoked and expired: the server says expired
-    note: setup key "k" expired without being used (2026-09-22T14:13:20Z); remake it with reissue_after, or with --replace setup_keys/k
+    note: setup key "k" expired without being used (2026-09-22T14:13:20Z). For a new key, set reissue_after, or use --replace setup_keys/k. If nobody needs a new one, set enrolled to true.
 a reusable one, used up
-    note: setup key "k" is used up; remake it with reissue_after, or with --replace setup_keys/k
+    note: setup key "k" is used up. For a new key, set reissue_after, or use --replace setup_keys/k. If nobody needs a new one, set enrolled to true.
 a reusable one, expired after some uses
-    note: setup key "k" expired (2026-09-22T14:13:20Z); remake it with reissue_after, or with --replace setup_keys/k
+    note: setup key "k" expired (2026-09-22T14:13:20Z). For a new key, set reissue_after, or use --replace setup_keys/k. If nobody needs a new one, set enrolled to true.
 expired, beside a valid one made since
     nothing
 expired, and somebody asks with --replace

@@ -24,7 +24,7 @@ struct Group<'a> {
 
 impl Group<'_> {
     fn case(self) -> Case {
-        let key = json!({ "type": "one-off", "expires_in": 604_800, "auto_groups": ["g"] });
+        let key = json!({ "type": "one-off", "expires_in": 5_184_000, "auto_groups": ["g"] });
         let done = over(key.clone(), json!({ "enrolled": true }));
         let keys = json!({ "pending": key, "done": done, "gone": done });
         // a pending key that grants the group has to be listed in it

@@ -5,8 +5,8 @@ use snapbox::{IntoData, assert_data_eq, str};
 
 use crate::model::kind::Kind;
 use crate::testing::{
-    Case, MADE, group, groups, id, id_at, key, nameservers, over, peer, policy, policy_with, route,
-    table,
+    Case, LIFE, MADE, group, groups, id, id_at, key, nameservers, over, peer, policy, policy_with,
+    route, table, used_at,
 };
 
 /// The referrers of a group that goes are all named, also those that the plan does not manage.
@@ -252,6 +252,31 @@ fn what_cannot_be_changed_is_refused() {
                 .outcome(),
         ),
         (
+            "the members that a jwt group has",
+            Case::new(
+                json!({ "groups": { "staff": { "peers": ["edge"] } } }),
+                live(issued("jwt")),
+            )
+            .outcome(),
+        ),
+        (
+            "another member, and a key whose machine is to join",
+            Case::new(
+                json!({ "groups": { "staff": { "peers": ["mira", "k"] } }, "setup_keys": { "k": { "type": "one-off", "expires_in": 60 } } }),
+                json!({ "groups": [issued("jwt")], "peers": [peer("edge"), peer("mira")] }),
+            )
+            .outcome(),
+        ),
+        (
+            "a machine that came by a key, which the provider took out",
+            Case::new(
+                json!({ "groups": { "staff": { "peers": ["k"] } }, "setup_keys": { "k": { "type": "one-off", "expires_in": LIFE, "auto_groups": ["staff"] } } }),
+                json!({ "groups": [over(issued("jwt"), json!({ "peers": [] }))], "peers": [peer("k")], "setup_keys": [over(key("k", &["staff"]), used_at(MADE))] }),
+            )
+            .inventory(json!({ "created": { "setup_keys/k": [id(Kind::SetupKey, "k")] }, "members": { "staff": { "k": id(Kind::Peer, "k") } } }))
+            .outcome(),
+        ),
+        (
             "a jwt group that is declared without peers",
             Case::new(json!({ "groups": { "staff": {} } }), live(issued("jwt")))
                 .prune_all()
@@ -295,9 +320,17 @@ fn what_cannot_be_changed_is_refused() {
     ];
     assert_data_eq!(table(rows), str![[r#"
 members of a jwt group
-    impossible: group staff is issued by jwt: it is never changed here | refer to it without declaring it, or declare it without peers
+    note: group "staff" lists peers, but it is issued by jwt: its members come from there, and what the file says of them has no effect. In it and not in the file: edge. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
 members of an integration's group
-    impossible: group staff is issued by integration: it is never changed here | refer to it without declaring it, or declare it without peers
+    note: group "staff" lists peers, but it is issued by integration: its members come from there, and what the file says of them has no effect. In it and not in the file: edge. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+the members that a jwt group has
+    note: group "staff" lists peers, but it is issued by jwt: its members come from there, and what the file says of them has no effect. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+another member, and a key whose machine is to join
+    create setup key k
+    note: group "staff" lists peers, but it is issued by jwt: its members come from there, and what the file says of them has no effect. In it and not in the file: edge. In the file and not in it: mira, k. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+a machine that came by a key, which the provider took out
+    note: group "staff" lists peers, but it is issued by jwt: its members come from there, and what the file says of them has no effect. In the file and not in it: k. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730): known by the times of key and peer only, not by an event
 a jwt group that is declared without peers
     nothing
 undeclared protected groups

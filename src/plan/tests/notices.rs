@@ -12,7 +12,7 @@ use crate::testing::{
 #[test]
 fn why_the_peer_of_a_removed_key_stays_is_told() {
     let none = json!({ "groups": { "g": {} }, "setup_keys": {} });
-    let one = json!({ "type": "one-off", "expires_in": 604_800, "enrolled": true });
+    let one = json!({ "type": "one-off", "expires_in": 5_184_000, "enrolled": true });
     let file = json!({ "groups": { "g": {} }, "setup_keys": { "gw": one } });
     let used = || over(key("gw", &[]), used_at(MADE));
     let case = |peers: Value, events: Value| {
@@ -64,7 +64,12 @@ a server that does not say when peers enrolled
 
 #[test]
 fn what_is_odd_about_keys_and_their_peers_is_told() {
-    let one = |fields: Value| over(json!({ "type": "one-off", "expires_in": 604_800 }), fields);
+    let one = |fields: Value| {
+        over(
+            json!({ "type": "one-off", "expires_in": 5_184_000 }),
+            fields,
+        )
+    };
     let file = |key: Value, peers: &[&str]| json!({ "groups": { "g": { "peers": peers } }, "setup_keys": { "gw": key } });
     let used = || over(key("gw", &[]), used_at(MADE));
     let live = |peers: Value, events: Value| json!({ "groups": [group("g", &[])], "peers": peers, "setup_keys": [used()], "events": events });

@@ -10,7 +10,7 @@ use crate::testing::{Case, group, key, nameservers, over, peer, policy, route, t
 fn what_is_new_comes_before_what_refers_to_it() {
     let file = json!({
         "groups": { "b": {}, "a": {} },
-        "setup_keys": { "k": { "type": "one-off", "expires_in": 60, "auto_groups": ["a"] } },
+        "setup_keys": { "k": { "type": "one-off", "expires_in": 5_184_000, "auto_groups": ["a"] } },
         "policies": { "p": { "sources": ["a"], "destinations": ["b"] } },
         "routes": { "r": { "network": "10.0.0.0/8", "peer_groups": ["b"], "groups": ["a"] } },
         "dns": { "nameserver_groups": { "n": { "nameservers": [{ "ip": "10.0.0.1" }], "groups": ["a"] } } },
@@ -63,7 +63,7 @@ adopts group keep as Adopted
 /// A group that gains and loses members is written twice: between the two, whatever replaces their access is made.
 #[test]
 fn members_leave_when_everything_else_is_in_place() {
-    let key_of = json!({ "type": "one-off", "expires_in": 60, "auto_groups": ["g"] });
+    let key_of = json!({ "type": "one-off", "expires_in": 5_184_000, "auto_groups": ["g"] });
     let file = json!({
         "groups": { "g": { "peers": ["stays", "joins"] }, "h": { "peers": [] } },
         "setup_keys": { "joins": key_of },
@@ -103,7 +103,7 @@ note: setup key "joins" is skipped: NetBird has a used key with its name (daojn0
 fn a_replacement_makes_before_it_breaks() {
     let file = json!({
         "groups": { "g": {} },
-        "setup_keys": { "k": { "type": "reusable", "expires_in": 60, "usage_limit": 9, "auto_groups": ["g"] } },
+        "setup_keys": { "k": { "type": "reusable", "expires_in": 5_184_000, "usage_limit": 9, "auto_groups": ["g"] } },
         "policies": { "p": { "sources": ["g"], "destinations": ["g"] }, "q": { "sources": ["g"], "destinations": ["g"] } },
     });
     let live = json!({
@@ -283,7 +283,7 @@ through a single peer, which the server never sees
 #[test]
 fn dead_keys_let_go_of_groups_that_go() {
     let dead = |name: &str| over(key(name, &["g", "keep"]), used_at(crate::testing::MADE + 9));
-    let declared = json!({ "type": "one-off", "expires_in": 60, "enrolled": true });
+    let declared = json!({ "type": "one-off", "expires_in": 5_184_000, "enrolled": true });
     let file = json!({ "groups": { "keep": {} }, "setup_keys": { "k": declared } });
     let live = |keys: Vec<Value>| json!({ "groups": [group("g", &[]), group("keep", &[])], "setup_keys": keys });
     let rows = [

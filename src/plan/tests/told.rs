@@ -86,7 +86,7 @@ fn a_peer_that_something_needs_stays_and_its_key_waits() {
         over(
             mine.clone(),
             over(
-                json!({ "setup_keys": { "gw": { "type": "one-off", "expires_in": 604_800, "enrolled": true } } }),
+                json!({ "setup_keys": { "gw": { "type": "one-off", "expires_in": 5_184_000, "enrolled": true } } }),
                 fields,
             ),
         )
@@ -155,7 +155,7 @@ a policy that was ours, and was changed by hand
 
 #[test]
 fn why_something_changes_is_told() {
-    let of = |name: &str| json!({ "setup_keys": { name: { "type": "one-off", "expires_in": 604_800 } } });
+    let of = |name: &str| json!({ "setup_keys": { name: { "type": "one-off", "expires_in": 5_184_000 } } });
     let file = json!({ "groups": { "g": {} }, "policies": { "p": { "sources": ["g"], "destinations": ["g"] } } });
     let second = over(
         group("g", &[]),
@@ -218,7 +218,7 @@ fn what_cannot_be_is_told_with_what_to_do() {
     let issued = |name: &str| over(group(name, &[]), json!({ "issued": "jwt" }));
     let renamed = || json!({ "groups": { "new": { "renamed_from": "old" } } });
     let old = (MADE - 60, json!({ "groups": { "old": {} } }));
-    let joins = json!({ "groups": { "g": { "peers": ["k"] } }, "setup_keys": { "k": { "type": "one-off", "expires_in": 604_800 } } });
+    let joins = json!({ "groups": { "g": { "peers": ["k"] } }, "setup_keys": { "k": { "type": "one-off", "expires_in": 5_184_000 } } });
     let rows = [
         (
             "a reference to a group that goes",
@@ -243,9 +243,9 @@ a reference to a group that goes
 a group whose users are not named, where those of others are
     impossible: policy p says in NetBird who of its sources may log in as whom, and nothing of group "g": the server would refuse it | say it in "authorized_groups", with every source group
 a change of a group that was issued
-    impossible: group g is issued by jwt: it is never changed here | refer to it without declaring it, or declare it without peers
+    note: group "g" lists peers, but it is issued by jwt: its members come from there, and what the file says of them has no effect. In it and not in the file: x. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
 a key whose peer is to join such a one
-    impossible: group g lists "k", which is to join when it enrolls, but it is issued by jwt: it is never changed here | take "k" out, or name the group in the key's auto_groups: then NetBird adds the peer itself
+    note: group "g" lists peers, but it is issued by jwt: its members come from there, and what the file says of them has no effect. In the file and not in it: k. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
 a rename of what was never declared
     update group new
         name "old" → "new"

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use crate::model::kind::Kind;
-use crate::testing::{Case, MADE, group, id_at, over, policy, table};
+use crate::testing::{Case, LIFE, MADE, group, id, id_at, key, over, policy, table};
 
 /// The group that the identity provider made at the first login of a user.
 fn issued(name: &str) -> Value {
@@ -87,6 +87,97 @@ renamed
     note: section "policies" goes with this change, so nothing of it is managed any more; 1 policy of it still lives in NetBird: "p". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
 only theirs
     nothing
+
+"#]].raw());
+}
+
+/// They end no plan: nobody here can rename them.
+#[test]
+fn two_groups_of_identity_providers_with_one_name() {
+    let scim = || over(group("ops", &[]), json!({ "issued": "integration" }));
+    let live = |policies: Value| {
+        let keys = json!([key("k", &["ops"])]);
+        json!({ "groups": [scim(), issued("ops"), group("keep", &[])], "policies": policies, "setup_keys": keys })
+    };
+    let p = |changes: Value| {
+        over(
+            json!({ "sources": ["ops"], "destinations": ["All"] }),
+            changes,
+        )
+    };
+    let same = json!([policy("p", &["ops"], &["All"])]);
+    let k = |groups: Value| json!({ "k": { "type": "one-off", "expires_in": LIFE, "auto_groups": groups } });
+    let of = |file: Value, live: Value| {
+        let ids = [id(Kind::SetupKey, "k")];
+        let case = Case::new(file, live).inventory(json!({ "created": { "setup_keys/k": ids } }));
+        case.outcome()
+    };
+    let policies = |p: Value| json!({ "groups": { "keep": {} }, "policies": { "p": p } });
+    let rows = [
+        (
+            "nothing refers to them",
+            of(json!({ "groups": { "keep": {} } }), live(same.clone())),
+        ),
+        (
+            "a policy that is as it should be",
+            of(policies(p(json!({}))), live(same.clone())),
+        ),
+        (
+            "a policy that changes",
+            of(
+                policies(p(json!({ "protocol": "icmp" }))),
+                live(same.clone()),
+            ),
+        ),
+        (
+            "a new policy, and one of others",
+            of(
+                json!({ "policies": { "p": p(json!({})), "q": { "sources": ["All"], "destinations": ["All"] } } }),
+                live(json!([])),
+            ),
+        ),
+        (
+            "a key that is as it should be",
+            of(
+                json!({ "setup_keys": k(json!(["ops"])) }),
+                live(same.clone()),
+            ),
+        ),
+        (
+            "a key that changes",
+            of(
+                json!({ "setup_keys": k(json!(["ops", "keep"])) }),
+                live(same),
+            ),
+        ),
+    ];
+    assert_data_eq!(table(rows), str![[r#"
+nothing refers to them
+    adopts group keep as Adopted
+    unmanaged: group ops
+    note: section "setup_keys" is no longer in the file, so nothing of it is managed any more; 1 setup key of it still lives in NetBird: "k". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
+a policy that is as it should be
+    adopts group keep as Adopted
+    adopts policy p as Adopted
+    unmanaged: group ops
+    note: section "setup_keys" is no longer in the file, so nothing of it is managed any more; 1 setup key of it still lives in NetBird: "k". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
+    note: policy "p" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). Nobody can tell which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+a policy that changes
+    adopts group keep as Adopted
+    skipped: policy p
+    unmanaged: group ops
+    note: section "setup_keys" is no longer in the file, so nothing of it is managed any more; 1 setup key of it still lives in NetBird: "k". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
+    note: policy "p" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). Nobody can tell which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+a new policy, and one of others
+    create policy q
+    skipped: policy p
+    note: section "setup_keys" is no longer in the file, so nothing of it is managed any more; 1 setup key of it still lives in NetBird: "k". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
+    note: policy "p" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). Nobody can tell which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+a key that is as it should be
+    note: setup key "k" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). Nobody can tell which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+a key that changes
+    skipped: setup key k
+    note: setup key "k" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). Nobody can tell which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
 
 "#]].raw());
 }

@@ -127,6 +127,20 @@ pub struct SetupKey {
     pub allow_extra_dns_labels: bool,
 }
 
+impl SetupKey {
+    /// Returns whether it enrolls one machine: a reusable key with a limit of 1 does the same as a one-off key, unless the
+    /// server forgets its machine.
+    pub fn is_for_one(&self) -> bool {
+        let is_limited = self.usage_limit == 1 && !self.ephemeral;
+        self.key_type == KeyType::OneOff || is_limited
+    }
+
+    /// Returns whether its use is an enrollment: one machine, for good.
+    pub fn is_for_one_peer(&self) -> bool {
+        self.is_for_one() && !self.ephemeral
+    }
+}
+
 /// An entry of `GET /peers`.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Peer {

@@ -14,9 +14,7 @@ pub(super) const TABLE: Table<SetupKey> = Table {
             word::read::<KeyType>(value, log).unwrap_or_default()
         }),
         /// Life time in seconds from creation, such as 604800 for a week; 0 = never expires.
-        needs expires_in_secs as "expires_in": Takes(Shape::Whole(0, 9_223_372_036), |value, log| {
-            times::expires_in(value, log).unwrap_or_default()
-        }),
+        needs expires_in_secs as "expires_in": Takes(Shape::Whole(0, 9_223_372_036), times::expires_in),
         /// Peers it may enroll: 1 for a one-off key (0 means the same); 0 = without limit for a reusable one. Default at
         /// creation: 1 or 0.
         own usage_limit: Takes(Shape::Whole(0, i64::MAX), |value, log| value.integer(log, "a whole number of uses")),
@@ -26,7 +24,8 @@ pub(super) const TABLE: Table<SetupKey> = Table {
         own ephemeral: FLAG => false,
         /// Peers may bring DNS labels of their own.
         own allow_extra_dns_labels: FLAG => false,
-        /// The key did its work and is never made again. Set by sync-events; only on one-off keys that are not ephemeral.
+        /// The key did its work and is never made again. Set by sync-events for keys of one machine; only on one-off keys and on
+        /// reusable ones with a usage_limit, and not on ephemeral ones.
         may enrolled: SWITCH => false,
         /// A live key created before that instant counts as absent, so a new one is made. RFC 3339 with offset.
         may reissue_after: Takes(Shape::Schema(INSTANT), times::reissue_after),
@@ -51,7 +50,10 @@ pub(super) const TABLE: Table<SetupKey> = Table {
         {
             "if": {"properties": {"type": {"const": "one-off"}}, "required": ["type"]},
             "then": {"properties": {"usage_limit": {"enum": [0, 1]}}},
-            "else": {"properties": {"enrolled": {"const": false}}}
+            "else": {
+                "if": {"properties": {"usage_limit": {"minimum": 1}}, "required": ["usage_limit"]},
+                "else": {"properties": {"enrolled": {"const": false}}}
+            }
         },
         {
             "if": {"properties": {"ephemeral": {"const": true}}, "required": ["ephemeral"]},
@@ -91,7 +93,6 @@ pub(super) fn settle(mut key: SetupKey, entry: &Cursor<'_>, log: &mut Log) -> Op
     for check in [usage_limit, enrolled, reissue, recipients_only, peer_name] {
         check(&key, entry, log);
     }
-    key.expires = key.expires_in_secs != 0;
     if key.key_type == KeyType::OneOff {
         key.usage_limit = Some(1); // the server stores that, whatever is sent
     }
@@ -208,15 +209,15 @@ fn usage_limit(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
     }
 }
 
-/// One key, one peer, one name: only there does it mean something that the key did its work.
+/// Only where the number of its peers is limited does it mean something that the key did its work.
 fn enrolled(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
     let Some(written) = entry.get("enrolled") else {
         return;
     };
-    let why = match (key.key_type, key.ephemeral) {
-        (KeyType::Reusable, _) => "a reusable key enrolls many peers and is never done",
-        (_, Some(true)) => "an ephemeral key's peer is forgotten, so the key is never done",
-        _ => return,
+    let why = match key.ephemeral {
+        _ if key.can_be_done() => return,
+        Some(true) => "an ephemeral key's peer is forgotten, so the key is never done",
+        _ => "a reusable key without a usage_limit enrolls many peers and is never done",
     };
     if key.enrolled {
         let message = format!("{why}: it cannot be marked as enrolled");

@@ -187,7 +187,7 @@ two never sealed beside a good one
     delete setup key k [made +9 s]: never sealed: nobody holds its secret
 never sealed beside an expired one
     delete setup key k [made +9 s]: never sealed: nobody holds its secret
-    note: setup key "k" expired without being used (2026-09-22T14:13:20Z); remake it with reissue_after, or with --replace setup_keys/k
+    note: setup key "k" expired without being used (2026-09-22T14:13:20Z). For a new key, set reissue_after, or use --replace setup_keys/k. If nobody needs a new one, set enrolled to true.
 never sealed after a used one
     delete setup key k [made +100 s]: never sealed: nobody holds its secret
     note: setup key "k" was used, and no peer is known to have enrolled with it: the peer or the event is gone: left alone

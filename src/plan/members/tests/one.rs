@@ -16,7 +16,7 @@ fn file() -> Value {
 
 /// The same, where `gw` is a setup key.
 fn by_key(enrolled: bool) -> Value {
-    let key = json!({ "type": "one-off", "expires_in": 604_800, "enrolled": enrolled });
+    let key = json!({ "type": "one-off", "expires_in": 5_184_000, "enrolled": enrolled });
     over(file(), json!({ "setup_keys": { "gw": key } }))
 }
 
