@@ -12,11 +12,11 @@ mod deletions;
 mod delta;
 mod keys;
 mod members;
-#[cfg(test)]
-mod model;
 mod paths;
 mod put_back;
 mod recorder;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod write;
 
@@ -28,6 +28,7 @@ use crate::account::actual::Actual;
 use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::json;
+use crate::inventory::Inventory;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::kind::{Groups, Kind, Live, Resource, differences};
@@ -37,7 +38,6 @@ use crate::wire::api::objects::User;
 use crate::wire::api::{Api, ApiError};
 
 use course::Course;
-use deletions::Look;
 use members::GroupWrites;
 
 pub use conduct::{Applied, Conduct, Fresh, Observer, Records, StepOutcome};
@@ -68,18 +68,13 @@ pub fn apply(
         ..Applied::default()
     };
     let asked = Some(conduct);
-    Run::with(api, plan, actual, asked, observer, &mut applied, |run| {
+    Execution::with(api, plan, actual, asked, observer, &mut applied, |run| {
         Course::of(run, plan, conduct).all();
     });
-    for status in &mut applied.statuses {
-        if *status == Status::Pending {
-            *status = Status::Skipped;
-        }
-    }
     applied
 }
 
-struct Run<'a> {
+struct Execution<'a> {
     plan: &'a Plan,
     api: &'a Api,
     groups: Groups,
@@ -88,14 +83,14 @@ struct Run<'a> {
     custody: Option<&'a Custody>,
     records: Option<Records<'a>>,
     /// The inventory as it was read again for this block of deletions, or of keys.
-    look: Option<Look>,
+    look: Option<Inventory>,
     /// The token's own user, where the server tells.
     me: Option<&'a User>,
     observer: &'a mut dyn Observer,
     applied: &'a mut Applied,
 }
 
-impl Run<'_> {
+impl Execution<'_> {
     /// Carries out what `work` says, and notes whether anything was written.
     fn with<T>(
         api: &Api,
@@ -104,10 +99,10 @@ impl Run<'_> {
         conduct: Option<Conduct>,
         observer: &mut dyn Observer,
         applied: &mut Applied,
-        work: impl FnOnce(&mut Run) -> T,
+        work: impl FnOnce(&mut Execution) -> T,
     ) -> T {
         let before = api.writes();
-        let mut run = Run {
+        let mut run = Execution {
             plan,
             api,
             groups: actual.groups.clone(),

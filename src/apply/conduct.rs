@@ -99,6 +99,8 @@ pub struct Applied {
     pub interrupted: bool,
     /// What to do about the first failure, where the server's answer tells.
     pub hint: Option<String>,
+    /// What to do next, where it is not to run again.
+    pub next: Option<String>,
     /// Whether the file is still the one to apply could not be said, or it is not.
     pub stale: Option<anyhow::Error>,
     /// Objects that this run made and that live, by id.

@@ -7,14 +7,15 @@ use std::time::Instant;
 use anyhow::Result;
 use serde_json::Value;
 
-use super::deletions::Stays;
+use super::deletions::StaysAsItIs;
 use super::write::NotKnown;
-use super::{Conduct, Run, StepOutcome, keys};
+use super::{Conduct, Execution, StepOutcome, keys};
+use crate::base::text::count;
 use crate::model::change::{Change, Operation};
 use crate::model::kind::{FieldChange, Unresolved};
 use crate::plan::{Part, Plan, Step};
 use crate::render::Status;
-use crate::wire::api::ApiError;
+use crate::wire::api::{ApiError, Meaning};
 
 /// Why a change is no success of which the second step was not tried.
 const HALF_DONE: &str =
@@ -22,11 +23,13 @@ const HALF_DONE: &str =
 
 /// A run through the steps of a plan, and how far it is.
 pub(super) struct Course<'r, 'a> {
-    pub(super) run: &'r mut Run<'a>,
+    pub(super) run: &'r mut Execution<'a>,
     plan: &'r Plan,
     conduct: Conduct<'r>,
     /// Something did not work.
     failed: bool,
+    /// NetBird refused a request that any run sends.
+    refused: bool,
     /// The last step only took away.
     pub(super) breaking: bool,
     /// Nothing else is tried, whatever depends on it.
@@ -36,12 +39,13 @@ pub(super) struct Course<'r, 'a> {
 }
 
 impl<'r, 'a> Course<'r, 'a> {
-    pub(super) fn of(run: &'r mut Run<'a>, plan: &'r Plan, conduct: Conduct<'r>) -> Self {
+    pub(super) fn of(run: &'r mut Execution<'a>, plan: &'r Plan, conduct: Conduct<'r>) -> Self {
         Course {
             run,
             plan,
             conduct,
             failed: false,
+            refused: false,
             breaking: false,
             ended: false,
             begun: BTreeSet::new(),
@@ -66,6 +70,32 @@ impl<'r, 'a> Course<'r, 'a> {
                 }
             }
         }
+        let statuses = &mut self.run.applied.statuses;
+        for status in statuses.iter_mut() {
+            if *status == Status::Pending {
+                *status = Status::Skipped;
+            }
+        }
+        if self.refused {
+            self.run.applied.next = Some(self.after_a_refusal());
+        }
+    }
+
+    /// Returns what to do about a refusal, and how much waits behind it.
+    fn after_a_refusal(&self) -> String {
+        const UNTIL: &str = "correct the entry: NetBird refuses it in every run";
+        let applied = &*self.run.applied;
+        let statuses = applied.statuses.iter().enumerate();
+        let waits = statuses.filter(|(at, it)| **it == Status::Skipped && !applied.is_kept(*at));
+        let number = waits.count();
+        if number == 0 || self.conduct.keep_going || applied.interrupted {
+            return UNTIL.to_owned();
+        }
+        let wait = count(number, "operation waits", "operations wait");
+        format!(
+            "{UNTIL}\n{wait} until then; --keep-going (keep_going, an input of the apply workflow) carries out what does not \
+             depend on it"
+        )
     }
 
     fn one(&mut self, number: usize) {
@@ -124,7 +154,7 @@ impl<'r, 'a> Course<'r, 'a> {
     }
 
     /// Does what a step is about, and notes how long it took.
-    pub(super) fn timed<T>(&mut self, number: usize, work: impl FnOnce(&mut Run) -> T) -> T {
+    pub(super) fn timed<T>(&mut self, number: usize, work: impl FnOnce(&mut Execution) -> T) -> T {
         let (total, change) = (self.plan.steps.len(), self.change(number));
         self.run.observer.begins(number + 1, total, change);
         let start = Instant::now();
@@ -149,7 +179,7 @@ impl<'r, 'a> Course<'r, 'a> {
                 };
                 (status, said)
             }
-            Err(error) if error.is::<Stays>() => {
+            Err(error) if error.is::<StaysAsItIs>() => {
                 self.run.applied.kept.insert(at);
                 let said = StepOutcome::otherwise(format!("{error:#}"));
                 (Status::Skipped, said)
@@ -165,6 +195,7 @@ impl<'r, 'a> Course<'r, 'a> {
     fn failure(&mut self, error: &anyhow::Error) -> (Status, StepOutcome) {
         self.failed = true;
         let of_api = error.downcast_ref::<ApiError>();
+        self.refused |= matches!(of_api, Some(ApiError::Answered(Meaning::Refused, _)));
         let applied = &mut *self.run.applied;
         applied.interrupted |= of_api.is_some_and(ApiError::is_access);
         let text = format!("{error:#}");
@@ -196,24 +227,25 @@ fn breaks(step: Step, change: &Change) -> bool {
 }
 
 fn log_write(change: &Change) {
-    let fields = change.operation.fields();
+    let Change {
+        address, operation, ..
+    } = change;
     let side = |pick: fn(&FieldChange) -> &Value| {
-        let fields = fields
-            .iter()
-            .map(|change| (change.field.clone(), pick(change).clone()));
-        Value::Object(fields.collect()).to_string()
+        let fields = operation.fields().iter();
+        Value::Object(
+            fields
+                .map(|it| (it.field.clone(), pick(it).clone()))
+                .collect(),
+        )
     };
-    let (before, after) = match &change.operation {
-        Operation::Create { after } => ("null".into(), Value::Object(after.fields()).to_string()),
-        Operation::Delete { live } => (
-            Value::Object(live.resource.fields()).to_string(),
-            "null".into(),
-        ),
+    let (before, after) = match operation {
+        Operation::Create { after } => (Value::Null, after.fields().into()),
+        Operation::Delete { live } => (live.resource.fields().into(), Value::Null),
         _ => (side(|change| &change.before), side(|change| &change.after)),
     };
     log::info!(
-        operation = change.operation.word(), kind = change.address.kind.word(), name = change.address.name.as_str(),
-        before = before.as_str(), after = after.as_str();
-        "{} {}", change.operation.word(), change.address
+        operation = operation.word(), kind = address.kind.word(), name = address.name.as_str(),
+        before = before.to_string().as_str(), after = after.to_string().as_str();
+        "{} {address}", operation.word()
     );
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 
-use super::members::Moves;
+use super::members::MemberMoves;
 use super::write::{NotKnown, not_known};
-use super::{Run, StepOutcome, paths, same};
+use super::{Execution, StepOutcome, paths, same};
 use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::kind::{Live, Resource, Unresolved, differences};
@@ -14,7 +14,7 @@ use crate::plan::ours;
 use crate::wire::api::ApiError;
 use crate::wire::api::objects::Event;
 
-impl Run<'_> {
+impl Execution<'_> {
     pub(super) fn create(&mut self, address: &Address, after: &Resource) -> Result<StepOutcome> {
         let body = after.request(&address.name, None, &self.groups)?;
         match self.api.post(&self.collection(address)?, &body) {
@@ -73,7 +73,7 @@ impl Run<'_> {
                     .flatten()
                     .filter(|id| !group.peers.iter().flatten().any(|at| at == *id));
                 let missing: BTreeSet<Id> = missing.cloned().collect();
-                self.write_members(&live.id, None, &Moves::joining(missing))?;
+                self.write_members(&live.id, None, &MemberMoves::joining(missing))?;
             }
             _ => same(after, &live).context("another run made it meanwhile, and otherwise")?,
         }

@@ -1,13 +1,13 @@
 //! Deletions: each object is looked at again right before, and so is the inventory, since another run may need by now what
 //! this one planned to delete.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use anyhow::{Context, Result, bail};
 
 use super::write::{NOT_DONE, not_known};
-use super::{Run, StepOutcome, paths};
+use super::{Execution, StepOutcome, paths};
 use crate::base::id::Id;
 use crate::inventory::Inventory;
 use crate::model::address::Address;
@@ -15,28 +15,21 @@ use crate::model::change::Change;
 use crate::model::kind::{Answers, Kind, Live, PeerRef, Refers};
 use crate::model::reason::Reason;
 use crate::plan::Plan;
-use crate::wire::api::objects;
-
-/// The inventory and the lists as they were read again before a block of deletions.
-pub(super) struct Look {
-    pub(super) inventory: Inventory,
-    /// Ids of what lives, by list.
-    lists: BTreeMap<String, BTreeSet<Id>>,
-}
+use crate::wire::api::{object_path, objects};
 
 /// Why an object is not deleted after all. That is no failure: the verification decides whether something is left to do.
 #[derive(Debug)]
-pub(super) struct Stays(String);
+pub(super) struct StaysAsItIs(pub(super) String);
 
-impl fmt::Display for Stays {
+impl fmt::Display for StaysAsItIs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Stays {}
+impl std::error::Error for StaysAsItIs {}
 
-impl Run<'_> {
+impl Execution<'_> {
     /// Deletes an object for a change of the plan, unless another run or a machine needs it by now.
     pub(super) fn remove(&mut self, change: &Change, live: &Live) -> Result<StepOutcome> {
         self.still_deletes(change, live)?;
@@ -48,14 +41,13 @@ impl Run<'_> {
         let Some(records) = self.records else {
             return Ok(());
         };
-        let is_unsealed = change.reason == Some(Reason::NeverSealed);
-        if is_unsealed {
+        if change.reason == Some(Reason::NeverSealed) {
             self.look = None;
         }
         let plan = self.plan;
         let newest = self.newest()?;
         if let Some(why) = stays(plan, change, live, [&records.ours.inventory, newest]) {
-            return Err(Stays(why.to_owned()).into());
+            return Err(StaysAsItIs(why.to_owned()).into());
         }
         match change.reason {
             Some(Reason::NeverSealed) => self.still_unsealed(live),
@@ -74,22 +66,18 @@ impl Run<'_> {
         if self.look.is_none() {
             self.look_again()?;
         }
-        let look = self.look.as_ref();
-        let look = look.context("no inventory is written")?;
-        Ok(&look.inventory)
+        self.look.as_ref().context("no inventory is written")
     }
 
     /// Reads the newest inventory.
     pub(super) fn look_again(&mut self) -> Result<()> {
         self.look = None;
-        let Some(records) = self.records else {
-            return Ok(());
-        };
-        let newest = records.recorder.newest();
-        let newest = newest.context("cannot read the inventory again")?;
-        let inventory = newest.context("the inventory does not exist any more; run again")?;
-        let lists = BTreeMap::new();
-        self.look = Some(Look { inventory, lists });
+        if let Some(records) = self.records {
+            let newest = records.recorder.newest();
+            let newest = newest.context("cannot read the inventory again")?;
+            let gone = "the inventory does not exist any more; run again";
+            self.look = Some(newest.context(gone)?);
+        }
         Ok(())
     }
 
@@ -105,38 +93,29 @@ impl Run<'_> {
         };
         let planned = read(&live.wire)?;
         match fresh.used_times > 0 || fresh.auto_groups.len() > planned.auto_groups.len() {
-            true => Err(Stays("another run finished it meanwhile, so it stays".into()).into()),
+            true => {
+                Err(StaysAsItIs("another run finished it meanwhile, so it stays".into()).into())
+            }
             false => Ok(()),
         }
     }
 
     /// Errors where nothing else of its entry lives any more: then it is not too many.
     fn still_surplus(&mut self, change: &Change, live: &Live) -> Result<()> {
-        let plan = self.plan;
-        let others = others(plan, change, live, self.newest()?);
-        let kind = change.address.kind;
-        let own = paths::collection(kind, live.within.as_ref())?;
-        let path = kind.list().map_or(own, str::to_owned);
-        let api = self.api;
+        let others = others(self.plan, change, live, self.newest()?);
         let mut made = self.applied.made.values();
         if made.any(|address| *address == change.address) {
             return Ok(());
         }
-        let Some(look) = &mut self.look else {
-            return Ok(());
-        };
-        if !look.lists.contains_key(&path) {
-            let entries = api.values(&path)?;
-            let ids = entries.iter().filter_map(|entry| entry["id"].as_str());
-            look.lists.insert(path.clone(), ids.map(Id::from).collect());
-        }
-        let living = look.lists.get(&path);
-        match living.is_some_and(|living| !living.is_disjoint(&others)) {
-            true => Ok(()),
-            false => {
-                Err(Stays("its entry has no other object any more, so it stays".into()).into())
+        let collection = paths::collection(change.address.kind, live.within.as_ref())?;
+        for id in others {
+            match self.api.get(&object_path(&collection, &id.0)?) {
+                Ok(_) => return Ok(()),
+                Err(error) if error.is_gone() => {}
+                Err(error) => return Err(error.into()),
             }
         }
+        Err(StaysAsItIs("its entry has no other object any more, so it stays".into()).into())
     }
 
     /// Deletes an object, unless it is no longer what was to go.
@@ -192,9 +171,10 @@ impl Run<'_> {
             let read = |live: &Live| live.wire.read::<objects::SetupKey>();
             let (before, now) = (read(live)?, read(fresh)?);
             if now.is_for_one() && now.used_times > before.used_times {
-                return Err(
-                    Stays("a machine enrolled with it meanwhile, so it stays".into()).into(),
-                );
+                return Err(StaysAsItIs(
+                    "a machine enrolled with it meanwhile, so it stays".into(),
+                )
+                .into());
             }
         }
         Ok(())

@@ -10,9 +10,9 @@ use std::ops::Range;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use serde_json::Value;
 
-use super::deletions::Stays;
+use super::deletions::StaysAsItIs;
 use super::write::NotKnown;
-use super::{Course, KeyCopy, NotRecorded, Run, StepOutcome, same, unreadable};
+use super::{Course, Execution, KeyCopy, NotRecorded, StepOutcome, same, unreadable};
 use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::inventory::Delta;
@@ -28,6 +28,10 @@ use crate::wire::api::{ApiError, NewKey, object_path};
 
 /// The most keys that are made before they are recorded, in one commit.
 const BLOCK: usize = 25;
+
+/// What becomes of a new key that somebody revoked.
+const REVOKED: &str =
+    "somebody revoked the new key meanwhile: it stays as it is, and without its groups";
 
 /// Returns how many steps from `number` on make keys one after the other, up to [`BLOCK`].
 pub(super) fn block(plan: &Plan, number: usize) -> usize {
@@ -102,7 +106,7 @@ impl Course<'_, '_> {
     }
 }
 
-impl Run<'_> {
+impl Execution<'_> {
     /// Makes a key without groups and seals it.
     fn make_key<'a>(&mut self, change: &'a Change, number: usize) -> Result<Waiting<'a>> {
         let address = &change.address;
@@ -164,7 +168,7 @@ impl Run<'_> {
             true => keys.iter().map(copy).collect(),
             false => Vec::new(),
         };
-        let recorded = records.recorder.record(&delta, &copies)?;
+        let recorded = records.recorder.record(&[delta], &copies)?;
         let made = keys.iter().map(|key| (key.id.clone(), key.address.clone()));
         self.applied.made.extend(made);
         for (key, place) in keys.iter().zip(recorded.places) {
@@ -192,14 +196,14 @@ impl Run<'_> {
 
     /// Returns whether the inventory that was read again has a key.
     fn is_listed(&self, key: &Waiting) -> bool {
-        let inventory = self.look.as_ref().map(|look| &look.inventory);
+        let inventory = self.look.as_ref();
         inventory.is_some_and(|inventory| inventory.origin(&key.id).is_some())
     }
 
     /// Returns the key of another run that stands for the entry, if that is not this run's: of the recorded ones that this run
     /// did not know the first that lives and needs no replacement.
     fn other_stands(&self, key: &Waiting) -> Result<Option<Live>> {
-        let (Some(records), Some(look)) = (self.records, &self.look) else {
+        let (Some(records), Some(inventory)) = (self.records, &self.look) else {
             return Ok(None);
         };
         let adopted = |id: &Id| {
@@ -209,7 +213,7 @@ impl Run<'_> {
                 .any(|(_, adopted)| adopted.id == *id)
         };
         let is_new = |id: &&Id| records.ours.inventory.origin(id).is_none() && !adopted(id);
-        let recorded = look.inventory.created.get(&key.address.key());
+        let recorded = inventory.created.get(&key.address.key());
         // sorted, so those that come first are the older ones
         let older = recorded.into_iter().flatten().filter(is_new);
         for id in older.take_while(|id| **id != key.id) {
@@ -236,7 +240,10 @@ impl Run<'_> {
             Err(error) => Err(error),
         };
         if let Err(error) = made {
-            return Err(self.take_back(key, error));
+            return Err(match self.is_revoked(&key) {
+                true => StaysAsItIs(REVOKED.into()).into(),
+                false => self.take_back(key, error),
+            });
         }
         let path = key.file.path.display();
         let told = self.applied.created_keys.get(&key.address.name);
@@ -244,6 +251,13 @@ impl Run<'_> {
         let copied = copied.map(|place| format!(" and {place}"));
         let created = format!("created, sealed in {path}{}", copied.unwrap_or_default());
         self.end_old(change, StepOutcome::as_planned(created))
+    }
+
+    /// Returns whether somebody revoked a key of this run: NetBird refuses groups for it as it was made.
+    fn is_revoked(&self, key: &Waiting) -> bool {
+        let path = object_path(Kind::SetupKey.path(), &key.id.0);
+        let found = path.and_then(|path| self.api.get(&path));
+        found.is_ok_and(|found| found["revoked"] == true)
     }
 
     /// Gives a key its groups. One that wants none is usable already.
@@ -272,7 +286,7 @@ impl Run<'_> {
             return Ok(made);
         };
         let deleted = match self.remove(change, live) {
-            Err(error) if error.is::<Stays>() => StepOutcome::otherwise(format!("{error:#}")),
+            Err(error) if error.is::<StaysAsItIs>() => StepOutcome::otherwise(format!("{error:#}")),
             deleted => deleted?,
         };
         Ok(StepOutcome {

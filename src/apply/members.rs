@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 
-use super::{Run, StepOutcome};
+use super::{Execution, StepOutcome};
 use crate::account::actual::Actual;
 use crate::base::id::Id;
 use crate::model::address::Address;
@@ -44,7 +44,7 @@ impl GroupWrites {
 
 /// What a write does to the members of a group.
 #[derive(Default)]
-pub(super) struct Moves {
+pub(super) struct MemberMoves {
     /// Join.
     pub(super) added: BTreeSet<Id>,
     /// Leave.
@@ -53,17 +53,17 @@ pub(super) struct Moves {
     pub(super) declared: BTreeSet<Id>,
 }
 
-impl Moves {
+impl MemberMoves {
     /// Nothing but these who join.
     pub(super) fn joining(added: BTreeSet<Id>) -> Self {
-        Moves {
+        MemberMoves {
             added,
-            ..Moves::default()
+            ..MemberMoves::default()
         }
     }
 }
 
-impl Run<'_> {
+impl Execution<'_> {
     pub(super) fn update_members(
         &mut self,
         live: &Live,
@@ -77,7 +77,7 @@ impl Run<'_> {
             .into_iter()
             .filter(|id| !added.contains(id) && !unmanaged.is_some_and(|ids| ids.contains(id)))
             .collect();
-        let mut moves = Moves {
+        let mut moves = MemberMoves {
             added,
             removed,
             declared,
@@ -110,7 +110,7 @@ impl Run<'_> {
         &mut self,
         group: &Id,
         planned: Option<(&Change, &Live)>,
-        moves: &Moves,
+        moves: &MemberMoves,
     ) -> Result<&'static str> {
         self.remember_events()?;
         let path = object_path(Kind::Group.path(), &group.0)?;

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 
-use super::members::{GroupWrites, Moves, members_of};
-use super::{Applied, Observer, Run};
+use super::members::{GroupWrites, MemberMoves, members_of};
+use super::{Applied, Execution, Observer};
 use crate::account::actual::Actual;
 use crate::account::binding;
 use crate::account::fetch::{Needs, fetch};
@@ -91,11 +91,11 @@ fn put_back(
     let labels = actual.peers.iter();
     let labels = labels.map(|peer| (peer.id.clone(), actual.peer_label(&peer.id)));
     nothing.peer_labels = labels.collect();
-    Run::with(api, &nothing, actual, None, observer, applied, |run| {
+    Execution::with(api, &nothing, actual, None, observer, applied, |run| {
         for (group, peers) in lost {
             let name = run.groups.name(&group);
             let labels: Vec<String> = peers.iter().map(|id| run.label(id)).collect();
-            run.write_members(&group, None, &Moves::joining(peers))
+            run.write_members(&group, None, &MemberMoves::joining(peers))
                 .with_context(|| format!("cannot put members back into group {name}"))?;
             let group = Address::new(Kind::Group, name);
             run.tell(&group, Meanwhile::ThrownOut(labels));

@@ -14,10 +14,10 @@ pub trait Recorder {
     /// account is kept beside it.
     fn log_proves(&self) -> Result<bool>;
 
-    /// Puts changes onto the newest inventory, with copies of sealed keys in the same commit, and returns what it is then and
+    /// Puts changes onto the newest inventory one after the other, with copies of sealed keys in the same commit, and returns what it is then and
     /// the path of each copy (none where no copies are kept). Writes nothing where nothing differs. Errors where a run that
     /// read, saw or wrote an inventory finds none.
-    fn record(&self, delta: &Delta, copies: &[KeyCopy]) -> Result<Recorded, NotRecorded>;
+    fn record(&self, deltas: &[Delta], copies: &[KeyCopy]) -> Result<Recorded, NotRecorded>;
 }
 
 /// What is written down.

@@ -6,7 +6,7 @@ use std::fmt;
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 
-use super::{Run, StepOutcome, gone, paths, same};
+use super::{Execution, StepOutcome, gone, paths, same};
 use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::kind::{FieldChange, Kind, Live, Resource};
@@ -29,7 +29,7 @@ impl fmt::Display for NotKnown {
 /// Why a write whose answer was lost counts as not done.
 pub(super) const NOT_DONE: &str = "it was not carried out, as far as NetBird shows";
 
-impl Run<'_> {
+impl Execution<'_> {
     /// Changes an object that is no group. What the file says is set, whoever changed it since; the rest stays as it is now.
     pub(super) fn update(
         &mut self,

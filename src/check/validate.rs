@@ -127,14 +127,11 @@ fn of_kind<'e, 'a>(
     entries.filter(move |entry| entry.address.kind == kind)
 }
 
-/// Notes a file that would leave everything alone, or delete everything.
+/// Notes a file that leaves everything alone; one that would delete everything is an error.
 fn manages_something(root: &Cursor<'_>, entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
     if log.errors > 0 {
         return; // what is wrong may be all there is
     }
-    let sections: Vec<String> = Kind::sections()
-        .map(|kind| kind.section_path().join("."))
-        .collect();
     // settings that say nothing leave everything as it is
     let says_something = |entry: &InFile<'_>| {
         !entry.address.kind.is_one() || entry.cursor.members().next().is_some()
@@ -144,14 +141,8 @@ fn manages_something(root: &Cursor<'_>, entries: &[InFile<'_>], desired: &Desire
     }
     let mut managed = desired.sections.iter();
     if !managed.any(|(kind, _)| kind.goes_with_entry()) {
-        let (last, rest) = sections.split_last().expect("there are kinds");
-        let hint = format!(
-            "it has {} or {last}; begin with examples/minimal.json",
-            rest.join(", ")
-        );
-        log.error(root.place(), "the file manages nothing")
-            .coded(Code::NothingManaged)
-            .suggest(hint);
+        let text = "the file manages nothing yet: write a section, or take over what NetBird has with netbird-gitops adopt";
+        log.notice(Code::NothingManaged, root.place(), text);
     } else {
         log.error(root.place(), "every section is empty, which would delete all that was ever declared here")
             .coded(Code::NothingManaged)

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::export::{account, read};
 use super::failure::Failure;
 use super::history::committed_in_place;
-use super::inventory::{Others, Place, Wanted};
+use super::inventory::{InventoryPlace, InventoryWanted, Others};
 use super::session::check;
 use super::settings::{Run, readable, replaced};
 use super::{Ending, end};
@@ -244,7 +244,7 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
 
 /// What inventories have of the account.
 #[derive(Default)]
-pub(super) struct Recorded {
+pub(super) struct Inventories {
     pub(super) own: Inventory,
     others: Others,
 }
@@ -254,9 +254,9 @@ pub(super) fn recorded(
     run: &Run,
     (inventory, gitea): (&InventoryArgs, &GiteaArgs),
     actual: &Actual,
-) -> Recorded {
-    let read = || -> Result<Recorded, Failure> {
-        let place = Place::find(&Wanted {
+) -> Inventories {
+    let read = || -> Result<Inventories, Failure> {
+        let place = InventoryPlace::find(&InventoryWanted {
             run,
             inventory,
             key_copies: None,
@@ -271,7 +271,7 @@ pub(super) fn recorded(
             Some(account) => place.others(&account.id.0)?,
             None => Others::default(),
         };
-        Ok(Recorded {
+        Ok(Inventories {
             own: found.inventory,
             others,
         })
@@ -279,11 +279,11 @@ pub(super) fn recorded(
     read().unwrap_or_else(|failure| {
         run.say
             .note(&format!("the inventory was not read: {}", failure.error));
-        Recorded::default()
+        Inventories::default()
     })
 }
 
-impl Recorded {
+impl Inventories {
     /// Returns what inventories say of the objects of an address, in words.
     fn says(&self, address: &Address, actual: &Actual) -> Option<String> {
         let mut objects = actual.at(address).iter();
@@ -304,7 +304,12 @@ impl Recorded {
     }
 }
 
-fn candidates(export: &Export, desired: &Desired, actual: &Actual, recorded: &Recorded) -> Ending {
+fn candidates(
+    export: &Export,
+    desired: &Desired,
+    actual: &Actual,
+    recorded: &Inventories,
+) -> Ending {
     let is_new = |address: &Address| !desired.declares(address);
     let (mut entries, mut lines) = (Vec::new(), String::new());
     for (address, entry) in export.entries.iter().filter(|(at, _)| is_new(at)) {

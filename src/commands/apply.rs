@@ -176,7 +176,9 @@ fn make(run: &Run, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     {
         return before_the_first_write(overtaken(error), document);
     }
-    recording.last(&mut applied, &plan);
+    let verifies = !args.no_verify && !plan.is_empty();
+    let is_through = applied.is_complete() && !verifies;
+    recording.last(&mut applied, &plan, is_through);
     observer.verifies();
     let mut exit = match applied.is_complete() {
         true => Exit::Done,
@@ -184,7 +186,7 @@ fn make(run: &Run, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     };
     let mut failure = (exit != Exit::Done).then(|| stopped(&plan, &applied));
     let mut learnt = Delta::default();
-    if exit == Exit::Done && !args.no_verify && !plan.is_empty() {
+    if exit == Exit::Done && verifies {
         let mut verified = verify(
             api,
             &session.valid.desired,
@@ -434,7 +436,9 @@ fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
         }
     }
     text.append(&mut errors);
-    let mut hint = "run plan to see what is left; running apply again continues from here";
+    let next = applied.next.as_deref();
+    let mut hint =
+        next.unwrap_or("run plan to see what is left; running apply again continues from here");
     if let Some(stale) = &applied.stale {
         text.insert(0, format!("{stale:#}"));
         if stale.is::<Stale>() {

@@ -11,6 +11,7 @@ mod values;
 
 use std::path::PathBuf;
 
+use clap::builder::FalseyValueParser;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -322,7 +323,7 @@ pub struct ApplyArgs {
     #[arg(short, long)]
     pub yes: bool,
     /// After a failure carry on with what does not depend on it
-    #[arg(long)]
+    #[arg(long, env = "NETBIRD_GITOPS_KEEP_GOING", value_parser = FalseyValueParser::new())]
     pub keep_going: bool,
     /// Do not fetch and plan again afterwards
     #[arg(long)]

@@ -24,7 +24,7 @@ use crate::base::text::count;
 use crate::commands::cli::DoctorArgs;
 use crate::commands::exit::Exit;
 use crate::commands::setup::doctor::render;
-use crate::commands::setup::doctor::{Check, Purpose};
+use crate::commands::setup::doctor::{Check, Look, NotRight, Purpose, open, wrong};
 use crate::file;
 use crate::model::desired::Desired;
 use crate::plan::gates;
@@ -51,7 +51,7 @@ pub(super) fn run(run: &Run, args: &DoctorArgs) -> Exit {
 }
 
 /// What all checks look at.
-struct Scene<'a> {
+struct Subject<'a> {
     run: &'a Run<'a>,
     args: &'a DoctorArgs,
     /// What the file asks for, where it is valid.
@@ -68,27 +68,33 @@ fn checks(run: &Run, args: &DoctorArgs) -> (Vec<Check>, Option<Purpose>) {
         None if context.is_ci => Some(Purpose::Apply),
         told => told,
     };
-    let mut scene = Scene {
+    let mut scene = Subject {
         run,
         args,
         desired: None,
         told,
     };
-    let mut checks = vec![file(&mut scene)];
+    let mut checks = vec![Check::of("file", file(&mut scene))];
     let (workflows, via_pr, are_there) = checkout::workflows(&scene);
     let (netbird, known) = netbird::checks(&scene);
     let purpose = told.or_else(|| purpose_of(known.me.as_ref()?));
-    checks.extend([sealing(&scene, purpose), kill_switch(purpose)]);
+    checks.push(Check::of("recipients", sealing(&scene, purpose)));
+    checks.push(Check::of("halt", kill_switch(purpose)));
     checks.extend(netbird);
     let forge = gitea::checks(&scene, purpose, via_pr, are_there);
     let inventory = match (gitea::is_closed(&forge), scene.run.file.is_file()) {
-        (true, _) => inventory::not_made("the forge cannot be read"),
-        (false, false) => inventory::not_made("there is no such file"),
+        (true, _) => inventory::none("the forge cannot be read"),
+        (false, false) => inventory::none("there is no such file"),
         (false, true) => inventory::checks(&scene, &known),
     };
     checks.extend(forge.into_iter().chain(inventory));
-    checks.extend([workflows, checkout::history(&scene)]);
-    checks.extend([job::terminal(&scene), job::job(&scene, purpose)]);
+    let rest = [
+        ("workflows", workflows),
+        ("git_history", checkout::history(&scene)),
+        ("terminal", job::terminal(&scene)),
+        ("job", job::job(&scene, purpose)),
+    ];
+    checks.extend(rest.map(|(name, look)| Check::of(name, look)));
     (checks, purpose)
 }
 
@@ -101,90 +107,71 @@ fn purpose_of(me: &User) -> Option<Purpose> {
     }
 }
 
-/// A check that an error made fail.
-fn failed(name: &'static str, failure: Failure) -> Check {
-    Check {
-        hint: failure.hint,
-        ..Check::wrong(name, failure.error, "")
+impl<E: Into<Failure>> From<E> for NotRight {
+    fn from(error: E) -> Self {
+        let Failure { error, hint, .. } = error.into();
+        NotRight::Wrong(error, hint)
     }
 }
 
-fn file(scene: &mut Scene) -> Check {
-    let name = "file";
-    let source = file::load(&scene.run.file).map_err(Failure::from);
-    match source.and_then(|source| check(&source)) {
-        Ok(valid) => {
-            let notices = notices::of_file(&valid).count();
-            let more = match notices {
-                0 => String::new(),
-                _ => format!("; validate tells {}", count(notices, "notice", "notices")),
-            };
-            let text = format!("{} is valid{more}", valid.file);
-            scene.desired = Some(valid.desired);
-            Check::right(name, text)
-        }
-        Err(failure) => match failure.problems.first() {
-            None => failed(name, failure),
+fn file(scene: &mut Subject) -> Look {
+    let source = file::load(&scene.run.file)?;
+    let valid = match check(&source) {
+        Ok(valid) => valid,
+        Err(failure) => {
             // all problems are for validate to tell
-            Some((line, column, message)) => {
-                let (file, number) = (scene.run.file.display(), failure.problems.len());
-                let problems = count(number, "problem", "problems");
-                let text =
-                    format!("{file} has {problems}, the first at {line}:{column}: {message}");
-                Check::wrong(name, text, "netbird-gitops validate tells all of them")
-            }
-        },
-    }
+            let Some((line, column, message)) = failure.problems.first() else {
+                return Err(failure.into());
+            };
+            let problems = count(failure.problems.len(), "problem", "problems");
+            let file = scene.run.file.display();
+            let text = format!("{file} has {problems}, the first at {line}:{column}: {message}");
+            return wrong(text, "netbird-gitops validate shows all of them");
+        }
+    };
+    let more = match notices::of_file(&valid).count() {
+        0 => String::new(),
+        number => format!("; validate shows {}", count(number, "notice", "notices")),
+    };
+    let text = format!("{} is valid{more}", valid.file);
+    scene.desired = Some(valid.desired);
+    Ok(text)
 }
 
-fn sealing(scene: &Scene, purpose: Option<Purpose>) -> Check {
-    let name = "recipients";
-    let recipients = match recipients(&scene.args.sealing, BTreeMap::new()) {
-        Ok(recipients) => recipients,
-        Err(failure) => return failed(name, failure),
-    };
+fn sealing(scene: &Subject, purpose: Option<Purpose>) -> Look {
+    let recipients = recipients(&scene.args.sealing, BTreeMap::new())?;
     if recipients.is_empty() {
         let without = |desired: &Arc<Desired>| {
             let keys = desired.setup_keys();
             keys.filter(|(_, key)| !key.enrolled && key.sealed_for.keys.is_empty())
                 .count()
         };
-        return match scene.desired.as_ref().map_or(0, without) {
-            number if number > 0 && purpose == Some(Purpose::Apply) => Check::wrong(
-                name,
-                format!(
-                    "nobody is named to seal new setup keys for, and the file has {} to create",
-                    count(number, "key", "keys")
-                ),
-                "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE",
+        let number = scene.desired.as_ref().map_or(0, without);
+        if number == 0 || purpose != Some(Purpose::Apply) {
+            return open("none is named: an apply that makes setup keys needs one");
+        }
+        let keys = count(number, "key", "keys");
+        return wrong(
+            format!(
+                "nobody is named to seal new setup keys for, and the file has {keys} to create"
             ),
-            _ => Check::open(
-                name,
-                "none is named: an apply that makes setup keys needs one",
-            ),
-        };
+            "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE",
+        );
     }
+    recipients.check()?;
     let described = recipients.describe();
     let shown: Vec<String> = described.iter().map(ToString::to_string).collect();
-    match recipients.check() {
-        Ok(()) => {
-            let number = count(shown.len(), "recipient", "recipients");
-            Check::right(name, format!("{number}: {}", shown.join(", ")))
-        }
-        Err(error) => failed(name, error.into()),
-    }
+    let number = count(shown.len(), "recipient", "recipients");
+    Ok(format!("{number}: {}", shown.join(", ")))
 }
 
-fn kill_switch(purpose: Option<Purpose>) -> Check {
-    let name = "halt";
+fn kill_switch(purpose: Option<Purpose>) -> Look {
     match halt() {
-        None => Check::right(name, "NETBIRD_GITOPS_HALT is not set"),
-        Some(_) if purpose == Some(Purpose::Plan) => Check::open(
-            name,
-            "NETBIRD_GITOPS_HALT is set; a plan is made all the same",
-        ),
-        Some(value) => Check::wrong(
-            name,
+        None => Ok("NETBIRD_GITOPS_HALT is not set".into()),
+        Some(_) if purpose == Some(Purpose::Plan) => {
+            open("NETBIRD_GITOPS_HALT is set; a plan is made all the same")
+        }
+        Some(value) => wrong(
             format!("NETBIRD_GITOPS_HALT is set ({value}): every apply is refused"),
             "unset NETBIRD_GITOPS_HALT once the reason is gone",
         ),
@@ -192,29 +179,24 @@ fn kill_switch(purpose: Option<Purpose>) -> Check {
 }
 
 /// Compares the clock of a server with ours: `asked` before, `server` in its answer, which has whole seconds, `now` after.
-fn clock(
-    name: &'static str,
-    whose: &str,
-    asked: Timestamp,
-    server: Option<Timestamp>,
-    now: Timestamp,
-) -> Check {
+fn clock(whose: &str, asked: Timestamp, server: Option<Timestamp>, now: Timestamp) -> Look {
     let Some(server) = server.map(Timestamp::as_second) else {
-        return Check::open(name, format!("{whose} does not say what time it is"));
+        return open(format!("{whose} does not say what time it is"));
     };
     let (ahead, behind) = (server - now.as_second(), asked.as_second() - server);
     let (secs, where_to) = match ahead > 0 {
         true => (ahead, "ahead of"),
         false => (behind.max(0), "behind"),
     };
+    if secs <= 1 {
+        return Ok(format!("{whose}'s clock and ours agree"));
+    }
     let number = usize::try_from(secs).unwrap_or(usize::MAX);
     let seconds = count(number, "second", "seconds");
     let text = format!("{whose}'s clock is {seconds} {where_to} ours");
-    match secs {
-        0..=1 => Check::right(name, format!("{whose}'s clock and ours agree")),
-        2..=CLOCK_SECS => Check::right(name, text),
-        _ => Check::wrong(
-            name,
+    match secs <= CLOCK_SECS {
+        true => Ok(text),
+        false => wrong(
             text,
             "set both by NTP: the times in NetBird's ids tell which keys are made again, and which expired",
         ),

@@ -26,6 +26,9 @@ const MOST: usize = 10_000;
 /// Versions of the file that are larger are not read, in bytes: no command takes them.
 const LARGEST: u64 = MAX_BYTES as u64;
 
+/// The most texts of versions that are held at a time: each can have [`LARGEST`] bytes.
+const HELD: usize = 16;
+
 /// What the checkout says.
 pub(super) struct History {
     checkout: Option<Arc<(Git, RepoPath)>>,
@@ -138,7 +141,7 @@ impl History {
         let commits = changes.into_iter().rev().map(|(commit, _)| commit);
         let commits = iter::once(applied).chain(commits).collect();
         let git = checkout.clone();
-        Ok(Versions::new(commits, Box::new(Checkout { git, before })))
+        Ok(Versions::new(commits, Box::new(InCheckout { git, before })))
     }
 
     /// Returns what a reader of a plan that takes something away should know, where `applied` or a later version is missing.
@@ -248,28 +251,31 @@ fn desired(text: Vec<u8>) -> Option<Arc<Desired>> {
 
 /// The file in the checkout: its path, and the one that it had when it was applied.
 #[derive(Debug)]
-struct Checkout {
+struct InCheckout {
     git: Arc<(Git, RepoPath)>,
     before: Option<RepoPath>,
 }
 
-impl Reader for Checkout {
+impl Reader for InCheckout {
     fn read(&self, commits: &[Sha]) -> Option<Vec<Option<Arc<Desired>>>> {
         let (git, path) = &*self.git;
         // the present path goes before the one that the file was moved from
         let paths: Vec<&RepoPath> = iter::once(path).chain(&self.before).collect();
         let commits: Vec<&Sha> = commits.iter().collect();
-        let texts = git.show_each(&commits, &paths, LARGEST);
-        // a clone that leaves blobs out
-        let texts = texts.inspect_err(|error| {
-            log::info!("which change takes something away is not known: {error}");
-        });
-        let mut texts = texts.ok()?.into_iter();
-        let mut file = || {
-            let of_paths: Vec<_> = texts.by_ref().take(paths.len()).collect();
-            of_paths.into_iter().flatten().next().and_then(desired)
-        };
-        Some(commits.iter().map(|_| file()).collect())
+        let mut read = Vec::new();
+        for block in commits.chunks(HELD) {
+            let texts = git.show_each(block, &paths, LARGEST);
+            // a clone that leaves blobs out
+            let texts = texts.inspect_err(|error| {
+                log::info!("which change takes something away is not known: {error}");
+            });
+            let mut texts = texts.ok()?.into_iter();
+            read.extend(block.iter().map(|_| {
+                let of_paths: Vec<_> = texts.by_ref().take(paths.len()).collect();
+                of_paths.into_iter().flatten().next().and_then(desired)
+            }));
+        }
+        Some(read)
     }
 }
 

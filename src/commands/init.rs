@@ -22,7 +22,7 @@ use crate::commands::setup::init::render::{
     self as render, Became, Checkout, Document, File, Network as Origin, Note, Repository,
 };
 use crate::commands::setup::init::{
-    BRANCH, Choice, NETWORK, Network, OF_FORGEJO, OF_GITEA, OF_GITHUB, Wanted, files,
+    BRANCH, NETWORK, Network, OF_FORGEJO, OF_GITEA, OF_GITHUB, Variant, WantedFile, files,
 };
 use crate::file::Source;
 use crate::git::{Git, Opened};
@@ -87,7 +87,7 @@ fn prepare(
     let origin_of_network = match is_new {
         true => match exported(args, say)? {
             None => Origin::Minimal,
-            Some(Account { objects: 0, .. }) => {
+            Some(ExportedAccount { objects: 0, .. }) => {
                 notes.push(Note::EmptyAccount);
                 Origin::Minimal
             }
@@ -235,30 +235,34 @@ fn choice<'t>(
     args: &InitArgs,
     network: &Network,
     tree: &'t Tree,
-) -> (Choice, impl Fn(&str) -> Option<String> + 't) {
+) -> (Variant, impl Fn(&str) -> Option<String> + 't) {
     let directory = match args.forge {
         Some(ForgeName::Forgejo) => OF_FORGEJO,
         Some(ForgeName::Gitea) => OF_GITEA,
         None if tree.has_directory(OF_FORGEJO) => OF_FORGEJO,
         None => OF_GITEA,
     };
-    let asked = Choice {
+    let asked = Variant {
         directory,
         actions: !args.no_actions,
         forks: args.forks,
     };
     let read = move |name: &str| {
         let text = tree.read(&format!("{directory}/{name}")).ok()??;
-        String::from_utf8(text).ok()
+        Some(String::from_utf8_lossy(&text).into_owned())
     };
-    (Choice::of(asked, network, &read), read)
+    (Variant::of(asked, network, &read), read)
 }
 
 /// Looks at each path; all that are in the way are one error.
-fn look(tree: &Tree, files: &[Wanted], force: bool) -> Result<Vec<File>, Failure> {
+fn look(tree: &Tree, files: &[WantedFile], force: bool) -> Result<Vec<File>, Failure> {
     let (mut found, mut problems) = (Vec::new(), Vec::<InTheWay>::new());
     for file in files {
         match tree.read(&file.path) {
+            Ok(Some(there)) if file.is_taken(&there) => problems.push(InTheWay {
+                what: format!("{} is no workflow of netbird-gitops", file.path),
+                way_out: "rename it: it stays as it is".into(),
+            }),
             Ok(there) => found.push(file.decide(there.as_deref(), force)),
             Err(problem) => problems.push(problem),
         }
@@ -277,7 +281,7 @@ fn look(tree: &Tree, files: &[Wanted], force: bool) -> Result<Vec<File>, Failure
 
 /// Returns what is worth a word before anything is done.
 fn notes(
-    choice: Choice,
+    choice: Variant,
     files: &[File],
     tree: &Tree,
     git: Option<&Git>,
@@ -319,7 +323,7 @@ fn notes(
 }
 
 /// The live account as a file.
-struct Account {
+struct ExportedAccount {
     text: String,
     objects: usize,
     server: String,
@@ -328,7 +332,7 @@ struct Account {
 }
 
 /// Returns the live account; `None` where no server is named.
-fn exported(args: &InitArgs, say: Say) -> Result<Option<Account>, Failure> {
+fn exported(args: &InitArgs, say: Say) -> Result<Option<ExportedAccount>, Failure> {
     let Some(server) = setting(args.server.netbird_url.as_ref()) else {
         return Ok(None);
     };
@@ -347,7 +351,7 @@ fn exported(args: &InitArgs, say: Say) -> Result<Option<Account>, Failure> {
     let api = connect_as(&args.server, &token)?;
     let export = export::of_account(&api, say)?;
     let is_set = |name: &&str| environment(name).is_some();
-    Ok(Some(Account {
+    Ok(Some(ExportedAccount {
         text: crate::base::json::escape(&export.text()),
         objects: export.entries.len(),
         server,

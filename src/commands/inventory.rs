@@ -45,7 +45,7 @@ const REMOTE_HAS_IT: &str = "the clone's remote has it, and there is no token fo
 const BACK: usize = 20;
 
 /// What an inventory is looked for by.
-pub(super) struct Wanted<'a> {
+pub(super) struct InventoryWanted<'a> {
     pub(super) run: &'a Run<'a>,
     pub(super) inventory: &'a InventoryArgs,
     /// `--key-copies`.
@@ -58,7 +58,7 @@ pub(super) struct Wanted<'a> {
 }
 
 /// Where the inventory is.
-pub(super) struct Place {
+pub(super) struct InventoryPlace {
     at: At,
     forge: Option<Forge>,
     environment: String,
@@ -101,15 +101,15 @@ enum At {
 }
 
 /// What is known of the inventory.
-pub(super) struct Found {
+pub(super) struct FoundInventory {
     pub(super) inventory: Inventory,
     pub(super) standing: Standing,
     pub(super) notices: Vec<Notice>,
 }
 
-impl Found {
-    fn none(standing: Standing, notice: Option<OfInventory>) -> Found {
-        Found {
+impl FoundInventory {
+    fn none(standing: Standing, notice: Option<OfInventory>) -> FoundInventory {
+        FoundInventory {
             inventory: Inventory::default(),
             standing,
             notices: notice.map(Notice::general).into_iter().collect(),
@@ -128,9 +128,9 @@ pub(super) struct Others {
     pub(super) unread: Option<(String, String)>,
 }
 
-impl Place {
+impl InventoryPlace {
     /// Finds the place.
-    pub(super) fn find(wanted: &Wanted) -> Result<Place, Failure> {
+    pub(super) fn find(wanted: &InventoryWanted) -> Result<InventoryPlace, Failure> {
         let Run {
             context,
             file,
@@ -175,7 +175,7 @@ impl Place {
             None => path_in_repository(file).unwrap_or_else(|_| file.display().to_string()),
         };
         let pull = context.pull_request.as_ref();
-        Ok(Place {
+        Ok(InventoryPlace {
             at,
             forge,
             environment: environment.clone(),
@@ -195,28 +195,57 @@ impl Place {
     }
 
     /// Reads the inventory. It says of which account it is; whether that is the run's, [`of_account`](Self::of_account) asks.
-    pub(super) fn read(&self) -> Result<Found, Failure> {
-        let text = match self.text() {
-            Ok(text) => text,
-            Err(Untold::Failed(failure)) => return Err(failure),
-            Err(Untold::Unread(why, hint)) => return self.unread(why, hint),
-            Err(Untold::Unwanted) => return Ok(Found::none(Standing::Unknown, None)),
-            Err(Untold::Nowhere(_)) if self.writes => {
-                return Ok(Found::none(Standing::Unknown, None));
-            }
-            Err(Untold::Nowhere(why)) if self.may_do_without() => {
+    pub(super) fn read(&self) -> Result<FoundInventory, Failure> {
+        let none = |notice| Ok(FoundInventory::none(Standing::Unknown, notice));
+        let told = match &self.at {
+            At::Unwanted => return none(None),
+            At::Nowhere(_) if self.writes => return none(None),
+            At::Nowhere(why) if self.may_do_without() => {
                 let branch = self.branch.clone();
-                let notice = match why {
+                return none(Some(match *why {
                     REMOTE_HAS_IT => OfInventory::NotFetched(branch),
                     why => OfInventory::NotAsked { why, branch },
-                };
-                return Ok(Found::none(Standing::Unknown, Some(notice)));
+                }));
             }
-            Err(Untold::Nowhere(why)) => return self.unread(why.to_owned(), None),
+            At::Nowhere(why) => Err(((*why).to_owned(), None)),
+            At::Absent => Ok(None),
+            At::Forge(branch) => match branch.read(&self.path) {
+                Err(error) if error.is_not_found() && self.waits_for_its_first_push() => Ok(None),
+                Err(error) => Err((brief(&error), error.hint())),
+                Ok(stored) => Ok(stored.map(|stored| stored.bytes)),
+            },
+            At::File { path, is_named } => match fs::read(path) {
+                Ok(text) => Ok(Some(text)),
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    Err((file_error(&error), None))
+                }
+                Err(_) if *is_named && self.is_ci => {
+                    let text = format!("there is no inventory {}", path.display());
+                    return Err(Failure::refused(text).hint(
+                        "a first one is only begun by a person at a terminal: run apply there, or put the file where the job \
+                         finds it",
+                    ));
+                }
+                Err(_) => Ok(None),
+            },
+            At::Clone(git, commit) => {
+                let path = in_clone(&file_stem(&self.environment));
+                let text = path.map(|path| git.show(commit, &path)).transpose();
+                text.map(Option::flatten).map_err(|error| {
+                    let said = error.to_string();
+                    let said = said.lines().next().unwrap_or_default();
+                    let why = format!("{said}; in a partial clone add --refetch --no-filter");
+                    (why, None)
+                })
+            }
+        };
+        let text = match told {
+            Ok(text) => text,
+            Err((why, hint)) => return self.unread(why, hint),
         };
         let Some(text) = text else {
             let notice = (!self.writes).then_some(OfInventory::First);
-            return Ok(Found::none(Standing::First, notice));
+            return Ok(FoundInventory::none(Standing::First, notice));
         };
         let inventory = match Inventory::parse(&text) {
             Ok(inventory) => inventory,
@@ -237,7 +266,7 @@ impl Place {
             });
         }
         let moved = is_other.then(|| Notice::general(OfInventory::Moved(before)));
-        Ok(Found {
+        Ok(FoundInventory {
             inventory,
             standing: Standing::Read,
             notices: moved.into_iter().collect(),
@@ -246,7 +275,11 @@ impl Place {
 
     /// Sees that the inventory is of the account of the run, and keeps its id for the first one. Where the account was not asked
     /// for, nothing is compared.
-    pub(super) fn of_account(&self, found: &Found, actual: &Actual) -> Result<(), Failure> {
+    pub(super) fn of_account(
+        &self,
+        found: &FoundInventory,
+        actual: &Actual,
+    ) -> Result<(), Failure> {
         let account = actual.named(Kind::AccountSettings, "").first();
         let Some(account) = account.map(|account| account.id.to_string()) else {
             return Ok(());
@@ -419,50 +452,6 @@ impl Place {
         }
     }
 
-    /// Reads the text; none where it is known not to be there.
-    fn text(&self) -> Result<Option<Vec<u8>>, Untold> {
-        match &self.at {
-            At::Forge(branch) => {
-                let read = match branch.read(&self.path) {
-                    Err(error) if error.is_not_found() && self.waits_for_its_first_push() => {
-                        Ok(None)
-                    }
-                    read => read,
-                };
-                let stored = read.map_err(|error| Untold::Unread(brief(&error), error.hint()))?;
-                Ok(stored.map(|stored| stored.bytes))
-            }
-            At::File { path, is_named } => match fs::read(path) {
-                Ok(text) => Ok(Some(text)),
-                Err(error) if error.kind() == ErrorKind::NotFound && !(*is_named && self.is_ci) => {
-                    Ok(None)
-                }
-                Err(error) if error.kind() == ErrorKind::NotFound => {
-                    let text = format!("there is no inventory {}", path.display());
-                    Err(Untold::Failed(Failure::refused(text).hint(
-                        "a first one is only begun by a person at a terminal: run apply there, or put the file where the job \
-                         finds it",
-                    )))
-                }
-                Err(error) => Err(Untold::Unread(file_error(&error), None)),
-            },
-            At::Clone(git, commit) => {
-                let path = in_clone(&file_stem(&self.environment));
-                let text = path.map(|path| git.show(commit, &path)).transpose();
-                let text = text.map_err(|error| {
-                    let said = error.to_string();
-                    let said = said.lines().next().unwrap_or_default();
-                    let why = format!("{said}; in a partial clone add --refetch --no-filter");
-                    Untold::Unread(why, None)
-                })?;
-                Ok(text.flatten())
-            }
-            At::Absent => Ok(None),
-            At::Nowhere(why) => Err(Untold::Nowhere(why)),
-            At::Unwanted => Err(Untold::Unwanted),
-        }
-    }
-
     /// Whether this is a plan of somebody who did not push yet: the repository has no commit.
     fn waits_for_its_first_push(&self) -> bool {
         let about = self.forge.as_ref().map(|forge| forge.repo.about());
@@ -475,16 +464,12 @@ impl Place {
     }
 
     /// A text that is no inventory.
-    fn garbled(&self, why: &Unreadable) -> Result<Found, Failure> {
+    fn garbled(&self, why: &Unreadable) -> Result<FoundInventory, Failure> {
         let is_newer = matches!(why, Unreadable::Newer(_));
         let why = why.to_string();
-        match &self.at {
-            At::Clone(..) if is_newer && self.may_do_without() => {
-                let notice = OfInventory::Unread { why, branch: None };
-                return Ok(Found::none(Standing::Unknown, Some(notice)));
-            }
-            At::Clone(..) if !is_newer => return self.unread(why, None),
-            _ => {}
+        if matches!(self.at, At::Clone(..)) && (!is_newer || self.may_do_without()) {
+            // what is fetched again is the same where it is newer than this program
+            return self.unread_of(why, (!is_newer).then(|| self.branch.clone()), None);
         }
         let failure = self.failure(&why);
         // of a newer version the error says what to do
@@ -499,11 +484,20 @@ impl Place {
     }
 
     /// An inventory that is there, or may be, and that cannot be read.
-    fn unread(&self, why: String, hint: Option<String>) -> Result<Found, Failure> {
+    fn unread(&self, why: String, hint: Option<String>) -> Result<FoundInventory, Failure> {
+        self.unread_of(why, Some(self.branch.clone()), hint)
+    }
+
+    /// The same; `branch`: what to fetch.
+    fn unread_of(
+        &self,
+        why: String,
+        branch: Option<String>,
+        hint: Option<String>,
+    ) -> Result<FoundInventory, Failure> {
         if self.may_do_without() && !matches!(self.at, At::File { .. }) {
-            let branch = Some(self.branch.clone());
             let notice = OfInventory::Unread { why, branch };
-            return Ok(Found::none(Standing::Unknown, Some(notice)));
+            return Ok(FoundInventory::none(Standing::Unknown, Some(notice)));
         }
         let failure = self.failure(&why);
         if self.forge.is_some() || matches!(self.at, At::File { .. }) {
@@ -569,25 +563,13 @@ fn brief(error: &GiteaError) -> String {
     }
 }
 
-/// Why there is no text.
-enum Untold {
-    /// It cannot be read, in words, and what to do about it.
-    Unread(String, Option<String>),
-    /// It is out of reach, in words.
-    Nowhere(&'static str),
-    /// Nobody wants to know.
-    Unwanted,
-    /// The run ends.
-    Failed(Failure),
-}
-
 /// Where an environment's inventory is in a clone of the branch.
 fn in_clone(folder: &str) -> Option<RepoPath> {
     RepoPath::parse(&format!("{ROOT}/{folder}/inventory.json"))
 }
 
 /// Finds the place of a run without a forge and without a named file.
-fn without_forge(wanted: &Wanted, branch: &str, folder: &str) -> Result<At, Failure> {
+fn without_forge(wanted: &InventoryWanted, branch: &str, folder: &str) -> Result<At, Failure> {
     let beside = || match wanted.run.context.is_ci {
         true => At::Absent,
         false => At::File {

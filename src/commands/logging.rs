@@ -17,7 +17,7 @@ use crate::base::text::{obedient_to_us, visible};
 use crate::commands::cli::{Global, LogFormat, When};
 
 pub use moving::Moving;
-use moving::{Around, around};
+use moving::{AroundLine, around};
 
 /// Where a run says what it does.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +58,7 @@ pub fn start(say: Say, global: &Global, lookup: impl Fn(&str) -> Option<String>)
         (false, _) => LevelFilter::Debug,
     };
     let mut builder = Builder::new();
-    builder.target(Target::Pipe(Box::new(Around)));
+    builder.target(Target::Pipe(Box::new(AroundLine)));
     match lookup("RUST_LOG") {
         Some(filters) => builder.parse_filters(&filters),
         // other crates' lines are of use only to somebody who asks for them by RUST_LOG

@@ -5,10 +5,12 @@ use std::path::Path;
 
 use serde_json::json;
 
+use super::apply::early_gates;
+use super::branch::refuse_other_branches;
 use super::failure::Failure;
 use super::forge::Forge;
 use super::settings::{Run, readable};
-use super::{Ending, end};
+use super::{Ending, end, unreported};
 use crate::base::files;
 use crate::base::text::{did_you_mean, listed, quote, visible};
 use crate::check::edit::{self, Edit};
@@ -18,23 +20,50 @@ use crate::file::MAX_BYTES;
 
 pub(super) fn run(run: &Run, args: &MarkArgs) -> Exit {
     let ending = match make(run, args) {
-        Ok((edit, text)) => Ending {
-            changed: !edit.flipped.is_empty(),
-            ..Ending::answer(
-                json!({ "format_version": 1, "marked": edit.flipped, "already": edit.already,
-                        "result": text }),
-                said(&edit, &text),
-            )
-        },
+        Ok((edit, text)) => {
+            let ending = Ending {
+                changed: !edit.flipped.is_empty(),
+                ..Ending::answer(
+                    json!({ "format_version": 1, "marked": edit.flipped, "already": edit.already,
+                            "missing": edit.missing, "result": text }),
+                    said(&edit, &text),
+                )
+            };
+            match vanished(&edit, &run.file) {
+                Some(failure) => ending.failed(failure),
+                None => ending,
+            }
+        }
         Err(failure) => Ending::stopped(failure, json!({ "marked": [], "already": [] })),
     };
     end(run, ending)
 }
 
+/// Returns the failure of a run between whose check and whose commit somebody took keys out of the file.
+fn vanished(edit: &Edit, file: &Path) -> Option<Failure> {
+    if edit.missing.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = edit.missing.iter().map(|name| quote(name)).collect();
+    let error = format!(
+        "{} does not declare {} any more: somebody took it out while this command ran",
+        file.display(),
+        listed(&names)
+    );
+    Some(Failure {
+        exit: unreported(Exit::Error, !edit.flipped.is_empty()),
+        ..Failure::error(visible(&error))
+    })
+}
+
 /// Returns what became of the names, and where.
 fn make(run: &Run, args: &MarkArgs) -> Result<(Edit, String), Failure> {
+    let (path, context) = (&run.file, &run.context);
+    if !args.local {
+        early_gates("mark-enrolled", context)?;
+        refuse_other_branches("mark-enrolled", &args.gitea, context, path)?;
+    }
     readable()?;
-    let path = &run.file;
     let mut names: BTreeSet<String> = args.names.iter().cloned().collect();
     if let Some(from) = &args.from {
         names.extend(read_names(from)?);
@@ -57,7 +86,6 @@ fn make(run: &Run, args: &MarkArgs) -> Result<(Edit, String), Failure> {
         let edit = edit::mark_enrolled_file(path, &names)?;
         return Ok((edit, format!("{} written", path.display())));
     }
-    let context = &run.context;
     let hint = "set GITEA_URL, GITEA_REPO and GITEA_TOKEN, or use --local to edit the file on disk";
     let forge = Forge::wanted(&args.gitea, context, path, hint)?;
     let source = forge.source()?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::failure::Failure;
 use super::forge::Forge;
 use super::history::is_touched;
-use super::inventory::{Place, Wanted};
+use super::inventory::{InventoryPlace, InventoryWanted};
 use super::publish::Publisher;
 use super::session::{Origin, Request, Session};
 use super::settings::Run;
@@ -115,7 +115,7 @@ fn make(
 
 /// Errors where the environment, and so the comment, is that of another file.
 fn of_other_file(run: &Run, planning: &Planning) -> Result<(), Failure> {
-    let place = Place::find(&Wanted {
+    let place = InventoryPlace::find(&InventoryWanted {
         run,
         inventory: &planning.inventory,
         key_copies: None,

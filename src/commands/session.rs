@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::failure::Failure;
 use super::history::{History, Through};
-use super::inventory::{Found, Place, Wanted};
+use super::inventory::{FoundInventory, InventoryPlace, InventoryWanted};
 use super::settings::{
     Run, adopted, connect, environment, protected, readable, recipients, replaced, setting,
 };
@@ -67,7 +67,7 @@ pub(super) struct Session {
     pub(super) recipients: Recipients,
     pub(super) history: History,
     /// Where the inventory is.
-    pub(super) place: Place,
+    pub(super) place: InventoryPlace,
     pub(super) context: Context,
     /// What was said of deletions, and what is known of the changes that cause them.
     statements: Statements,
@@ -131,7 +131,7 @@ impl Session {
             true => adopted(request.adopt)?,
             false => BTreeMap::new(),
         };
-        let wanted = Wanted {
+        let wanted = InventoryWanted {
             run: request.run,
             inventory: request.inventory,
             key_copies: request.sealing.key_copies.as_ref(),
@@ -144,8 +144,8 @@ impl Session {
         let (on_disk, history, found) = std::thread::scope(|scope| {
             let history =
                 scope.spawn(|| History::read(path, &request.sealing.recipients_file, &context));
-            let found = scope.spawn(|| -> Result<(Place, Found), Failure> {
-                let place = Place::find(&wanted)?;
+            let found = scope.spawn(|| -> Result<(InventoryPlace, FoundInventory), Failure> {
+                let place = InventoryPlace::find(&wanted)?;
                 let found = place.read()?;
                 Ok((place, found))
             });

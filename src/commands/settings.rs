@@ -33,13 +33,31 @@ pub(super) fn halt() -> Option<String> {
 
 const HALT: &str = "NETBIRD_GITOPS_HALT";
 
-/// Checks that every variable that the program reads is text. One that is not must not count as unset: fewer people
-/// would get new keys, a check would be off.
+/// Checks that every variable that the program reads is text, and that it may read the files that it makes. A variable that
+/// is no text must not count as unset: fewer people would get new keys, a check would be off. With the wrong umask an apply
+/// would stop half way.
 pub(super) fn readable() -> Result<(), Failure> {
-    match unreadable_variables() {
-        None => Ok(()),
-        Some(text) => Err(Failure::error(text).hint("set it again, in UTF-8, or unset it")),
+    if let Some(text) = unreadable_variables() {
+        return Err(Failure::error(text).hint("set it again, in UTF-8, or unset it"));
     }
+    match umask().filter(|mask| mask & OWNERS_RIGHTS != 0) {
+        None => Ok(()),
+        Some(mask) => {
+            let text =
+                format!("the umask {mask:04o} keeps this program from the files that it makes");
+            Err(Failure::error(text).hint("set another one before, as in: umask 077"))
+        }
+    }
+}
+
+/// What a umask must leave to the owner of a file.
+const OWNERS_RIGHTS: u32 = 0o700;
+
+/// Returns the umask, where the system tells.
+fn umask() -> Option<u32> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    u32::from_str_radix(mask?.trim(), 8).ok()
 }
 
 /// Returns which of the variables that the program reads are no text, in a sentence; the kill switch aside, which needs

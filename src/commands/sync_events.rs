@@ -17,8 +17,9 @@ use super::branch::refuse_other_branches;
 use super::failure::Failure;
 use super::forge::Forge;
 use super::history::History;
-use super::inventory::{Place as Store, Wanted};
+use super::inventory::{InventoryPlace, InventoryWanted};
 use super::progress::Announcer;
+use super::session::notices::of_token;
 use super::session::{check, unreadable};
 use super::settings::{Run, connect, readable, setting};
 use super::signals::signals;
@@ -53,7 +54,7 @@ use done::{Done, done};
 
 /// Where a file stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum MarkedAt {
     Checkout,
     Branch,
 }
@@ -67,8 +68,8 @@ struct Synced {
     open: Vec<(String, Open)>,
     /// What else is to be known of a key.
     remarks: Vec<(String, Remark)>,
-    /// What others did meanwhile, and what became of it; it was said when it happened.
-    meanwhile: Vec<Notice>,
+    /// What else is to be known, such as what others did meanwhile; it was said when it was found.
+    notices: Vec<Notice>,
     /// Peers that came by a key that the file does not declare.
     undeclared: Vec<(String, String)>,
     /// What became of the commit, where one was tried.
@@ -78,7 +79,7 @@ struct Synced {
     /// What failed beside single keys.
     failure: Option<Failure>,
     /// Where every used key of the file is marked already, so that there is nothing to look at.
-    idle: Option<Place>,
+    idle: Option<MarkedAt>,
     dry_run: bool,
     requests: u64,
 }
@@ -150,7 +151,7 @@ fn make(run: &Run, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
     // a scheduled run's checkout is that of the last push, so the branch's tip decides; with nothing to mark either way
     // nobody is asked, but about a pull request that may have become superfluous
     let proposes = args.via_pr && !args.dry_run && !args.no_commit;
-    synced.idle = used.iter().all(is_marked).then_some(Place::Checkout);
+    synced.idle = used.iter().all(is_marked).then_some(MarkedAt::Checkout);
     if synced.idle.is_some() && !proposes {
         return Ok(Exit::Done);
     }
@@ -164,15 +165,15 @@ fn make(run: &Run, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
         .any(|name| valid.desired.awaits_enrollment(name));
     synced.idle = match (waits, &forge, synced.idle) {
         (true, ..) => None,
-        (false, Some(_), None) => Some(Place::Branch),
-        (false, ..) => Some(Place::Checkout),
+        (false, Some(_), None) => Some(MarkedAt::Branch),
+        (false, ..) => Some(MarkedAt::Checkout),
     };
     if waits {
         if forge.is_none() {
             let why = Forge::not_configured(&args.gitea, context);
             say.note(&format!("{why}: nothing is committed"));
         }
-        let wanted = Wanted {
+        let wanted = InventoryWanted {
             run,
             inventory: &args.inventory,
             key_copies: None,
@@ -217,13 +218,13 @@ fn make(run: &Run, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
 fn enroll(
     api: &Api,
     args: &SyncArgs,
-    wanted: &Wanted,
+    wanted: &InventoryWanted,
     desired: &Desired,
     synced: &mut Synced,
     say: Say,
 ) -> Result<(), Failure> {
     // before the lists: what is recorded after that is newer than they are
-    let store = Store::find(wanted)?;
+    let store = InventoryPlace::find(wanted)?;
     let found = store.read()?;
     let needs = Needs::enrollment().and_account();
     let snapshot = fetch(api, &needs, desired);
@@ -263,6 +264,10 @@ fn enroll(
         return Err(
             Failure::refused(format!("{}; nothing was changed", refusal.text)).hint(refusal.hint),
         );
+    }
+    if let Some(notice) = of_token(&actual) {
+        say.note(&notice.words());
+        synced.notices.push(notice);
     }
     let decisions = keys::decisions(desired, &actual, &options);
     let detection = enrollment::detect(desired, &actual, &decisions, &options);
@@ -318,7 +323,7 @@ fn enroll(
     if is_known && !args.dry_run {
         let mut delta = plan::people(desired, &actual, &binding, &options);
         delta.members.extend(joined(&synced.done, desired));
-        if let Err(NotRecorded { why, hint }) = store.record(&delta, &[]) {
+        if let Err(NotRecorded { why, hint }) = store.record(&[delta], &[]) {
             // the next run finds it again
             let failure = Failure::error(format!("the inventory could not be written: {why}"));
             synced.fail(failure.aside(hint));
@@ -342,7 +347,11 @@ fn joined(done: &[Done], desired: &Desired) -> Vec<(String, String, Id)> {
 }
 
 /// Returns what the commits since the last apply made of the file: a mark that a person took back is not made again.
-fn versions(wanted: &Wanted, store: &Store, inventory: &Inventory) -> Result<Versions, Failure> {
+fn versions(
+    wanted: &InventoryWanted,
+    store: &InventoryPlace,
+    inventory: &Inventory,
+) -> Result<Versions, Failure> {
     let history = History::read(&wanted.run.file, &[], &wanted.run.context)?;
     if let Some(tip) = history.tip() {
         store.of_commit(tip);
@@ -384,7 +393,7 @@ fn carry_out(
         // what was done is done, and is committed
         synced.fail(error.into());
     }
-    synced.meanwhile = applied.notices;
+    synced.notices.append(&mut applied.notices);
     // what was predicted gives way to what the server answered
     labels.clone_from(&applied.dns_labels);
     applied.statuses

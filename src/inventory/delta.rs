@@ -55,6 +55,12 @@ pub struct Delta {
 }
 
 impl Delta {
+    /// Returns the newest inventory with these changes, one after the other.
+    pub fn all_onto(deltas: &[Delta], newest: &Inventory) -> Inventory {
+        let put = |inventory, delta: &Delta| delta.onto(&inventory);
+        deltas.iter().fold(newest.clone(), put)
+    }
+
     /// Returns the newest inventory with these changes. An id is in one list: what was created stays created.
     pub fn onto(&self, newest: &Inventory) -> Inventory {
         let mut next = newest.clone();

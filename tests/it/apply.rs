@@ -253,6 +253,43 @@ fn with_keep_going_independent_items_go_on() {
     );
 }
 
+/// One key that NetBird refuses stops every run, and what to do is not to run again.
+#[test]
+fn a_refusal_that_every_run_meets_says_what_waits_behind_it() {
+    let bench = Bench::fake();
+    let key = json!({ "type": "one-off", "expires_in": 86400 });
+    bench.file(json!({ "setup_keys": { "a": key, "b": key },
+        "policies": { "p": { "sources": ["All"], "destinations": ["All"] } } }));
+    let refuses = || {
+        let refusal = json!({ "message": "no such key", "code": 422 });
+        let fault = Fault::on("POST", "/setup-keys").then(Effect::Status(422, refusal));
+        bench.netbird().fault(fault);
+    };
+    for off in ["", "false"] {
+        refuses();
+        let run = bench.run_with(&["apply"], &[("NETBIRD_GITOPS_KEEP_GOING", off)]);
+        let run = run.expect(4).says("no such key");
+        let run = run
+            .says("2 operations wait until then; --keep-going (keep_going, an input of the apply");
+        run.says("not tried: setup key b, policy p");
+    }
+    refuses();
+    let run = bench.run_with(&["apply"], &[("NETBIRD_GITOPS_KEEP_GOING", "true")]);
+    let run = run
+        .expect(4)
+        .says("correct the entry: NetBird refuses it in every run");
+    assert!(!format!("{run:?}").contains("until then"), "{run:?}");
+    assert_eq!(bench.names("/setup-keys"), ["b"]);
+    assert_eq!(bench.names("/policies"), ["Default", "p"]);
+    // a failure of the server can be over by the next run
+    let fault = Fault::on("POST", "/setup-keys")
+        .always()
+        .then(Effect::ErrorBefore);
+    bench.netbird().fault(fault);
+    let run = bench.apply(&[]).expect(4);
+    run.says("running apply again continues from here");
+}
+
 #[test]
 fn with_keep_going_no_key_is_made_whose_group_is_not_there() {
     let bench = Bench::fake();

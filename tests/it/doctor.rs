@@ -140,7 +140,8 @@ impl Found {
         assert_eq!(run.code, i32::from(failed), "{json:#}");
         assert_eq!(json["status"], if failed { "failed" } else { "ok" });
         for check in &checks {
-            assert_eq!(check["hint"].is_string(), check["ok"] == false, "{check}");
+            // what is not wrong can have a hint, too
+            assert!(check["hint"].is_string() || check["ok"] != false, "{check}");
         }
         let names: BTreeSet<_> = checks.iter().map(|check| check["name"].as_str()).collect();
         assert_eq!(names.len(), checks.len(), "{names:?}");

@@ -138,3 +138,29 @@ fn a_pointer_of_git_lfs_is_none_of_the_files_that_are_read() {
     run.says("netbird.json is a symbolic link to real.json, no file");
     site.bench.assert_writes(&[]);
 }
+
+/// What it makes it must be able to read again: else an apply stops half way.
+#[test]
+fn a_umask_that_keeps_the_owner_out_is_an_error_before_anything_is_written() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "g": {} } }));
+    for (umask, args, code) in [
+        ("777", "apply --yes", 1),
+        ("400", "plan", 1),
+        ("777", "init new", 1),
+        ("077", "apply --yes", 0),
+    ] {
+        let plan = bench.command(&[]);
+        let mut shell = Command::new("sh");
+        let script = format!("umask {umask}; exec \"$0\" {args}");
+        shell.args(["-c", &script]).arg(plan.get_program());
+        shell.current_dir(bench.path("")).env_clear();
+        let environment = plan.get_envs();
+        shell.envs(environment.filter_map(|(name, value)| Some((name, value?))));
+        let run = bench.outcome(shell.output().expect("sh")).expect(code);
+        if code == 1 {
+            run.says(&format!("the umask 0{umask} keeps this program from"));
+        }
+    }
+    assert!(!bench.path("new").exists());
+}

@@ -182,6 +182,35 @@ fn a_plan_yml_of_somebody_else_stays_and_ours_has_another_name() {
     );
 }
 
+/// Whatever else somebody's own workflow has: another encoding, our command in a text, our other name.
+#[test]
+fn somebody_elses_workflow_is_never_taken_for_ours() {
+    let path = ".gitea/workflows/plan.yml";
+    for theirs in [
+        &b"name: plan \xff\non: push\n"[..],
+        b"on: push\njobs:\n  a:\n    steps:\n      - run: echo \"see netbird-gitops plan\"\n",
+        b"on: push\njobs:\n  a:\n    steps:\n      - run: echo netbird-gitops plan follows\n",
+        b"# netbird-gitops plan is elsewhere\non: push\n",
+        b"",
+    ] {
+        let bench = Bench::fake();
+        fs::create_dir_all(bench.path(".gitea/workflows")).unwrap();
+        fs::write(bench.path(path), theirs).unwrap();
+        init(&bench, &["--force"]).expect(0).hides("overwritten  ");
+        assert_eq!(fs::read(bench.path(path)).unwrap(), theirs);
+        // and where both names are taken nothing is written
+        fs::write(
+            bench.path(".gitea/workflows/netbird-plan.yml"),
+            "on: push\n",
+        )
+        .unwrap();
+        fs::remove_file(bench.path(".gitea/workflows/apply.yml")).unwrap();
+        let run = init(&bench, &["--force"]).expect(1);
+        run.says("netbird-plan.yml is no workflow of netbird-gitops");
+        assert!(!bench.path(".gitea/workflows/apply.yml").exists());
+    }
+}
+
 #[test]
 fn a_second_network_has_files_of_its_own_and_leaves_the_first_alone() {
     let bench = Bench::fake();

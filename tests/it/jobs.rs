@@ -101,7 +101,9 @@ fn a_job_acts_for_the_repositorys_branch_only() {
     let push = |git_ref: &str| Job::push(&site, &commit).with("GITHUB_REF", git_ref);
     let dispatch = |git_ref: &str| push(git_ref).by_hand(&site);
     site.bench.server().clear_requests();
-    for command in ["apply", "sync-events"] {
+    let commands: [&[&str]; 3] = [&["apply"], &["sync-events"], &["mark-enrolled", "a"]];
+    for args in commands {
+        let command = args[0];
         for job in [
             dispatch("refs/heads/feature"),
             push("refs/heads/feature"),
@@ -111,17 +113,18 @@ fn a_job_acts_for_the_repositorys_branch_only() {
             // another branch than the one that was named
             dispatch("refs/heads/main").with("GITEA_BRANCH", "live"),
         ] {
-            let run = site.in_job(&[command], &job).expect(3);
+            let run = site.in_job(args, &job).expect(3);
             run.says(&format!("{command} acts for the branch "))
                 .says("nothing was changed");
         }
         // an event that does not tell: the server is asked
         let job = push("refs/heads/feature").with("GITHUB_EVENT_NAME", "schedule");
         job.event(&site, "null");
-        let run = site.in_job(&[command], &job).expect(3);
+        let run = site.in_job(args, &job).expect(3);
         run.says("acts for the branch main only, and this job is of refs/heads/feature");
     }
     assert!(site.bench.netbird().requests().is_empty());
+    assert_eq!(site.repo().tip("main"), commit);
     // a plan of it is fine, and a dry run
     site.in_job(&["plan"], &dispatch("refs/heads/feature"))
         .expect(0);
@@ -348,8 +351,8 @@ fn a_variable_that_is_no_text_is_an_error_and_halt_halts_whatever_it_is() {
         bench.outcome(command.output().unwrap())
     };
     for value in [&b"\xff"[..], b" ", b"0", b"false", b"no\xe9"] {
-        for command in ["apply", "sync-events"] {
-            let run = run(&[command], "NETBIRD_GITOPS_HALT", value);
+        for args in [&["apply"][..], &["sync-events"], &["mark-enrolled", "a"]] {
+            let run = run(args, "NETBIRD_GITOPS_HALT", value);
             run.expect(3).says("NETBIRD_GITOPS_HALT is set");
         }
         let run = run(&["plan"], "NETBIRD_GITOPS_HALT", value).expect(0);

@@ -415,3 +415,30 @@ fn limits_and_life_times_are_said() {
         .expect(1)
         .says("setup_keys.a.usage_limit");
 }
+
+/// Somebody revokes a key between its creation and its groups.
+#[test]
+fn a_new_key_that_somebody_revokes_stays_and_is_not_made_again() {
+    let bench = groups();
+    bench.file(file(json!({})));
+    bench.netbird().before("PUT", "/setup-keys/", |netbird| {
+        let keys = netbird.list("/setup-keys");
+        let key = keys.as_array().unwrap().last().unwrap();
+        let path = format!("/setup-keys/{}", id(key));
+        netbird.call("PUT", &path, json!({ "auto_groups": [], "revoked": true }));
+    });
+    let run = bench.apply(&[]).expect(0);
+    run.says_anywhere("somebody revoked the new key meanwhile");
+    for _ in 0..2 {
+        let key = bench.one("/setup-keys", "k");
+        assert_eq!(
+            (&key["state"], &key["auto_groups"]),
+            (&json!("revoked"), &json!([]))
+        );
+        assert_eq!(bench.sealed_files().len(), 1);
+        bench
+            .apply(&[])
+            .expect(0)
+            .says_anywhere("was revoked without being used");
+    }
+}

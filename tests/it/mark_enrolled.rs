@@ -8,7 +8,7 @@ use std::process::Stdio;
 use fakes::{Effect, Fault};
 use serde_json::{Value, json};
 
-use crate::run::{Bench, Site, git};
+use crate::run::{Bench, Job, Site, git};
 use crate::whole_loop::flipped;
 
 /// Two pending keys, one marked, and one that is for many.
@@ -123,6 +123,38 @@ fn a_wrong_path_or_branch_makes_no_file() {
         assert_eq!(writes(&site), 0, "{args:?}");
         assert_eq!(site.gitea().files("main"), ["netbird.json"]);
     }
+}
+
+/// Between its check of the names and its commit somebody takes an entry out.
+#[test]
+fn a_name_that_vanishes_meanwhile_is_told() {
+    for (names, code) in [(&["a", "b"][..], 4), (&["a"], 1)] {
+        for via_pr in [&[][..], &["--via-pr"]] {
+            let site = site();
+            let file = text().replace("\"a\"", "\"c\"");
+            let contents = site.gitea().path("/contents/netbird.json");
+            site.gitea().after("GET", &contents, move |gitea| {
+                gitea.push("main", "netbird.json", &file, "by hand");
+            });
+            let args = [&["mark-enrolled", "--format", "json"], names, via_pr].concat();
+            let run = site.run(&args).expect(code);
+            let run = run.says("netbird.json does not declare \"a\" any more");
+            assert_eq!(run.json()["missing"], json!(["a"]), "{args:?}");
+        }
+    }
+}
+
+#[test]
+fn a_pull_requests_job_marks_nothing() {
+    let site = site();
+    let tip = site.repo().tip("main");
+    // with the base's workflow the ref is the branch itself
+    for event in ["pull_request", "pull_request_target"] {
+        let job = Job::push(&site, &tip).with("GITHUB_EVENT_NAME", event);
+        let run = site.in_job(&["mark-enrolled", "a"], &job).expect(3);
+        run.says("mark-enrolled does not run in a pull request's job");
+    }
+    assert_eq!(writes(&site), 0);
 }
 
 #[test]

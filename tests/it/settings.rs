@@ -321,6 +321,51 @@ fn a_setting_that_an_older_server_lacks_is_an_error() {
         .shows("peer approval enabled");
 }
 
+/// NetBird 0.71.0 and 0.71.1 answer the effective ranges, and compare a PUT with the stored ones.
+#[test]
+fn a_range_that_does_not_change_is_not_sent() {
+    let bench = Bench::fake();
+    bench.agreed(json!({ "groups": { "g": {} } }));
+    bench.netbird().compare_stored_ranges();
+    bench.peer("a");
+    let before = machines(&bench);
+    // undeclared, and declared as it is
+    let own = settings(&bench);
+    for more in [
+        json!({ "peer_login_expiration": 7200 }),
+        json!({ "peer_login_expiration": 7300, "network_range": own["network_range"] }),
+        json!({ "peer_login_expiration": 7400, "network_range": own["network_range"],
+                "network_range_v6": own["network_range_v6"] }),
+    ] {
+        bench.file(file(more.clone())).apply(&[]).expect(0);
+        assert_eq!(machines(&bench), before, "{more}");
+        bench.plan(&["--detailed-exitcode"]).expect(0);
+    }
+    assert_eq!(settings(&bench)["network_range"], own["network_range"]);
+}
+
+/// Before 0.71 `GET` answers what is stored, and a range that is left out of a PUT is stored no more.
+#[test]
+fn an_older_server_gets_its_range_back() {
+    let bench = Bench::fake();
+    bench.agreed(json!({ "groups": { "g": {} } }));
+    let mut account = bench.server().list("/accounts")[0].clone();
+    let settings = account["settings"].as_object_mut().unwrap();
+    settings.remove("network_range_v6");
+    settings.remove("ipv6_enabled_groups");
+    let answer = Effect::Status(200, json!([account]));
+    bench
+        .netbird()
+        .fault(Fault::on("GET", "/accounts").always().then(answer));
+    bench.netbird().clear_requests();
+    bench.file(file(json!({ "peer_login_expiration": 7200 })));
+    bench.apply(&[]).expect(4);
+    let requests = bench.netbird().requests();
+    let put = requests.iter().find(|it| it.method == "PUT").unwrap();
+    let sent = &put.body.as_ref().unwrap()["settings"];
+    assert_eq!(sent["network_range"], "100.92.0.0/16");
+}
+
 /// A proxy that answers for NetBird, say: an apply made settings of an account that nobody has.
 #[test]
 fn an_account_that_is_not_answered_is_an_error_before_any_write() {

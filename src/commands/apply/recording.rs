@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::super::failure::Failure;
 use super::super::history::Through;
-use super::super::inventory::Place;
+use super::super::inventory::InventoryPlace;
 use super::super::session::Session;
 use crate::apply::{Applied, NotRecorded, Recorder};
 use crate::inventory::{Delta, Inventory};
@@ -20,7 +20,7 @@ use crate::plan::ours::{Ours, Standing};
 /// What an apply writes down.
 pub(super) struct Recording<'a> {
     session: &'a Session,
-    place: &'a Place,
+    place: &'a InventoryPlace,
     /// The commit that counts as applied once the run is through, where that can be told.
     through: Option<Through>,
     standing: Standing,
@@ -79,25 +79,47 @@ impl<'a> Recording<'a> {
         Ok(Some(Notice::general(notice)))
     }
 
-    /// Writes what entries adopt, or a first inventory, before the first other write.
+    /// Writes what entries adopt, or a first inventory, before the first other write; of a plan that changes nothing all that
+    /// there is to write, in one commit.
     pub(super) fn first(&mut self, plan: &Plan) -> Result<(), NotRecorded> {
         let is_first = self.standing != Standing::Read;
         let delta = plan.first_record(is_first).filter(|_| !self.is_off);
-        let Some(delta) = delta else {
+        let Some(mut delta) = delta else {
             return Ok(());
         };
-        let commit = self.through.as_ref().map(|through| through.commit.clone());
-        self.write(&Delta {
-            applied_commit: commit.filter(|_| is_first),
-            ..delta
-        })
+        if let Some(through) = self.through.as_ref().filter(|_| is_first) {
+            delta.applied_commit = Some(through.commit.clone());
+        }
+        let mut deltas = vec![delta];
+        if plan.is_empty() {
+            deltas.push(self.rest(&Applied::default(), plan));
+            deltas.extend(self.commit(false));
+        }
+        self.write(&deltas)
     }
 
-    /// Writes what became of the plan.
-    pub(super) fn last(&mut self, applied: &mut Applied, plan: &Plan) {
+    /// Writes what became of the plan. `is_through`: the run is, and verifies nothing after that.
+    pub(super) fn last(&mut self, applied: &mut Applied, plan: &Plan, is_through: bool) {
         if let Some(recorded) = applied.recorded.take() {
             self.written = recorded;
         }
+        let delta = self.rest(applied, plan);
+        self.assumed = delta.onto(&self.written);
+        let through = self.commit(false).filter(|_| is_through);
+        let deltas: Vec<Delta> = std::iter::once(delta).chain(through).collect();
+        self.try_write(&deltas);
+    }
+
+    /// Writes what the verification learnt and, where the run is through, which commit is applied by now.
+    pub(super) fn end(&mut self, learnt: Delta, is_through: bool) {
+        let is_news = learnt.onto(&self.written) != self.written;
+        let through = self.commit(is_news).filter(|_| is_through);
+        let deltas: Vec<Delta> = std::iter::once(learnt).chain(through).collect();
+        self.try_write(&deltas);
+    }
+
+    /// Returns what became of the plan, and keeps the causes of it.
+    fn rest(&mut self, applied: &Applied, plan: &Plan) -> Delta {
         let delta = self.delta(applied, plan);
         let versions = &self.session.options.ours.versions;
         let commits = (0..versions.commits().len()).map(Cause::Commit);
@@ -106,21 +128,18 @@ impl<'a> Recording<'a> {
         let left = delta.let_go.iter().chain(&delta.gone);
         let left = left.map(|(_, _, cause)| cause.clone());
         self.causes.extend(left);
-        self.assumed = delta.onto(&self.written);
-        self.try_write(&delta);
+        delta
     }
 
-    /// Writes what the verification learnt and, where the run is through, which commit is applied by now.
-    pub(super) fn end(&mut self, learnt: Delta, is_through: bool) {
-        let mut delta = learnt;
-        let is_news = delta.onto(&self.written) != self.written;
-        let through = self.through.as_ref().filter(|_| is_through);
-        if let Some(through) = through.filter(|through| through.is_other_file || is_news) {
-            delta.applied_commit = Some(through.commit.clone());
-            let keeps = through.changes_more.then(|| self.causes.clone());
-            delta.keeps_causes = keeps;
-        }
-        self.try_write(&delta);
+    /// Returns which commit is applied once the run is through, where it has another file or something else `is_news`.
+    fn commit(&self, is_news: bool) -> Option<Delta> {
+        let through = self.through.as_ref();
+        let through = through.filter(|through| through.is_other_file || is_news)?;
+        Some(Delta {
+            applied_commit: Some(through.commit.clone()),
+            keeps_causes: through.changes_more.then(|| self.causes.clone()),
+            ..Delta::default()
+        })
     }
 
     /// Returns the options of a plan that knows what this run did. What a first inventory makes possible is up to the next run.
@@ -158,22 +177,22 @@ impl<'a> Recording<'a> {
     }
 
     /// Writes at the end: what fails there is said once the run is over.
-    fn try_write(&mut self, delta: &Delta) {
+    fn try_write(&mut self, deltas: &[Delta]) {
         if self.is_off || self.failed.is_some() {
             return;
         }
-        if let Err(failed) = self.write(delta) {
+        if let Err(failed) = self.write(deltas) {
             self.failed = Some(failed);
         }
     }
 
-    fn write(&mut self, delta: &Delta) -> Result<(), NotRecorded> {
+    fn write(&mut self, deltas: &[Delta]) -> Result<(), NotRecorded> {
         let is_there = self.standing == Standing::Read;
-        if is_there && delta.onto(&self.written) == self.written {
+        if is_there && Delta::all_onto(deltas, &self.written) == self.written {
             return Ok(());
         }
         self.standing = Standing::Read;
-        self.written = self.place.record(delta, &[])?.inventory;
+        self.written = self.place.record(deltas, &[])?.inventory;
         self.assumed.clone_from(&self.written);
         Ok(())
     }
@@ -190,5 +209,5 @@ pub(super) fn names(session: &Session, plan: &Plan) -> Result<(), NotRecorded> {
         names,
         ..Delta::default()
     };
-    session.place.record(&delta, &[]).map(drop)
+    session.place.record(&[delta], &[]).map(drop)
 }

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Scene, failed};
+use super::Subject;
 use crate::base::files;
 use crate::base::text::count;
-use crate::commands::setup::doctor::{Check, Purpose};
-use crate::commands::setup::workflows::{Compared, judged};
+use crate::commands::setup::doctor::{Look, Purpose, open, wrong};
+use crate::commands::setup::workflows::{Comparison, judged};
 use crate::git::{Git, Opened};
 
 /// Where workflows stand; what one forge alone reads goes before what others read as well.
@@ -18,8 +18,7 @@ const FOLDERS: [&str; 3] = [
 ];
 
 /// Returns the check, whether a workflow proposes the bot's commits (`--via-pr`), and whether there are workflows of ours.
-pub(super) fn workflows(scene: &Scene) -> (Check, bool, bool) {
-    let name = "workflows";
+pub(super) fn workflows(scene: &Subject) -> (Look, bool, bool) {
     let root = match Git::around(&scene.run.file) {
         Ok(Opened::Checkout(git)) => git.top().to_owned(),
         _ => scene.run.file.parent().unwrap_or(Path::new("")).to_owned(),
@@ -28,19 +27,19 @@ pub(super) fn workflows(scene: &Scene) -> (Check, bool, bool) {
     let mut workflows = folders.iter().map(|folder| ours(folder));
     let texts = workflows.find(|texts| !texts.is_empty());
     let texts = texts.unwrap_or_default();
-    let check = match texts.is_empty() {
+    let look = match texts.is_empty() {
         true if folders.iter().any(|folder| folder.is_dir()) => {
-            Check::open(name, "none of the workflows here is one of ours")
+            open("none of the workflows here is one of ours")
         }
-        true => Check::open(name, "there are no workflows here"),
-        false => compared(name, &texts),
+        true => open("there are no workflows here"),
+        false => compared(&texts),
     };
     let via_pr = texts.iter().any(|(.., text)| text.contains("--via-pr"));
-    (check, via_pr, !texts.is_empty())
+    (look, via_pr, !texts.is_empty())
 }
 
 /// A workflow of ours: its file name, how it compares with this version, its text.
-type Workflow = (String, Compared, String);
+type Workflow = (String, Comparison, String);
 
 /// Returns the workflows of a folder that are ours, by name.
 fn ours(folder: &Path) -> Vec<Workflow> {
@@ -56,7 +55,7 @@ fn ours(folder: &Path) -> Vec<Workflow> {
     found
 }
 
-fn compared(name: &'static str, texts: &[Workflow]) -> Check {
+fn compared(texts: &[Workflow]) -> Look {
     let version = env!("CARGO_PKG_VERSION");
     let faults = texts.iter().flat_map(|(name, compared, _)| {
         let lines = compared.faults.iter();
@@ -65,50 +64,41 @@ fn compared(name: &'static str, texts: &[Workflow]) -> Check {
     let faults: Vec<String> = faults.collect();
     if !faults.is_empty() {
         let hint = "run netbird-gitops init to see the missing lines; init --force adds them and keeps yours";
-        return Check::wrong(name, faults.join("\n"), hint);
+        return wrong(faults.join("\n"), hint);
     }
-    let described = texts
-        .iter()
-        .map(|(name, compared, _)| match compared.missing {
+    let described = texts.iter().map(|(name, compared, _)| {
+        let lines = count(compared.missing, "line differs", "lines differ");
+        match compared.missing {
             0 => name.clone(),
-            number => {
-                let lines = count(number, "line differs", "lines differ");
-                format!("{name} ({lines}: netbird-gitops init shows them)")
-            }
-        });
+            _ => format!("{name} ({lines}: netbird-gitops init shows them)"),
+        }
+    });
     let described: Vec<String> = described.collect();
-    Check::right(name, format!("version {version}: {}", described.join(", ")))
+    Ok(format!("version {version}: {}", described.join(", ")))
 }
 
 /// Whether the history tells which change takes something away.
-pub(super) fn history(scene: &Scene) -> Check {
-    let name = "git_history";
-    let git = match Git::around(&scene.run.file) {
-        Ok(Opened::Checkout(git)) => git,
-        Ok(opened) => {
-            let (why, hint) = match opened {
-                Opened::NoGit => ("git is not installed", "install git where the job runs"),
-                _ => (
-                    "this is no git checkout",
-                    "check the repository out, with fetch-depth: 0",
+pub(super) fn history(scene: &Subject) -> Look {
+    let (why, hint) = match Git::around(&scene.run.file)? {
+        Opened::Checkout(git) => {
+            return match (git.head()?, git.is_shallow()) {
+                (None, _) => open("there is no commit yet"),
+                (Some(_), false) => Ok("whole".into()),
+                (Some(_), true) => wrong(
+                    "the checkout is shallow: which change takes something away is not known, so all deletions count as one",
+                    "set fetch-depth: 0 in the checkout step; on a laptop, run git fetch --unshallow",
                 ),
             };
-            let text = format!("{why}, so all deletions count as one change");
-            return match scene.run.context.is_ci || scene.told == Some(Purpose::Apply) {
-                true => Check::wrong(name, text, hint),
-                false => Check::open(name, text),
-            };
         }
-        Err(error) => return failed(name, error.into()),
-    };
-    match (git.head(), git.is_shallow()) {
-        (Err(error), _) => failed(name, error.into()),
-        (Ok(None), _) => Check::open(name, "there is no commit yet"),
-        (Ok(Some(_)), false) => Check::right(name, "whole"),
-        (Ok(Some(_)), true) => Check::wrong(
-            name,
-            "the checkout is shallow: which change takes something away is not known, so all deletions count as one",
-            "set fetch-depth: 0 in the checkout step; on a laptop, run git fetch --unshallow",
+        Opened::NoGit => ("git is not installed", "install git where the job runs"),
+        Opened::NotACheckout => (
+            "this is no git checkout",
+            "check the repository out, with fetch-depth: 0",
         ),
+    };
+    let text = format!("{why}, so all deletions count as one change");
+    match scene.run.context.is_ci || scene.told == Some(Purpose::Apply) {
+        true => wrong(text, hint),
+        false => open(text),
     }
 }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::rights::{COMMENT, INVENTORY_BRANCH, INVENTORY_PUSH, PUSH, RULE, Work};
-use super::{Scene, failed};
+use super::Subject;
+use super::rights::{COMMENT, INVENTORY_BRANCH, INVENTORY_PUSH, PUSH, RULE, Rights};
 use crate::commands::forge::{self, Forge, SETTINGS};
 use crate::commands::settings::{environment, find_token};
-use crate::commands::setup::doctor::{Check, Purpose};
+use crate::commands::setup::doctor::{Check, Look, Purpose, open, wrong};
 use crate::commands::versions::{commands_work, is_version, told_of_gitea};
 use crate::forge::ci::Runner;
 use crate::forge::gitea::{self, About, GiteaError, Repo, Scopes, Unfit, User};
@@ -37,42 +37,56 @@ type Ended = &'static str;
 
 /// Returns the checks. `via_pr`: the workflows propose the bot's commits; `has_workflows`: there are workflows of ours.
 pub(super) fn checks(
-    scene: &Scene,
+    scene: &Subject,
     purpose: Option<Purpose>,
     via_pr: bool,
     has_workflows: bool,
 ) -> Vec<Check> {
     let mut made = Vec::new();
-    let ended = open(scene, &mut made).and_then(|repo| {
-        let is_job = server(&repo, purpose, has_workflows, &mut made)?;
-        let about = repo.about();
-        let scopes = match is_job {
-            true => Scopes::Untold,
-            false => repo.scopes().unwrap_or(Scopes::Untold),
-        };
-        made.push(match is_job {
-            true => Check::open(SCOPES, "the job's permissions take the place of scopes"),
-            false => self::scopes(&scopes, purpose, about.as_ref().ok()),
-        });
-        let about = about.map_err(|error| {
-            made.push(failed(REPOSITORY, error.into()));
-            "the repository cannot be read"
-        })?;
-        made.push(repository(&repo, &about));
+    let mut put = |name, look| made.push(Check::of(name, look));
+    let looked = look(scene, purpose, has_workflows, &mut put);
+    let ended = looked.map(|(repo, about, scopes)| {
         let name = forge::branch(&scene.args.gitea, &scene.run.context);
-        let work = Work {
+        let work = Rights {
             scene,
             repo: &repo,
             about: &about,
             purpose,
             via_pr,
-            is_job,
+            is_job: scopes.is_none(),
             name: name.as_ref().unwrap_or(&about.default_branch),
         };
-        made.extend(work.checks(&scopes));
-        Ok(())
+        made.extend(work.checks(&scopes.unwrap_or(Scopes::Untold)));
     });
     Check::complete(&NAMES, &made, ended.err().unwrap_or_default())
+}
+
+/// Looks at the server, the token and the repository. Returns the scopes of the token; none of the job's own.
+fn look(
+    scene: &Subject,
+    purpose: Option<Purpose>,
+    has_workflows: bool,
+    put: &mut dyn FnMut(&'static str, Look),
+) -> Result<(Repo, About, Option<Scopes>), Ended> {
+    let repo = open_repo(scene, put)?;
+    let is_job = server(&repo, purpose, has_workflows, put)?;
+    let about = repo.about();
+    let scopes = (!is_job).then(|| repo.scopes().unwrap_or(Scopes::Untold));
+    let look = match &scopes {
+        None => open("the job's permissions take the place of scopes"),
+        Some(scopes) => self::scopes(scopes, purpose, about.as_ref().ok()),
+    };
+    put(SCOPES, look);
+    match about {
+        Ok(about) => {
+            put(REPOSITORY, repository(&repo, &about));
+            Ok((repo, about, scopes))
+        }
+        Err(error) => {
+            put(REPOSITORY, Err(error.into()));
+            Err("the repository cannot be read")
+        }
+    }
 }
 
 /// Whether these checks say that nothing can be read there: what is wrong is told once.
@@ -86,58 +100,60 @@ fn server(
     repo: &Repo,
     purpose: Option<Purpose>,
     has_workflows: bool,
-    made: &mut Vec<Check>,
+    put: &mut dyn FnMut(&'static str, Look),
 ) -> Result<bool, Ended> {
-    let version = repo.version();
-    let answers = Check::right(URL, format!("the API answers at {}", repo.base()));
-    let (version, user) = match version.map(|version| (version, repo.user())) {
+    let answers = Ok(format!("the API answers at {}", repo.base()));
+    let told = repo.version().map(|version| (version, repo.user()));
+    let (version, user) = match told {
         Err(error) | Ok((_, Err(error))) if error.is_unauthenticated() => {
-            made.extend([answers, failed(TOKEN, error.into())]);
+            put(URL, answers);
+            put(TOKEN, Err(error.into()));
             return Err("there is no valid token");
         }
-        Err(error) if error.is_not_found() => {
-            let hint = format!(
-                "{} is no Gitea and no Forgejo: give its URL as GITEA_URL, as https://git.example.com",
-                repo.base()
-            );
-            made.push(Check::wrong(URL, error.to_string(), hint));
-            return Err("the server cannot be reached");
-        }
         Err(error) => {
-            made.push(failed(URL, error.into()));
+            let look = match error.is_not_found() {
+                true => wrong(
+                    error.to_string(),
+                    format!(
+                        "{} is no Gitea and no Forgejo: give its URL as GITEA_URL, as https://git.example.com",
+                        repo.base()
+                    ),
+                ),
+                false => Err(error.into()),
+            };
+            put(URL, look);
             return Err("the server cannot be reached");
         }
         Ok(told) => told,
     };
-    made.extend([
-        answers,
-        token(&user, purpose),
-        self::version(&version, has_workflows),
-    ]);
-    Ok(matches!(&user, Ok(user) if user.id < 0))
+    put(URL, answers);
+    put(TOKEN, token(&user, purpose));
+    put(VERSION, self::version(&version, has_workflows));
+    Ok(user.is_ok_and(|user| user.id < 0))
 }
 
 /// Returns the repository.
-fn open(scene: &Scene, made: &mut Vec<Check>) -> Result<Repo, Ended> {
+fn open_repo(scene: &Subject, put: &mut dyn FnMut(&'static str, Look)) -> Result<Repo, Ended> {
     let (args, context) = (&scene.args.gitea, &scene.run.context);
-    let mut ends = |check: Check, why: Ended| {
-        made.push(check);
-        why
+    let token = match find_token("GITEA_TOKEN", args.gitea_token_file.as_ref()) {
+        Ok(token) => token,
+        Err(failure) => {
+            put(TOKEN, Err(failure.into()));
+            return Err("there is no token");
+        }
     };
-    let token = find_token("GITEA_TOKEN", args.gitea_token_file.as_ref());
-    let token = token.map_err(|failure| ends(failed(TOKEN, failure), "there is no token"))?;
     let (url, name) = (forge::url(args, context), forge::name(args, context));
     let (Some(token), Some(url), Some(name)) = (token, url, name) else {
         let text = Forge::not_configured(args, context);
-        // a job is somebody's workflow, which lost its secret
-        let check = match context.runner {
-            Runner::Gitea | Runner::Forgejo => Check::wrong(URL, text, SETTINGS),
-            Runner::Other | Runner::None => {
-                let without = "comments, commits and the branch of the inventory are left out";
-                Check::open(URL, format!("{text}: {without}"))
-            }
+        let look = match context.runner {
+            // a job is somebody's workflow, which lost its secret
+            Runner::Gitea | Runner::Forgejo => wrong(text, SETTINGS),
+            Runner::Other | Runner::None => open(format!(
+                "{text}: comments, commits and the branch of the inventory are left out"
+            )),
         };
-        return Err(ends(check, "Gitea is not configured"));
+        put(URL, look);
+        return Err("Gitea is not configured");
     };
     let config = gitea::config(&url).map(|mut config| {
         config.ca_file = environment("NETBIRD_GITOPS_CA_FILE").map(PathBuf::from);
@@ -150,115 +166,91 @@ fn open(scene: &Scene, made: &mut Vec<Check>) -> Result<Repo, Ended> {
     repo.map_err(|error| match error {
         GiteaError::Unfit(Unfit::Name, ..) => {
             let hint = "give it as OWNER/NAME, with --gitea-repo (GITEA_REPO)";
-            let check = Check::wrong(REPOSITORY, error.to_string(), hint);
-            ends(check, "no repository is named")
+            put(REPOSITORY, wrong(error.to_string(), hint));
+            "no repository is named"
         }
-        error => ends(failed(URL, error.into()), "the server is not known"),
+        error => {
+            put(URL, Err(error.into()));
+            "the server is not known"
+        }
     })
 }
 
-fn version(version: &str, has_workflows: bool) -> Check {
+fn version(version: &str, has_workflows: bool) -> Look {
     match told_of_gitea(version) {
-        Some(text) if has_workflows || !commands_work(version) => Check::wrong(
-            VERSION,
+        Some(text) if has_workflows || !commands_work(version) => wrong(
             text,
             "update the server; docs/gitea.md, Other versions, says what differs",
         ),
-        Some(text) => Check::right(VERSION, text),
-        None if !is_version(version) => Check::open(
-            VERSION,
-            format!("{version:?} is no version that can be compared"),
-        ),
-        None => Check::right(
-            VERSION,
-            match version.split_once("+gitea-") {
-                Some((version, _)) => format!("Forgejo {version}"),
-                None => format!("Gitea {version}"),
-            },
-        ),
+        Some(text) => Ok(text),
+        None if !is_version(version) => {
+            open(format!("{version:?} is no version that can be compared"))
+        }
+        None => Ok(match version.split_once("+gitea-") {
+            Some((version, _)) => format!("Forgejo {version}"),
+            None => format!("Gitea {version}"),
+        }),
     }
 }
 
-fn token(user: &Result<User, GiteaError>, purpose: Option<Purpose>) -> Check {
+fn token(user: &Result<User, GiteaError>, purpose: Option<Purpose>) -> Look {
     match user {
-        Ok(user) if user.id < 0 && purpose == Some(Purpose::Apply) => Check::wrong(
-            TOKEN,
+        Ok(user) if user.id < 0 && purpose == Some(Purpose::Apply) => wrong(
             format!("it is the job's own token, of {}", user.login),
             "use the bot's: GITEA_TOKEN from the secret BOT_TOKEN. The job's own commits nothing on Forgejo and on \
              Gitea up to 1.25, pushes to no protected branch before 1.27, and starts no workflow",
         ),
-        Ok(user) => Check::right(TOKEN, format!("it is of {}", user.login)),
-        Err(error) if error.is_scope() => Check::right(
-            TOKEN,
-            "the server takes it; without the scope read:user it does not say whose it is",
+        Ok(user) => Ok(format!("it belongs to {}", user.login)),
+        Err(error) if error.is_scope() => Ok(
+            "the server accepts it; without the scope read:user it does not say whose it is".into(),
         ),
-        Err(error) => Check::open(
-            TOKEN,
-            format!("the server does not say whose it is: {error}"),
-        ),
+        Err(error) => open(format!("the server does not say whose it is: {error}")),
     }
 }
 
-fn scopes(scopes: &Scopes, purpose: Option<Purpose>, about: Option<&About>) -> Check {
+fn scopes(scopes: &Scopes, purpose: Option<Purpose>, about: Option<&About>) -> Look {
     let needed: &[&str] = match purpose {
         Some(Purpose::Plan) | None => &["issue"],
         Some(Purpose::Apply) => &["repository", "issue"],
     };
-    let lacks: Vec<String> = needed
-        .iter()
-        .filter(|what| scopes.may_write(what) == Some(false))
-        .map(|what| format!("write:{what}"))
-        .collect();
+    let lacks = needed.iter();
+    let lacks = lacks.filter(|what| scopes.may_write(what) == Some(false));
+    let lacks: Vec<String> = lacks.map(|what| format!("write:{what}")).collect();
     let shown = match scopes {
-        Scopes::Untold => {
-            return Check::open(SCOPES, "the server does not tell the token's scopes");
-        }
+        Scopes::Untold => return open("the server does not report the token's scopes"),
         Scopes::All => {
             "all; write:repository, write:issue and read:user would be enough".to_owned()
         }
         Scopes::Listed(scopes) => Vec::from_iter(scopes.iter().map(String::as_str)).join(", "),
     };
-    let make = |what: &str| {
-        format!(
+    let make = |text: String, what: &str| {
+        let hint = format!(
             "make the bot a token {what}, and store it as the secret BOT_TOKEN (docs/gitea.md, step 3)"
-        )
+        );
+        wrong(text, hint)
     };
     if scopes.public_only() && about.is_none_or(|about| !about.is_public()) {
         let text = format!("{shown}: it is for public repositories only");
-        return Check::wrong(SCOPES, text, make("for all repositories"));
+        return make(text, "for all repositories");
     }
-    match lacks.is_empty() {
-        true => Check::right(SCOPES, shown),
-        false => {
-            let lacks = lacks.join(" and ");
-            Check::wrong(
-                SCOPES,
-                format!("{shown}: {lacks} is missing"),
-                make(&format!("with {lacks} as well")),
-            )
-        }
+    if lacks.is_empty() {
+        return Ok(shown);
     }
+    let lacks = lacks.join(" and ");
+    let text = format!("{shown}: {lacks} is missing");
+    make(text, &format!("with {lacks} as well"))
 }
 
-fn repository(repo: &Repo, about: &About) -> Check {
+fn repository(repo: &Repo, about: &About) -> Look {
     let name = repo.full_name();
     if about.archived {
-        return Check::wrong(
-            REPOSITORY,
-            format!("{name} is archived: nothing can be written there"),
-            "unarchive it in its settings",
-        );
+        let text = format!("{name} is archived: nothing can be written there");
+        return wrong(text, "unarchive it in its settings");
     }
-    let who = if about.is_public() {
-        ", which everybody may read"
-    } else {
-        ""
+    let who = match about.is_public() {
+        true => ", which everybody may read",
+        false => "",
     };
-    Check::right(
-        REPOSITORY,
-        format!(
-            "{name}{who}; its default branch is {}",
-            about.default_branch
-        ),
-    )
+    let branch = &about.default_branch;
+    Ok(format!("{name}{who}; its default branch is {branch}"))
 }

@@ -1,12 +1,12 @@
 //! The inventory: is it there, of this account and this file, how old is it, and has it copies of the keys that wait?
 
-use super::netbird::Known;
-use super::{Scene, failed};
+use super::Subject;
+use super::netbird::NetbirdFacts;
 use crate::base::id::Id;
 use crate::base::text::{count, short_commit};
 use crate::commands::failure::Failure;
-use crate::commands::inventory::{Found, Place, Wanted};
-use crate::commands::setup::doctor::Check;
+use crate::commands::inventory::{FoundInventory, InventoryPlace, InventoryWanted};
+use crate::commands::setup::doctor::{Check, Look, not_made, open, wrong};
 use crate::inventory::{Inventory, Origin};
 use crate::model::kind::Kind;
 use crate::model::notice::Notice;
@@ -17,13 +17,13 @@ const INVENTORY: &str = "inventory";
 const COPIES: &str = "inventory_key_copies";
 
 /// The checks where there is nothing to look at, and why.
-pub(super) fn not_made(why: &str) -> Vec<Check> {
-    Vec::from([INVENTORY, COPIES].map(|name| Check::not_made(name, why)))
+pub(super) fn none(why: &str) -> Vec<Check> {
+    Vec::from([INVENTORY, COPIES].map(|name| Check::of(name, not_made(why))))
 }
 
 /// Returns the checks.
-pub(super) fn checks(scene: &Scene, known: &Known) -> Vec<Check> {
-    let place = Place::find(&Wanted {
+pub(super) fn checks(scene: &Subject, known: &NetbirdFacts) -> Vec<Check> {
+    let place = InventoryPlace::find(&InventoryWanted {
         run: scene.run,
         inventory: &scene.args.inventory,
         key_copies: scene.args.sealing.key_copies.as_ref(),
@@ -35,18 +35,17 @@ pub(super) fn checks(scene: &Scene, known: &Known) -> Vec<Check> {
     let (found, place) = match read {
         Ok(read) => read,
         Err(failure) => {
-            let why = "the inventory cannot be read";
-            return vec![failed(INVENTORY, failure), Check::not_made(COPIES, why)];
+            let copies = not_made("the inventory cannot be read");
+            let failed = Check::of(INVENTORY, Err(failure.into()));
+            return vec![failed, Check::of(COPIES, copies)];
         }
     };
     let copies = copies(&found.inventory, &place, known);
-    vec![
-        inventory(&found, &place, known),
-        copies.unwrap_or_else(|failure| Check::open(COPIES, failure.error)),
-    ]
+    let copies = copies.unwrap_or_else(|failure| open(failure.error));
+    vec![inventory(&found, &place, known), Check::of(COPIES, copies)]
 }
 
-fn inventory(found: &Found, place: &Place, known: &Known) -> Check {
+fn inventory(found: &FoundInventory, place: &InventoryPlace, known: &NetbirdFacts) -> Check {
     let Inventory {
         account,
         file,
@@ -54,15 +53,18 @@ fn inventory(found: &Found, place: &Place, known: &Known) -> Check {
         ..
     } = &found.inventory;
     let said: Vec<String> = found.notices.iter().map(Notice::words).collect();
-    match found.standing {
-        Standing::Unknown | Standing::First => return Check::open(INVENTORY, said.join("; ")),
-        Standing::Read => {}
+    if found.standing != Standing::Read {
+        // the sentences behind the first say what to do
+        let said = said.join(" ");
+        let (text, advice) = said.split_once(". ").unwrap_or((&said, ""));
+        let advice = Some(advice.to_owned()).filter(|advice| !advice.is_empty());
+        return Check::of(INVENTORY, open(text)).advice(advice);
     }
     if let Some(own) = known.account.as_ref().filter(|own| *own != account) {
         let text =
             format!("it is of account {account}, and the token of NetBird is of account {own}");
         let hint = "name the environment of this account with --environment";
-        return Check::wrong(INVENTORY, text, hint);
+        return Check::of(INVENTORY, wrong(text, hint));
     }
     let number = |wanted| {
         let recorded = found.inventory.recorded();
@@ -74,19 +76,23 @@ fn inventory(found: &Found, place: &Place, known: &Known) -> Check {
     };
     let changed = place.changed();
     let changed = changed.map(|at| format!(", last changed {}", at.strftime("%Y-%m-%d")));
-    let text = format!(
+    let first = format!(
         "of account {account} and {file}: {}, {} adopted; {applied}{}",
         count(number(Origin::Created), "object created", "objects created"),
         number(Origin::Adopted),
         changed.unwrap_or_default()
     );
-    let said = said.iter().map(|said| format!("; {said}"));
-    Check::right(INVENTORY, text + &said.collect::<String>())
+    let all: Vec<String> = std::iter::once(first).chain(said).collect();
+    Check::of(INVENTORY, Ok(all.join("; ")))
 }
 
 /// Compares the copies with the keys that a run made and that wait for their machines.
-fn copies(inventory: &Inventory, place: &Place, known: &Known) -> Result<Check, Failure> {
-    let not_made = |why| Ok(Check::not_made(COPIES, why));
+fn copies(
+    inventory: &Inventory,
+    place: &InventoryPlace,
+    known: &NetbirdFacts,
+) -> Result<Look, Failure> {
+    let not_made = |why| Ok(not_made(why));
     if !place.copies(None)? {
         return not_made("no copies of sealed keys are kept");
     }
@@ -102,7 +108,7 @@ fn copies(inventory: &Inventory, place: &Place, known: &Known) -> Result<Check, 
         return not_made("no run made a key");
     }
     let Some(api) = &known.api else {
-        return not_made("NetBird does not tell which keys wait");
+        return not_made("NetBird does not say which keys wait");
     };
     let keys = api.list(Kind::SetupKey.path())?;
     let keys = keys.iter().filter_map(|key| key.read::<SetupKey>().ok());
@@ -113,9 +119,8 @@ fn copies(inventory: &Inventory, place: &Place, known: &Known) -> Result<Check, 
     let number = count(created.len(), "key", "keys");
     let lacks = place.without_copy(created.into_iter())?;
     Ok(match lacks.is_empty() {
-        true => Check::right(COPIES, format!("{number} to be used, each with a copy")),
-        false => Check::wrong(
-            COPIES,
+        true => Ok(format!("{number} to be used, each with a copy")),
+        false => wrong(
             format!("no copy of {} is kept", lacks.join(", ")),
             "if nobody has the sealed text of the run that made it, make the key again: --replace setup_keys/NAME",
         ),

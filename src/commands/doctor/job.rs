@@ -2,21 +2,19 @@
 
 use std::io::IsTerminal;
 
-use super::Scene;
+use super::Subject;
 use crate::commands::forge;
 use crate::commands::logging::use_color;
 use crate::commands::settings::environment;
-use crate::commands::setup::doctor::{Check, Purpose};
+use crate::commands::setup::doctor::{Look, Purpose, wrong};
 use crate::forge::ci::{Event, Runner};
 
 /// Where the output goes.
-pub(super) fn terminal(scene: &Scene) -> Check {
-    let name = "terminal";
+pub(super) fn terminal(scene: &Subject) -> Look {
     let is_terminal = std::io::stdout().is_terminal();
     let ci = environment("CI");
     if scene.run.context.runner != Runner::None && ci.is_none() {
-        return Check::wrong(
-            name,
+        return wrong(
             "this is a runner's job, but CI is not set: lines of a log that look like commands are not made harmless",
             "set CI: true in the step's env",
         );
@@ -37,16 +35,15 @@ pub(super) fn terminal(scene: &Scene) -> Check {
         Some(_) => "CI is off: the log is for people",
         None => "CI is not set: the log is for people",
     };
-    Check::right(name, format!("{what}, {color}; {ci}"))
+    Ok(format!("{what}, {color}; {ci}"))
 }
 
 /// Which job this is, and what was checked for.
-pub(super) fn job(scene: &Scene, purpose: Option<Purpose>) -> Check {
-    let name = "job";
+pub(super) fn job(scene: &Subject, purpose: Option<Purpose>) -> Look {
     let context = &scene.run.context;
     if let Some(problem) = &context.event_problem {
         let hint = "the runner names it in GITHUB_EVENT_PATH: in a container, mount it";
-        return Check::wrong(name, problem.clone(), hint);
+        return wrong(problem.clone(), hint);
     }
     let checked = match purpose {
         Some(purpose) => format!("checked for {}", purpose.word()),
@@ -57,11 +54,10 @@ pub(super) fn job(scene: &Scene, purpose: Option<Purpose>) -> Check {
             (None, Some(_)) => ", by what NetBird's token can do; --for chooses otherwise",
             _ => "",
         };
-        return Check::right(name, format!("no job; {checked}{why}"));
+        return Ok(format!("no job; {checked}{why}"));
     }
     if purpose == Some(Purpose::Apply) && context.is_pull_request_event() {
-        return Check::wrong(
-            name,
+        return wrong(
             "this is a pull request's job, where apply refuses to run",
             "run apply on a push to the branch that is applied; here run plan",
         );
@@ -75,8 +71,7 @@ pub(super) fn job(scene: &Scene, purpose: Option<Purpose>) -> Check {
         && !own.is_empty()
         && own_name != branch
     {
-        return Check::wrong(
-            name,
+        return wrong(
             format!("apply acts for the branch {branch} only, and this job is of {own}"),
             format!("start the workflow on {branch}; --branch (GITEA_BRANCH) names another branch"),
         );
@@ -98,8 +93,6 @@ pub(super) fn job(scene: &Scene, purpose: Option<Purpose>) -> Check {
     };
     let branch = forge::branch(&scene.args.gitea, context);
     let branch = branch.map(|branch| format!(", for {branch}"));
-    Check::right(
-        name,
-        format!("{runner}{event}{}; {checked}", branch.unwrap_or_default()),
-    )
+    let branch = branch.unwrap_or_default();
+    Ok(format!("{runner}{event}{branch}; {checked}"))
 }

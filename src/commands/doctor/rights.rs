@@ -1,10 +1,10 @@
 //! What the token may do in the repository, and what the rules of its branches let past review.
 
-use super::{Scene, failed};
+use super::Subject;
 use crate::base::text::count;
 use crate::commands::forge;
 use crate::commands::settings::setting;
-use crate::commands::setup::doctor::{Check, Purpose};
+use crate::commands::setup::doctor::{Check, Look, Purpose, not_made, open, wrong};
 use crate::forge::gitea::inventory::BRANCH;
 use crate::forge::gitea::{About, Branch, GiteaError, Repo, Scopes};
 
@@ -17,13 +17,16 @@ pub(super) const INVENTORY_PUSH: &str = "gitea_inventory_push";
 /// Why the right to push is not looked at.
 const OWN_TOKEN: &str = "the token is the job's own";
 
+/// Why nothing of the inventory's branch is looked at.
+const ITS_OWN: &str = "it is the branch of the file";
+
 /// What to do where a branch cannot be pushed to.
 const ALLOW: &str =
     "put the token's user on the push allowlist of the branch's rule (docs/gitea.md, step 7)";
 
 /// A repository that can be read, and what is to be done there.
-pub(super) struct Work<'a> {
-    pub(super) scene: &'a Scene<'a>,
+pub(super) struct Rights<'a> {
+    pub(super) scene: &'a Subject<'a>,
     pub(super) repo: &'a Repo,
     pub(super) about: &'a About,
     pub(super) purpose: Option<Purpose>,
@@ -35,232 +38,199 @@ pub(super) struct Work<'a> {
     pub(super) name: &'a str,
 }
 
-impl Work<'_> {
+impl Rights<'_> {
     /// Returns the checks.
     pub(super) fn checks(&self, scopes: &Scopes) -> Vec<Check> {
         let branch = self.repo.branch(self.name);
-        let mut checks = vec![self.push(&branch), self.rule(&branch), self.comment(scopes)];
-        checks.extend(self.inventory());
-        checks
+        let [inventory, inventory_push] = self.inventory();
+        let looks = [
+            (PUSH, self.push(&branch)),
+            (RULE, self.rule(&branch)),
+            (COMMENT, self.comment(scopes)),
+            (INVENTORY_BRANCH, inventory),
+            (INVENTORY_PUSH, inventory_push),
+        ];
+        looks.map(|(name, look)| Check::of(name, look)).into()
     }
 
-    fn push(&self, branch: &Result<Branch, GiteaError>) -> Check {
+    fn push(&self, branch: &Result<Branch, GiteaError>) -> Look {
         let name = self.name;
         let branch = match branch {
             Ok(branch) => branch,
             Err(error) if error.is_not_found() => {
-                let hint = "the branch is that of --branch (GITEA_BRANCH), else of the job";
-                let repository = self.repo.full_name();
-                let text = format!(
-                    "{repository} has no branch {name:?}; its default branch is {}",
-                    self.about.default_branch
+                let (repository, default) = (self.repo.full_name(), &self.about.default_branch);
+                return wrong(
+                    format!("{repository} has no branch {name:?}; its default branch is {default}"),
+                    "the branch is that of --branch (GITEA_BRANCH), else of the job",
                 );
-                return Check::wrong(PUSH, text, hint);
             }
-            Err(error) => return Check::open(PUSH, format!("not known: {error}")),
+            Err(error) => return open(format!("not known: {error}")),
         };
-        match (self.about.permissions.push, branch.user_can_push) {
-            _ if self.purpose == Some(Purpose::Plan) => {
-                Check::not_made(PUSH, "a plan pushes nothing")
-            }
-            _ if self.is_job => Check::not_made(PUSH, OWN_TOKEN),
-            (Some(false), _) => self.weak(
-                PUSH,
+        match branch.user_can_push {
+            _ if self.purpose == Some(Purpose::Plan) => not_made("a plan pushes nothing"),
+            _ if self.is_job => not_made(OWN_TOKEN),
+            _ if self.about.permissions.push == Some(false) => self.weak(
                 "the token's user may not write to the repository".to_owned(),
                 "give it write access: Settings, Collaborators",
             ),
-            (_, Some(false)) if self.via_pr => Check::right(
-                PUSH,
-                format!(
-                    "the token does not push to {name}; the workflows open pull requests (--via-pr)"
-                ),
-            ),
-            (_, Some(false)) => self.weak(
-                PUSH,
+            Some(false) if self.via_pr => Ok(format!(
+                "the token does not push to {name}; the workflows open pull requests (--via-pr)"
+            )),
+            Some(false) => self.weak(
                 format!("the token may not push to {name}: a rule keeps it out"),
                 &format!("{ALLOW}, or use sync-events --via-pr"),
             ),
-            (_, Some(true)) => Check::right(PUSH, format!("the token may push to {name}")),
-            (_, None) => Check::open(
-                PUSH,
-                format!("the server does not tell who may push to {name}"),
-            ),
+            may_push => can_push(name, may_push),
         }
     }
 
     /// What is wrong for an apply; where nobody said what the set-up is for, it is only told.
-    fn weak(&self, name: &'static str, text: String, hint: &str) -> Check {
+    fn weak(&self, text: String, hint: &str) -> Look {
         match self.purpose {
-            Some(Purpose::Apply) => Check::wrong(name, text, hint),
-            Some(Purpose::Plan) | None => Check::open(name, text),
+            Some(Purpose::Apply) => wrong(text, hint),
+            Some(Purpose::Plan) | None => open(text),
         }
     }
 
-    fn rule(&self, branch: &Result<Branch, GiteaError>) -> Check {
+    fn rule(&self, branch: &Result<Branch, GiteaError>) -> Look {
         let Ok(told) = branch else {
-            return Check::not_made(RULE, "the branch cannot be read");
+            return not_made("the branch cannot be read");
         };
         let name = self.name;
         if !told.protected {
             let hint = "protect that branch, with only the bot, or nobody, on the push allowlist (docs/gitea.md, step 7)";
             let text = format!("no rule protects {name}: every writer pushes past review");
-            return Check::wrong(RULE, text, hint);
+            return wrong(text, hint);
         }
         let rule = match self.repo.rule(name, told) {
             Ok(Some(rule)) => rule,
-            Ok(None) => {
-                return Check::open(RULE, format!("{name} is protected; its rule is not listed"));
-            }
+            Ok(None) => return open(format!("{name} is protected; its rule is not listed")),
             Err(error) if error.is_hidden_from_us() => {
                 let text = format!("{name} is protected; only an administrator's token reads how");
-                return Check::open(RULE, text);
+                return open(text);
             }
             Err(error) => {
-                return Check::open(
-                    RULE,
-                    format!("{name} is protected; its rule is not told: {error}"),
-                );
+                let text = format!("{name} is protected; its rule cannot be read: {error}");
+                return open(text);
             }
         };
         let file = forge::path_in_repository(&self.scene.run.file);
         let file = file.unwrap_or_else(|_| self.scene.run.file.display().to_string());
-        match rule.gap(&file, None, false) {
-            Some((gap, hint)) => Check::wrong(
-                RULE,
+        if let Some((gap, hint)) = rule.gap(&file, None, false) {
+            return wrong(
                 format!("the rule {:?} of {name}: {gap}", rule.rule_name),
                 hint,
-            ),
-            None => {
-                let approvals = count(
-                    usize::try_from(told.required_approvals).unwrap_or(usize::MAX),
-                    "approval",
-                    "approvals",
-                );
-                Check::right(
-                    RULE,
-                    format!(
-                        "{name} is protected: {}, {approvals} needed",
-                        rule.pushers()
-                    ),
-                )
-            }
+            );
         }
+        let approvals = usize::try_from(told.required_approvals).unwrap_or(usize::MAX);
+        let approvals = count(approvals, "approval", "approvals");
+        let pushers = rule.pushers();
+        Ok(format!(
+            "{name} is protected: {pushers}, {approvals} needed"
+        ))
     }
 
-    fn comment(&self, scopes: &Scopes) -> Check {
+    fn comment(&self, scopes: &Scopes) -> Look {
         if self.about.archived {
-            return Check::not_made(COMMENT, "the repository is archived");
+            return not_made("the repository is archived");
         }
         if !self.about.has_pulls() {
-            let hint = "switch them on in the repository's settings";
-            let text = "the repository has no pull requests, so there is nothing to comment on";
-            return Check::wrong(COMMENT, text, hint);
+            return wrong(
+                "the repository has no pull requests, so there is nothing to comment on",
+                "switch them on in the repository's settings",
+            );
         }
         let pull = self.scene.run.context.pull_request.as_ref();
         match self.repo.reads_comments(pull.map(|pull| pull.number)) {
-            Err(error) if error.is_scope() => return failed(COMMENT, error.into()),
+            Err(error) if error.is_scope() => return Err(error.into()),
             Err(error) if error.is_not_found() => {
-                return Check::wrong(
-                    COMMENT,
+                return wrong(
                     format!("the token may not see comments: {error}"),
                     "the workflow's permissions: need pull-requests: write; a private repository's fork cannot comment \
                      with the job's own token",
                 );
             }
-            Err(error) => return Check::open(COMMENT, format!("not known: {error}")),
+            Err(error) => return open(format!("not known: {error}")),
             Ok(()) => {}
         }
         match scopes.may_write("issue") {
-            Some(false) => Check::wrong(
-                COMMENT,
+            Some(false) => wrong(
                 "the token reads comments and may write none: write:issue is missing",
                 "make a token with the scope write:issue as well (docs/gitea.md, step 3)",
             ),
-            Some(true) => Check::right(COMMENT, "the token may comment on pull requests"),
-            None if self.is_job => Check::right(
-                COMMENT,
-                "the job's token sees the comments of pull requests",
-            ),
-            None => Check::open(
-                COMMENT,
-                "the token reads comments; whether it may write them the server does not tell",
-            ),
+            Some(true) => Ok("the token may comment on pull requests".into()),
+            None if self.is_job => Ok("the job's token sees the comments of pull requests".into()),
+            None => {
+                open("the token reads comments; the server does not say whether it may write them")
+            }
         }
     }
 
-    fn inventory(&self) -> Vec<Check> {
-        let names = [INVENTORY_BRANCH, INVENTORY_PUSH];
-        let open = |text: String| Vec::from(names.map(|name| Check::open(name, text.clone())));
+    /// The branch of the inventory: its rule, and who may push to it.
+    fn inventory(&self) -> [Look; 2] {
         let named = setting(self.scene.args.inventory.inventory_branch.as_ref());
         let name = named.as_deref().unwrap_or(BRANCH);
         if name == self.about.default_branch || name == self.name {
             let text = format!("{name} has the file: the inventory has a branch of its own");
             let hint = "name another with --inventory-branch (NETBIRD_GITOPS_INVENTORY_BRANCH)";
-            return vec![
-                Check::wrong(INVENTORY_BRANCH, text, hint),
-                Check::not_made(INVENTORY_PUSH, "it is the branch of the file"),
-            ];
+            return [wrong(text, hint), not_made(ITS_OWN)];
         }
-        let branch = match self.repo.branch(name) {
-            Ok(branch) => branch,
-            Err(error) if error.is_not_found() => {
-                return open(format!("{name} is not there yet: the first apply makes it"));
+        let text = match self.repo.branch(name) {
+            Ok(branch) => {
+                return [
+                    self.inventory_rule(name, &branch),
+                    self.inventory_push(name, &branch),
+                ];
             }
-            Err(error) => return open(format!("not known: {error}")),
+            Err(error) if error.is_not_found() => {
+                format!("{name} is not there yet: the first apply makes it")
+            }
+            Err(error) => format!("not known: {error}"),
         };
-        vec![
-            self.inventory_rule(name, &branch),
-            self.inventory_push(name, &branch),
-        ]
+        [open(text.clone()), open(text)]
     }
 
     /// Its rule: the bot alone pushes, and nobody deletes the branch, which is so of every protected one.
-    fn inventory_rule(&self, name: &str, branch: &Branch) -> Check {
+    fn inventory_rule(&self, name: &str, branch: &Branch) -> Look {
+        let rule = match branch.protected {
+            true => self.repo.rule(name, branch),
+            false => Ok(None),
+        };
+        let text = match rule {
+            _ if !branch.protected => format!(
+                "no rule protects {name}: every writer can delete it, or change which objects count as ours"
+            ),
+            Ok(Some(rule)) => match rule.gap("inventory.json", None, true) {
+                Some((gap, _)) => format!("the rule {:?} of {name}: {gap}", rule.rule_name),
+                None => return Ok(format!("{name} is protected: {}", rule.pushers())),
+            },
+            // only an administrator's token reads the rule
+            Ok(None) | Err(_) => return Ok(format!("{name} is there, and protected")),
+        };
         let hint = format!(
             "make a rule for {name} with the bot alone on its push allowlist: netbird-gitops init --setup does (docs/gitea.md, \
              step 7)"
         );
-        if !branch.protected {
-            let text = format!(
-                "no rule protects {name}: every writer can delete it, or change which objects count as ours"
-            );
-            return Check::wrong(INVENTORY_BRANCH, text, hint);
-        }
-        match self.repo.rule(name, branch) {
-            Ok(Some(rule)) => match rule.gap("inventory.json", None, true) {
-                Some((gap, _)) => Check::wrong(
-                    INVENTORY_BRANCH,
-                    format!("the rule {:?} of {name}: {gap}", rule.rule_name),
-                    hint,
-                ),
-                None => Check::right(
-                    INVENTORY_BRANCH,
-                    format!("{name} is protected: {}", rule.pushers()),
-                ),
-            },
-            // only an administrator's token reads the rule
-            Ok(None) | Err(_) => {
-                Check::right(INVENTORY_BRANCH, format!("{name} is there, and protected"))
-            }
-        }
+        wrong(text, hint)
     }
 
-    fn inventory_push(&self, name: &str, branch: &Branch) -> Check {
+    fn inventory_push(&self, name: &str, branch: &Branch) -> Look {
         match branch.user_can_push {
-            _ if self.purpose == Some(Purpose::Plan) => {
-                Check::not_made(INVENTORY_PUSH, "a plan writes no inventory")
-            }
-            _ if self.is_job => Check::not_made(INVENTORY_PUSH, OWN_TOKEN),
-            Some(true) => Check::right(INVENTORY_PUSH, format!("the token may push to {name}")),
+            _ if self.purpose == Some(Purpose::Plan) => not_made("a plan writes no inventory"),
+            _ if self.is_job => not_made(OWN_TOKEN),
             Some(false) => self.weak(
-                INVENTORY_PUSH,
                 format!("the token may not push to {name}, so every apply is refused"),
                 ALLOW,
             ),
-            None => Check::open(
-                INVENTORY_PUSH,
-                format!("the server does not tell who may push to {name}"),
-            ),
+            may_push => can_push(name, may_push),
         }
+    }
+}
+
+/// What is said of a branch that nothing keeps the token from.
+fn can_push(name: &str, may_push: Option<bool>) -> Look {
+    match may_push {
+        None => open(format!("the server does not say who may push to {name}")),
+        Some(_) => Ok(format!("the token may push to {name}")),
     }
 }

@@ -11,7 +11,7 @@ use crate::commands::logging::Say;
 use crate::commands::settings::{environment, find_token, setting};
 use crate::commands::setup::init::remote::Remote;
 use crate::commands::setup::init::setup::{
-    Deed, SECRETS, Setting, Standing, There, VARIABLES, Wanted, decide,
+    Deed, SECRETS, Setting, Standing, There, VARIABLES, WantedSettings, decide,
 };
 use crate::commands::setup::init::{BRANCH, Network};
 use crate::commands::signals;
@@ -25,7 +25,7 @@ pub(super) struct Setup {
     repo: Repo,
     pub(super) server: String,
     secrets: BTreeMap<&'static str, Token>,
-    wanted: Wanted,
+    wanted: WantedSettings,
     pub(super) deeds: Vec<Deed>,
     pub(super) has_no_actions: bool,
 }
@@ -73,7 +73,7 @@ impl Setup {
         let applied = setting(args.gitea.branch.as_ref());
         let branch = applied.unwrap_or_else(|| about.default_branch.clone());
         let inventory_branch = inventory_branch(args, &about, &branch)?;
-        let wanted = Wanted {
+        let wanted = WantedSettings {
             secrets: secrets.keys().copied().collect(),
             variables,
             bot,
@@ -306,7 +306,7 @@ fn patiently<T>(wait: Duration, ask: impl Fn() -> Result<T, GiteaError>) -> Resu
 }
 
 /// Reads what the repository has.
-fn there(repo: &Repo, wanted: &Wanted, wait: Duration) -> Result<There, Failure> {
+fn there(repo: &Repo, wanted: &WantedSettings, wait: Duration) -> Result<There, Failure> {
     let of_owner = |error| of_owner(repo, error);
     let permission = match &wanted.bot {
         None => String::new(),

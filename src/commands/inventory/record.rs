@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context as _, Result, anyhow, ensure};
 
 use super::message::message;
-use super::{At, Place, ROOT};
+use super::{At, InventoryPlace, ROOT};
 use crate::apply::{KeyCopy, NotRecorded, Recorded, Recorder};
 use crate::base::id::Id;
 use crate::base::text::file_error;
@@ -25,7 +25,7 @@ use crate::secret::file_stem;
 const GONE: &str =
     "the inventory is gone: somebody deleted its branch or its file while this run was at work";
 
-impl Recorder for Place {
+impl Recorder for InventoryPlace {
     fn newest(&self) -> Result<Option<Inventory>> {
         let text = match &self.at {
             At::Forge(branch) => branch.read(&self.path)?.map(|stored| stored.bytes),
@@ -49,7 +49,7 @@ impl Recorder for Place {
         Ok(!others.share_account)
     }
 
-    fn record(&self, delta: &Delta, copies: &[KeyCopy]) -> Result<Recorded, NotRecorded> {
+    fn record(&self, deltas: &[Delta], copies: &[KeyCopy]) -> Result<Recorded, NotRecorded> {
         let keeps = match copies.is_empty() {
             true => false,
             false => self.copies(None).map_err(|failure| NotRecorded {
@@ -63,12 +63,12 @@ impl Recorder for Place {
         let files = copies.iter().filter(|_| keeps);
         let files = files.map(|(name, copy)| (name.clone(), copy.armored.clone().into_bytes()));
         let files: Vec<(String, Vec<u8>)> = files.collect();
-        let delta = self.listed(delta);
+        let deltas = self.listed(deltas);
         let written = match &self.at {
             At::Forge(branch) => {
                 let mut now = None;
                 let mut edit = |newest: Option<&[u8]>| {
-                    let (next, text) = self.next(newest, &delta)?;
+                    let (next, text) = self.next(newest, &deltas)?;
                     now = Some(next);
                     Ok(text)
                 };
@@ -83,7 +83,7 @@ impl Recorder for Place {
                 written.map(|_| now)
             }
             At::File { path, .. } => {
-                self.onto_disk(path, &delta, &files)
+                self.onto_disk(path, &deltas, &files)
                     .map_err(|error| NotRecorded {
                         why: format!("{error:#}"),
                         hint: None,
@@ -103,9 +103,13 @@ impl Recorder for Place {
     }
 }
 
-impl Place {
+impl InventoryPlace {
     /// Returns the newest inventory with the changes, and the commit that it takes; none where nothing differs.
-    fn next(&self, newest: Option<&[u8]>, delta: &Delta) -> Result<(Inventory, Option<Revision>)> {
+    fn next(
+        &self,
+        newest: Option<&[u8]>,
+        deltas: &[Delta],
+    ) -> Result<(Inventory, Option<Revision>)> {
         let before = newest.map(Inventory::parse).transpose();
         let before =
             before.with_context(|| format!("cannot read the inventory ({})", self.named()))?;
@@ -126,7 +130,7 @@ impl Place {
             }
             (None, _) => return Err(anyhow!("there is no inventory yet: an apply makes it")),
         };
-        let mut next = delta.onto(&base);
+        let mut next = Delta::all_onto(deltas, &base);
         next.file.clone_from(&self.path);
         let differs = before.as_ref() != Some(&next);
         let revision = differs.then(|| Revision {
@@ -144,18 +148,20 @@ impl Place {
 
     /// Returns the changes without members that the newest netbird.json does not list: what another run took out of a group
     /// meanwhile must not come back.
-    fn listed(&self, delta: &Delta) -> Delta {
-        let mut delta = delta.clone();
-        if delta.members.is_empty() {
-            return delta;
+    fn listed(&self, deltas: &[Delta]) -> Vec<Delta> {
+        let mut deltas = deltas.to_vec();
+        if deltas.iter().all(|delta| delta.members.is_empty()) {
+            return deltas;
         }
         let newest = self.newest_file();
-        delta.members.retain(|(group, name, _)| {
-            let group = newest.as_ref().and_then(|file| file.group(group));
-            let peers = group.and_then(|group| group.listed.as_ref());
-            peers.is_some_and(|peers| peers.contains(name))
-        });
-        delta
+        for delta in &mut deltas {
+            delta.members.retain(|(group, name, _)| {
+                let group = newest.as_ref().and_then(|file| file.group(group));
+                let peers = group.and_then(|group| group.listed.as_ref());
+                peers.is_some_and(|peers| peers.contains(name))
+            });
+        }
+        deltas
     }
 
     /// Returns what netbird.json asks for at the tip of the branch that is applied, without a forge the one on disk; none where
@@ -172,7 +178,7 @@ impl Place {
     fn onto_disk(
         &self,
         path: &Path,
-        delta: &Delta,
+        deltas: &[Delta],
         copies: &[(String, Vec<u8>)],
     ) -> Result<Option<Inventory>> {
         let keys = path.with_file_name("keys");
@@ -184,7 +190,7 @@ impl Place {
             put(&keys.join(name), bytes)?;
         }
         let newest = on_disk(path)?;
-        let (next, revision) = self.next(newest.as_deref(), delta)?;
+        let (next, revision) = self.next(newest.as_deref(), deltas)?;
         if let Some(revision) = revision {
             put(path, &revision.bytes)?;
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use tempfile::TempDir;
 
-use super::{Found, Place, Wanted};
+use super::{FoundInventory, InventoryPlace, InventoryWanted};
 use crate::apply::{KeyCopy, Recorder};
 use crate::base::id::Id;
 use crate::commands::cli::{Cli, GiteaArgs, InventoryArgs};
@@ -53,7 +53,7 @@ impl Run {
         }
     }
 
-    fn find(&self) -> Place {
+    fn find(&self) -> InventoryPlace {
         let inventory = self.inventory.as_ref();
         let cli = Cli::try_parse_from(["netbird-gitops", "schema"]).unwrap();
         let run = settings::Run {
@@ -66,7 +66,7 @@ impl Run {
                 ..Context::default()
             },
         };
-        let found = Place::find(&Wanted {
+        let found = InventoryPlace::find(&InventoryWanted {
             run: &run,
             inventory: &InventoryArgs {
                 inventory: inventory.map(|path| path.display().to_string()),
@@ -80,12 +80,12 @@ impl Run {
         found.unwrap()
     }
 
-    fn read(&self) -> Result<Found, Failure> {
+    fn read(&self) -> Result<FoundInventory, Failure> {
         self.find().read()
     }
 }
 
-fn says(found: &Found) -> Vec<&OfInventory> {
+fn says(found: &FoundInventory) -> Vec<&OfInventory> {
     let notices = found.notices.iter();
     let said = notices.map(|notice| match &notice.what {
         What::Inventory(of) => of,
@@ -110,7 +110,7 @@ fn made(key: &str, id: &str) -> Delta {
 }
 
 /// An apply's place, whose account is known.
-fn begun(dir: &Path) -> Place {
+fn begun(dir: &Path) -> InventoryPlace {
     let place = Run::apply(dir).find();
     place.account.get_or_init(|| "acc".into());
     place.begin();
@@ -127,9 +127,9 @@ fn an_apply_begins_one_beside_the_file_and_a_plan_reads_it() {
     assert_eq!(says(&place.read().unwrap()), Vec::<&OfInventory>::new());
     place.account.get_or_init(|| "acc".into());
     // only after the gates
-    assert!(place.record(&made("groups/g", "1"), &[]).is_err());
+    assert!(place.record(&[made("groups/g", "1")], &[]).is_err());
     place.begin();
-    let recorded = place.record(&made("groups/g", "1"), &[]).unwrap();
+    let recorded = place.record(&[made("groups/g", "1")], &[]).unwrap();
     let found = Run::plan(dir.path()).read().unwrap();
     assert_eq!(found.standing, Standing::Read);
     assert_eq!(found.inventory, recorded.inventory);
@@ -151,7 +151,7 @@ fn copies_of_keys_are_beside_it_and_members_are_those_that_the_file_lists() {
         id: Id::from("1"),
         armored: "sealed".into(),
     };
-    let recorded = place.record(&delta, &[copy]).unwrap();
+    let recorded = place.record(&[delta], &[copy]).unwrap();
     let path = recorded.places[0].clone().unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "sealed");
     assert!(
@@ -169,10 +169,10 @@ fn copies_of_keys_are_beside_it_and_members_are_those_that_the_file_lists() {
 fn one_that_was_seen_and_is_gone_stops_the_run() {
     let dir = directory();
     let place = begun(dir.path());
-    place.record(&made("groups/g", "1"), &[]).unwrap();
+    place.record(&[made("groups/g", "1")], &[]).unwrap();
     let folder = dir.path().join(".netbird-gitops");
     fs::remove_dir_all(folder).unwrap();
-    let error = place.record(&made("groups/g", "2"), &[]);
+    let error = place.record(&[made("groups/g", "2")], &[]);
     let text = error.err().unwrap().why;
     assert!(text.contains("the inventory is gone"), "{text}");
 }
@@ -181,7 +181,7 @@ fn one_that_was_seen_and_is_gone_stops_the_run() {
 fn what_is_of_another_file_or_garbled_is_refused() {
     let dir = directory();
     let place = begun(dir.path());
-    place.record(&made("groups/g", "1"), &[]).unwrap();
+    place.record(&[made("groups/g", "1")], &[]).unwrap();
     fs::write(dir.path().join("lab.json"), "{}").unwrap();
     let run = Run {
         file: dir.path().join("lab.json"),
@@ -292,7 +292,7 @@ fn a_clone_reads_what_it_fetched_and_applies_never_do() {
 fn other_environments_are_read_beside_it() {
     let dir = directory();
     let place = begun(dir.path());
-    place.record(&made("groups/g", "1"), &[]).unwrap();
+    place.record(&[made("groups/g", "1")], &[]).unwrap();
     let others = place.others("acc").unwrap();
     assert!(!others.share_account && others.strange.is_empty());
     let lab = dir.path().join(".netbird-gitops/lab");
@@ -314,7 +314,7 @@ fn other_environments_are_read_beside_it() {
 fn two_runs_that_write_one_file_at_once_both_have_what_they_made_in_it() {
     let dir = directory();
     let first = begun(dir.path());
-    first.record(&made("groups/g", "1"), &[]).unwrap();
+    first.record(&[made("groups/g", "1")], &[]).unwrap();
     let places = [Run::apply(dir.path()).find(), Run::apply(dir.path()).find()];
     for place in &places {
         assert!(place.newest().unwrap().is_some());
@@ -325,7 +325,7 @@ fn two_runs_that_write_one_file_at_once_both_have_what_they_made_in_it() {
                 for at in 0..50 {
                     let id = format!("{run}-{at}");
                     let delta = made(&format!("groups/{id}"), &id);
-                    place.record(&delta, &[]).unwrap();
+                    place.record(&[delta], &[]).unwrap();
                 }
             });
         }

@@ -120,9 +120,9 @@ pub(super) fn around(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
 }
 
 /// Where the log writes.
-pub(super) struct Around;
+pub(super) struct AroundLine;
 
-impl Write for Around {
+impl Write for AroundLine {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         around(|stderr| stderr.write_all(bytes));
         Ok(bytes.len())

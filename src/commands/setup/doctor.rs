@@ -7,6 +7,33 @@ pub(crate) mod render;
 
 use clap::ValueEnum;
 
+/// What somebody who looks finds: what is right, else what is not.
+pub type Look = Result<String, NotRight>;
+
+/// What is not right.
+#[derive(Debug)]
+pub enum NotRight {
+    /// It is wrong, and what to do.
+    Wrong(String, Option<String>),
+    /// Nobody can tell, and why.
+    Open(String),
+}
+
+/// It is wrong. `hint` says what to do.
+pub fn wrong(text: impl Into<String>, hint: impl Into<String>) -> Look {
+    Err(NotRight::Wrong(text.into(), Some(hint.into())))
+}
+
+/// Nobody can tell, and why.
+pub fn open(text: impl Into<String>) -> Look {
+    Err(NotRight::Open(text.into()))
+}
+
+/// It was not looked at, and why.
+pub fn not_made(why: &str) -> Look {
+    open(format!("not checked: {why}"))
+}
+
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
@@ -16,48 +43,39 @@ pub struct Check {
     pub ok: Option<bool>,
     /// What was found, or why nothing was.
     pub text: String,
-    /// What to do, where it is wrong.
+    /// What to do, where it is wrong, or right for now.
     pub hint: Option<String>,
 }
 
 impl Check {
-    /// It is right.
-    pub fn right(name: &'static str, text: impl Into<String>) -> Check {
+    /// What a look found under that name.
+    pub fn of(name: &'static str, look: Look) -> Check {
+        let (ok, text, hint) = match look {
+            Ok(text) => (Some(true), text, None),
+            Err(NotRight::Wrong(text, hint)) => (Some(false), text, hint),
+            Err(NotRight::Open(text)) => (None, text, None),
+        };
         Check {
             name,
-            ok: Some(true),
-            text: text.into(),
-            hint: None,
+            ok,
+            text,
+            hint,
         }
     }
 
-    /// It is wrong. `hint` says what to do.
-    pub fn wrong(name: &'static str, text: impl Into<String>, hint: impl Into<String>) -> Check {
+    /// Says what to do although it is not wrong.
+    pub fn advice(self, hint: Option<String>) -> Check {
         Check {
-            ok: Some(false),
-            hint: Some(hint.into()),
-            ..Check::right(name, text)
+            hint: self.hint.or(hint),
+            ..self
         }
-    }
-
-    /// Nobody can tell, and why.
-    pub fn open(name: &'static str, text: impl Into<String>) -> Check {
-        Check {
-            ok: None,
-            ..Check::right(name, text)
-        }
-    }
-
-    /// It was not looked at, and why.
-    pub fn not_made(name: &'static str, why: &str) -> Check {
-        Check::open(name, format!("not checked: {why}"))
     }
 
     /// Returns a check for each of these names, in their order: what was `made`, and of the others `why` they were not.
     pub fn complete(names: &[&'static str], made: &[Check], why: &str) -> Vec<Check> {
         let check = |name: &&'static str| {
             let made = made.iter().find(|check| check.name == *name).cloned();
-            made.unwrap_or_else(|| Check::not_made(name, why))
+            made.unwrap_or_else(|| Check::of(name, not_made(why)))
         };
         names.iter().map(check).collect()
     }

@@ -164,7 +164,7 @@ fn quoted(text: &str) -> String {
 
 /// Which workflows a repository gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Choice {
+pub struct Variant {
     /// Their directory.
     pub directory: &'static str,
     /// With `uses:` of actions, or in plain git and shell.
@@ -173,17 +173,17 @@ pub struct Choice {
     pub forks: bool,
 }
 
-impl Choice {
+impl Variant {
     /// Keeps to what the repository has where the command line does not say otherwise: an update must not turn a workflow
     /// into another one. `read` returns the text of a workflow of that directory.
-    pub fn of(asked: Choice, network: &Network, read: &dyn Fn(&str) -> Option<String>) -> Choice {
+    pub fn of(asked: Variant, network: &Network, read: &dyn Fn(&str) -> Option<String>) -> Variant {
         let text = |name| read(&network.workflow(name, read));
         let plan = text("plan.yml").unwrap_or_default();
         let is_plain = text("apply.yml").is_some_and(|text| {
             text.contains("netbird-gitops apply") && !text.contains("uses: actions/checkout")
         });
         let actions = asked.actions && (asked.forks || !is_plain);
-        Choice {
+        Variant {
             directory: asked.directory,
             actions,
             forks: asked.forks || actions && plan.contains("pull_request_target:"),
@@ -204,14 +204,21 @@ enum Owner {
 
 /// A file that a repository needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedFile {
     /// The path from the repository's root, with slashes.
     pub path: String,
     text: String,
     owner: Owner,
 }
 
-impl Wanted {
+impl WantedFile {
+    /// Returns whether somebody else's workflow has its place.
+    pub fn is_taken(&self, there: &[u8]) -> bool {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        let text = String::from_utf8_lossy(there);
+        name.ends_with(".yml") && workflows::judged(name, &text).is_none()
+    }
+
     /// Compares it with what is there, and decides what becomes of it. What differs is written with `force` alone.
     pub fn decide(&self, there: Option<&[u8]>, force: bool) -> File {
         let ours = || self.text.clone().into_bytes();
@@ -244,12 +251,12 @@ impl Wanted {
 /// Returns the files that a repository needs, the network first. `text` is the network's; the minimal one without. `read` returns
 /// the text of a workflow that is there.
 pub fn files(
-    choice: Choice,
+    choice: Variant,
     network: &Network,
     text: Option<&str>,
     read: &dyn Fn(&str) -> Option<String>,
-) -> Vec<Wanted> {
-    let file = |path: &str, text: &str, owner| Wanted {
+) -> Vec<WantedFile> {
+    let file = |path: &str, text: &str, owner| WantedFile {
         path: path.to_owned(),
         text: text.to_owned(),
         owner,
@@ -299,17 +306,17 @@ mod tests {
     use crate::check::validate::validate;
     use crate::file::Source;
 
-    const ALL: Choice = Choice {
+    const ALL: Variant = Variant {
         directory: OF_GITEA,
         actions: true,
         forks: false,
     };
 
-    fn all(choice: Choice) -> Vec<Wanted> {
+    fn all(choice: Variant) -> Vec<WantedFile> {
         files(choice, &Network::default(), None, &|_| None)
     }
 
-    fn texts(choice: Choice) -> Vec<(String, String)> {
+    fn texts(choice: Variant) -> Vec<(String, String)> {
         let files = all(choice).into_iter();
         files.map(|file| (file.path, file.text)).collect()
     }
@@ -324,12 +331,12 @@ mod tests {
 
     #[test]
     fn each_choice_has_four_workflows_of_its_own() {
-        let plain = Choice {
+        let plain = Variant {
             actions: false,
             ..ALL
         };
-        let forks = Choice { forks: true, ..ALL };
-        let forgejo = Choice {
+        let forks = Variant { forks: true, ..ALL };
+        let forgejo = Variant {
             directory: OF_FORGEJO,
             ..ALL
         };
@@ -354,7 +361,7 @@ mod tests {
 
     #[test]
     fn an_update_keeps_to_the_kind_of_workflow_that_is_there() {
-        let there = |choice: Choice| {
+        let there = |choice: Variant| {
             move |name: &str| {
                 let path = format!("{}/{name}", choice.directory);
                 texts(choice)
@@ -363,13 +370,13 @@ mod tests {
                     .map(|(_, text)| text)
             }
         };
-        let plain = Choice {
+        let plain = Variant {
             actions: false,
             ..ALL
         };
-        let forks = Choice { forks: true, ..ALL };
+        let forks = Variant { forks: true, ..ALL };
         let of = |asked, read: &dyn Fn(&str) -> Option<String>| {
-            Choice::of(asked, &Network::default(), read)
+            Variant::of(asked, &Network::default(), read)
         };
         for choice in [ALL, plain, forks] {
             assert_eq!(of(ALL, &there(choice)), choice);

@@ -73,7 +73,7 @@ pub const OWN_NAMES: [&str; 4] = [
 
 /// How a workflow compares with one of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compared {
+pub struct Comparison {
     /// Its text with the lines of ours that it lacks.
     pub text: String,
     /// How many lines it lacks.
@@ -83,7 +83,7 @@ pub struct Compared {
 }
 
 /// Compares a workflow with the one of ours that it is nearest to; `None` for one that is not ours.
-pub fn judged(file_name: &str, text: &str) -> Option<Compared> {
+pub fn judged(file_name: &str, text: &str) -> Option<Comparison> {
     let stem = stem_of(file_name).filter(|stem| is_ours(stem, text))?;
     let forks = FORKS.iter().filter(|_| stem == "plan");
     let all = FILES.iter().chain(&WITHOUT_ACTIONS);
@@ -110,13 +110,18 @@ fn stem_of(file_name: &str) -> Option<&'static str> {
 /// Whether a workflow of that stem runs our command: somebody else's `plan.yml` does not.
 pub fn is_ours(stem: &str, text: &str) -> bool {
     let wanted = COMMANDS.iter().find(|(name, _)| *name == stem);
-    let runs =
-        |line: &str| wanted.is_some_and(|(_, it)| command(line).is_some_and(|at| at.1 == *it));
-    text.lines().any(runs)
+    let runs = |line: &str| {
+        let (at, found) = command(line)?;
+        // what is only printed runs nothing
+        let before = &line[..at];
+        let is_said = before.matches(['"', '\'']).count() % 2 == 1 || before.contains("echo ");
+        (!is_said && wanted?.1 == found).then_some(())
+    };
+    text.lines().any(|line| runs(line).is_some())
 }
 
 /// Compares a workflow with ours.
-pub fn compare(there: &str, ours: &str) -> Compared {
+pub fn compare(there: &str, ours: &str) -> Comparison {
     let text = there.replace("\r\n", "\n");
     let (theirs, template) = (chunks(&text), chunks(ours));
     let keys = |all: &[Chunk]| -> Vec<String> { all.iter().map(|it| key(it.line)).collect() };
@@ -133,20 +138,19 @@ pub fn compare(there: &str, ours: &str) -> Compared {
             }
             continue;
         }
+        let [before, behind] = beside(old, new);
+        let mut put = |lead: &str, line: &str| {
+            out.push_str(lead);
+            out.push_str(line);
+        };
+        before.iter().for_each(|it| put(it.lead, it.line));
         for ours in new {
             missing.push(ours.line);
             // a comment that stayed is not told twice
-            out.push_str(if text.contains(ours.lead) {
-                ""
-            } else {
-                ours.lead
-            });
-            out.push_str(ours.line);
+            let is_told = text.contains(ours.lead);
+            put(if is_told { "" } else { ours.lead }, ours.line);
         }
-        for theirs in old.iter().filter(|it| is_kept(it.line, new)) {
-            out.push_str(theirs.lead);
-            out.push_str(theirs.line);
-        }
+        behind.iter().for_each(|it| put(it.lead, it.line));
     }
     let is_unguarded = text.lines().any(|line| {
         command(line).is_some_and(|(at, _)| words(&line[at..]).any(|word| word == UNGUARDED))
@@ -161,7 +165,7 @@ pub fn compare(there: &str, ours: &str) -> Compared {
     let lost = missing.iter().filter(is_fault);
     let lost = lost.map(|line| format!("lacks {}", essence(line).trim()));
     let unguarded = is_unguarded.then(|| format!("has {UNGUARDED}"));
-    Compared {
+    Comparison {
         faults: lost.chain(unguarded).collect(),
         missing: missing.len(),
         text: match there.contains("\r\n") {
@@ -249,18 +253,51 @@ fn restored(theirs: &str, ours: &str) -> Option<String> {
     (lacks || is_unguarded).then(|| format!("{}{}{more}\n", &theirs[..at], essence(ours)))
 }
 
-/// Whether a line of theirs stays where lines of ours take a place: not what ours replace, and nothing that has another form.
-fn is_kept(line: &str, ours: &[Chunk]) -> bool {
-    let field = |line: &str| {
-        let (before, _) = essence(line).split_once(':')?;
-        let is_field = |c: char| c.is_ascii_alphanumeric() || " -_".contains(c);
-        before.chars().all(is_field).then(|| before.to_owned())
-    };
-    let indent = |line: &str| line.len() - line.trim_start().len();
-    let Some(last) = ours.last() else { return true };
-    let is_field = field(line).is_some() && field(last.line).is_some();
-    let is_replaced = ours.iter().any(|ours| field(ours.line) == field(line));
-    is_field && !is_replaced && indent(line) == indent(last.line)
+/// Returns the lines of theirs that stay before and behind lines of ours that take a place. What is deeper than ours belongs
+/// to the line before them, and what ours replace is left out.
+fn beside<'c, 'a>(theirs: &'c [Chunk<'a>], ours: &[Chunk]) -> [Vec<&'c Chunk<'a>>; 2] {
+    let (mut before, mut behind) = (Vec::new(), Vec::new());
+    let depth = ours.first().map_or(0, |it| indent(it.line));
+    let mut lines = theirs.iter().peekable();
+    let mut is_replaced = false;
+    while let Some(head) = lines.next() {
+        let replaced = ours.iter().any(|it| place(it.line) == place(head.line));
+        is_replaced |= replaced;
+        if replaced {
+            continue;
+        }
+        let side = match indent(head.line) > depth && behind.is_empty() && !is_replaced {
+            true => &mut before,
+            false => &mut behind,
+        };
+        side.push(head);
+        // what stands in it goes with it
+        while let Some(inside) = lines.next_if(|it| indent(it.line) > indent(head.line)) {
+            side.push(inside);
+        }
+    }
+    [before, behind]
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// Returns what no two lines of one block can have: the field, the action, or the whole of a step. Lines of a script have one
+/// place.
+fn place(line: &str) -> &str {
+    let line = essence(line);
+    let start = line.trim_start();
+    if start.starts_with("- uses:") {
+        return line.split('@').next().unwrap_or(line);
+    }
+    let (field, _) = line.split_once(':').unwrap_or_default();
+    let is_field = |c: char| c.is_ascii_alphanumeric() || " -_".contains(c);
+    match field.chars().all(is_field) {
+        true if start.starts_with("- ") => line,
+        true => field,
+        false => "",
+    }
 }
 
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -353,6 +390,37 @@ mod tests {
                 );
                 assert_eq!(compare(&compared.text, ours).missing, 0, "{name}: {lost}");
                 YamlLoader::load_from_str(&compared.text).unwrap();
+            }
+        }
+    }
+
+    /// Steps, a container and variables of people's own stay beside each line of ours that is lost.
+    #[test]
+    fn what_people_added_stays_beside_a_line_that_is_restored() {
+        let job = "    container: acme/image:1\n    env:\n      MINE: 1\n";
+        let step = "      - name: Mine\n        uses: acme/mine@v1\n        with:\n          fetch-depth: 7\n      - run: |\n          make mine\n";
+        for (name, ours) in all() {
+            let lines: Vec<&str> = ours.split_inclusive('\n').collect();
+            let steps = lines.iter().position(|line| line.starts_with("    steps:"));
+            let steps = steps.unwrap();
+            let starts = (steps..lines.len()).filter(|at| lines[*at].starts_with("      - "));
+            for at in starts.chain([lines.len()]) {
+                let near = (at - 3..at + 3).chain(steps - 2..steps + 2);
+                for lost in near.filter(|lost| *lost < lines.len()) {
+                    let mut theirs = lines.clone();
+                    theirs.insert(at, step);
+                    theirs.insert(steps, job);
+                    theirs.retain(|line| *line != lines[lost]);
+                    let theirs = theirs.concat();
+                    if YamlLoader::load_from_str(&theirs).is_err() {
+                        continue;
+                    }
+                    let compared = compare(&theirs, ours);
+                    let text = &compared.text;
+                    assert!(text.contains(job) && text.contains(step), "{name}: {text}");
+                    YamlLoader::load_from_str(text).unwrap();
+                    assert_eq!(compare(text, ours).missing, 0, "{name}: {text}");
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Done, Place, Synced};
+use super::{Done, MarkedAt, Synced};
 use crate::base::text::{count, visible};
 use crate::forge::gitea::mark::{Marked, MarkedBy};
 use crate::model::notice::{Notice, Remark};
@@ -14,10 +14,10 @@ pub(super) fn text(synced: &Synced) -> String {
     let mut out = String::new();
     let moved = synced.marked.as_ref().is_some_and(Marked::is_new);
     match synced.idle.filter(|_| !moved && synced.failure.is_none()) {
-        Some(Place::Checkout) => {
+        Some(MarkedAt::Checkout) => {
             return "Nothing enrolled since: every used key is marked.\n".into();
         }
-        Some(Place::Branch) => {
+        Some(MarkedAt::Branch) => {
             return "Nothing to mark: every used key is marked on the branch.\n".into();
         }
         None => {}
@@ -157,7 +157,7 @@ pub(super) fn json(synced: &Synced) -> Value {
     let undeclared: BTreeMap<_, _> = synced.undeclared.iter().cloned().collect();
     let remarks = synced.remarks.iter();
     let remarks = remarks.map(|(key, what)| remark(key, what));
-    let notices = remarks.chain(synced.meanwhile.iter().map(Notice::words));
+    let notices = remarks.chain(synced.notices.iter().map(Notice::words));
     json!({
         "format_version": 1,
         "enrollments": ready.into_iter().map(entry).collect::<Vec<_>>(),
@@ -190,6 +190,9 @@ fn entry(done: &Done) -> Value {
     });
     if !done.replaces.is_empty() {
         entry["replaces"] = json!(done.enrollment.replaces);
+    }
+    if done.waits_for_approval {
+        entry["waits_for_approval"] = json!(true);
     }
     if let Some(error) = &done.error {
         entry["error"] = json!(error);

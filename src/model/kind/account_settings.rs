@@ -76,6 +76,25 @@ impl AccountSettings {
     }
 }
 
+/// Takes out the ranges where `GET` answers the effective ones, and returns them in their one spelling. A `PUT` is compared
+/// with the stored ones there, which can be others: NetBird 0.71.0 and 0.71.1 give every machine another address when its own
+/// range is sent back. One that is left out changes nothing.
+///
+/// Before 0.71 both are the stored ones, and one that is left out would be lost. `ipv6_enabled_groups` came with 0.71.
+fn take_ranges(settings: &mut Map<String, Value>) -> Vec<(&'static str, Value)> {
+    if !settings.contains_key("ipv6_enabled_groups") {
+        return Vec::new();
+    }
+    let take = |field| {
+        let range = settings.remove(field)?;
+        Some((field, spelling::network(range.as_str()?).into()))
+    };
+    ["network_range", "network_range_v6"]
+        .into_iter()
+        .filter_map(take)
+        .collect()
+}
+
 impl Spec for AccountSettings {
     const KIND: Descriptor = Descriptor {
         label: "account settings",
@@ -127,13 +146,15 @@ impl Spec for AccountSettings {
     }
 
     /// All settings as they are, but for ours: what is left out, the server sets to zero (docs/netbird-api.md, "Account
-    /// settings").
+    /// settings"). A range that does not change is left out ([`take_ranges`]).
     fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
         let Sent { live, groups, .. } = sent;
         let mut settings = base_of(live.and_then(|live| live.get("settings")), &[]);
+        let ranges = take_ranges(&mut settings);
         let mut extra = base_of(settings.get("extra"), &[]);
         fill(&mut settings, self, groups, |field| !Self::is_extra(field))?;
         fill(&mut extra, self, groups, Self::is_extra)?;
+        settings.retain(|field, value| !ranges.iter().any(|(of, it)| of == field && it == value));
         // one that holds nothing would reset it
         if !extra.is_empty() {
             settings.insert("extra".into(), extra.into());

@@ -150,6 +150,12 @@ impl NetBird {
             .map(|held| held.user.clone())
     }
 
+    /// From here on a PUT of settings is compared with the stored range, while `GET` answers the effective one: as in NetBird
+    /// 0.71.0 and 0.71.1.
+    pub fn compare_stored_ranges(&self) {
+        self.account().stored_range = Some(None);
+    }
+
     /// Returns the id of the account.
     pub fn account_id(&self) -> String {
         self.account().id.clone()

@@ -154,8 +154,8 @@ fn a_forgejo_does_not_tell_scopes() {
     let found = setup.found(&[], &[]);
     // the fake is 12.0.4
     found.only("gitea_version", "Forgejo 12.0.4", &[]);
-    found.is("gitea_scopes", None, "does not tell");
-    found.is("gitea_comment", None, "does not tell");
+    found.is("gitea_scopes", None, "does not report");
+    found.is("gitea_comment", None, "does not say");
 }
 
 #[test]
@@ -394,5 +394,25 @@ fn after_init_setup_nothing_is_wrong() {
             Some(true),
             "may push to netbird-gitops/inventory",
         );
+    }
+}
+
+#[test]
+fn on_a_laptop_without_a_token_the_row_of_the_inventory_is_short() {
+    let setup = Setup::new();
+    let fetched = format!("refs/remotes/origin/{}", INVENTORY[0]);
+    setup.site.bench.git(&["update-ref", "-d", &fetched]);
+    for (remote, advice) in [
+        ("", "The first apply makes it"),
+        ("/nowhere.git", "git fetch origin"),
+    ] {
+        setup
+            .site
+            .bench
+            .git(&["config", "remote.origin.url", remote]);
+        let found = setup.found(&[], &[("GITEA_TOKEN", "")]);
+        found.is("inventory", None, advice);
+        let text = found.check("inventory")["text"].as_str().unwrap();
+        assert!(text.len() < 80 && !text.contains(advice), "{text}");
     }
 }

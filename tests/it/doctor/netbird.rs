@@ -123,7 +123,7 @@ fn an_old_server_is_told_and_one_without_a_version_is_none() {
     let found = setup.found(&[], &[]);
     found
         .failed(&[])
-        .is("netbird_version", None, "does not tell");
+        .is("netbird_version", None, "does not say");
     found
         .is("netbird_token", Some(true), "")
         .is("netbird_url", Some(true), "");
@@ -206,18 +206,22 @@ fn a_role_is_measured_by_what_it_is_for() {
 }
 
 #[test]
-fn a_persons_token_is_none_for_a_job() {
+fn a_persons_token_is_a_notice() {
     let setup = Setup::new();
     let owner = setup.site.bench.netbird().person_token("admin");
     let tip = setup.site.repo().tip("main");
     let job = Job::push(&setup.site, &tip).with("NETBIRD_API_TOKEN", &owner);
-    setup
-        .found_in_job(&[], &job)
-        .only("netbird_role", "ends with that person's access", &[]);
     let laptop = setup.found(&["--for", "apply"], &[("NETBIRD_API_TOKEN", &owner)]);
-    laptop
-        .failed(&[])
-        .is("netbird_role", Some(true), "a person");
+    for found in [setup.found_in_job(&[], &job), laptop] {
+        let found = found.failed(&[]);
+        found
+            .is(
+                "netbird_role",
+                Some(true),
+                "a person, role admin: right for an apply",
+            )
+            .is("netbird_role", Some(true), "make a service user");
+    }
 }
 
 #[test]
@@ -248,7 +252,7 @@ fn a_token_that_ends_soon_is_told_before() {
     setup
         .found(&[], &[])
         .failed(&[])
-        .is("netbird_token_life", None, "does not tell");
+        .is("netbird_token_life", None, "does not say");
 }
 
 #[test]

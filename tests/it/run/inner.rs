@@ -60,10 +60,10 @@ impl Recorder for InFile<'_> {
         Ok(true)
     }
 
-    fn record(&self, delta: &Delta, copies: &[KeyCopy]) -> Result<Recorded, NotRecorded> {
+    fn record(&self, deltas: &[Delta], copies: &[KeyCopy]) -> Result<Recorded, NotRecorded> {
         let newest = self.newest.borrow().clone();
         let newest = newest.unwrap_or_else(|| Inventory::new("account", "netbird.json"));
-        let inventory = delta.onto(&newest);
+        let inventory = Delta::all_onto(deltas, &newest);
         self.newest.replace(Some(inventory.clone()));
         let path = self.bench.path(Self::FILE);
         std::fs::write(path, inventory.text()).expect("a file");
@@ -146,7 +146,7 @@ impl Inner {
         };
         let recorder = InFile::of(bench);
         let record = |delta: &Delta| {
-            let recorded = recorder.record(delta, &[]);
+            let recorded = recorder.record(std::slice::from_ref(delta), &[]);
             recorded.unwrap_or_else(|error| panic!("{error}")).inventory
         };
         let is_first = self.options.ours.standing != Standing::Read;

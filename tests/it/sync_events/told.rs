@@ -252,6 +252,9 @@ fn a_peer_that_waits_for_approval_is_said_to_wait() {
     site.bench.netbird().fault(fault);
     let run = site.run(&["sync-events", "--dry-run"]).expect(0);
     run.shows("it waits for approval in NetBird, and reaches nobody until then");
+    let run = site.run(&["sync-events", "--dry-run", "--format", "json"]);
+    let json = run.expect(0).json();
+    assert_eq!(json["enrollments"][0]["waits_for_approval"], true);
     let run = site.run(&["plan", "--prune", "none"]).expect(0);
     run.says_anywhere("waits for approval in NetBird: until then it reaches nobody");
 }
@@ -272,4 +275,21 @@ fn who_came_is_written_once_into_an_inventory_that_is_there() {
     let site = used(Site::fake(), ["a"]);
     site.run(&["sync-events"]).expect(0);
     assert_eq!(site.inventory(), Value::Null);
+}
+
+/// A token ends with the access of whose it is.
+#[test]
+fn a_persons_token_is_a_notice() {
+    let site = used(Site::fake(), ["a"]);
+    let token = site.bench.netbird().person_token("admin");
+    let said = "the token is that of a person";
+    for args in [&["--dry-run"][..], &["--format", "json"]] {
+        let args = [&["sync-events"], args].concat();
+        let run = site.run_with(&args, &[("NETBIRD_API_TOKEN", &token)]);
+        let run = run.expect(0).says_anywhere(said);
+        if args.contains(&"json") {
+            let notices = run.json()["notices"].to_string();
+            assert!(notices.contains(said), "{notices}");
+        }
+    }
 }

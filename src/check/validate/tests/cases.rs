@@ -95,7 +95,7 @@ fn what_manages_nothing_is_an_error() {
         &rows,
         str![[r#"
 {}
-    : the file manages nothing | it has groups, setup_keys, peers, networks, policies, routes, account.settings, dns.nameserver_groups, dns.settings or dns.zones; begin with examples/minimal.json
+    note: : the file manages nothing yet: write a section, or take over what NetBird has with netbird-gitops adopt
 null
     : null is no value: expected one object { … } | begin with examples/minimal.json
 []
@@ -103,14 +103,14 @@ null
 "groups"
     : expected one object { … }, found the string "groups" | begin with examples/minimal.json
 {"$schema": "x"}
-    : the file manages nothing | it has groups, setup_keys, peers, networks, policies, routes, account.settings, dns.nameserver_groups, dns.settings or dns.zones; begin with examples/minimal.json
+    note: : the file manages nothing yet: write a section, or take over what NetBird has with netbird-gitops adopt
 {"dns": {}}
-    : the file manages nothing | it has groups, setup_keys, peers, networks, policies, routes, account.settings, dns.nameserver_groups, dns.settings or dns.zones; begin with examples/minimal.json
+    note: : the file manages nothing yet: write a section, or take over what NetBird has with netbird-gitops adopt
     note: dns: manages nothing without "nameserver_groups" or "settings" or "zones"
 {"groups": {}}
     : every section is empty, which would delete all that was ever declared here | leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird
 {"account": {"settings": {}}, "dns": {"settings": {}}, "peers": {}}
-    : the file manages nothing | it has groups, setup_keys, peers, networks, policies, routes, account.settings, dns.nameserver_groups, dns.settings or dns.zones; begin with examples/minimal.json
+    note: : the file manages nothing yet: write a section, or take over what NetBird has with netbird-gitops adopt
 {"groups": {}, "account": {"settings": {}}}
     : every section is empty, which would delete all that was ever declared here | leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird
 {"groups": {}, "setup_keys": {}, "policies": {}, "routes": {}, "dns": {"nameserver_groups": {}}}

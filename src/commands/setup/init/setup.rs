@@ -36,7 +36,7 @@ pub const VARIABLES: [(&str, &str); 5] = [
 
 /// What is wanted of a repository.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct WantedSettings {
     /// Secrets for which there is a value.
     pub secrets: BTreeSet<&'static str>,
     /// Variables for which there is a value.
@@ -110,7 +110,7 @@ pub struct Deed {
 }
 
 /// Decides each setting, in the order in which they are made: a push list takes nobody who may not write.
-pub fn decide(wanted: &Wanted, there: &There) -> Vec<Deed> {
+pub fn decide(wanted: &WantedSettings, there: &There) -> Vec<Deed> {
     let mut deeds = Vec::new();
     let mut add = |setting: Setting, standing, text: &str| {
         let stored = |name: &str| wanted.network.own_name(name);
@@ -217,8 +217,8 @@ fn same(one: &str, other: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn wanted() -> Wanted {
-        Wanted {
+    fn wanted() -> WantedSettings {
+        WantedSettings {
             secrets: SECRETS.into_iter().map(|(name, _)| name).collect(),
             variables: BTreeMap::from([
                 ("NETBIRD_API_URL", "https://netbird.example.com".into()),
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    fn told(wanted: &Wanted, there: &There) -> String {
+    fn told(wanted: &WantedSettings, there: &There) -> String {
         let deeds = decide(wanted, there).into_iter();
         let line = |deed: Deed| format!("{:?} {} {}\n", deed.standing, deed.name, deed.text);
         deeds.map(line).collect()
@@ -298,7 +298,7 @@ Later branch rule main before the files are on the branch it would keep you from
 
     #[test]
     fn another_network_has_tokens_of_its_own_and_the_same_bot() {
-        let wanted = Wanted {
+        let wanted = WantedSettings {
             network: Network::new("lab", "lab/netbird.json"),
             ..wanted()
         };
@@ -315,7 +315,7 @@ Later branch rule main before the files are on the branch it would keep you from
 
     #[test]
     fn without_a_bot_there_is_no_rule() {
-        let wanted = Wanted {
+        let wanted = WantedSettings {
             bot: None,
             ..wanted()
         };

@@ -47,6 +47,8 @@ pub(super) struct Account {
     pub(super) routers: Collection<Router>,
     pub(super) disabled_management_groups: Vec<String>,
     pub(super) settings: Settings,
+    /// Where a PUT is compared with the range that the last one stored: that one; none at first.
+    pub(super) stored_range: Option<Option<String>>,
     pub(super) events: Events,
     /// Every plain setup key and token that was ever issued.
     pub(super) secrets: Vec<String>,
@@ -85,6 +87,7 @@ impl Account {
             routers: Collection::default(),
             disabled_management_groups: Vec::new(),
             settings: Settings::new(&all),
+            stored_range: None,
             events: Events::default(),
             secrets: Vec::new(),
             blind: false,

@@ -166,7 +166,15 @@ fn put(call: &mut Call) -> Outcome {
     after
         .0
         .insert("network_range_v6".into(), range_v6.to_string().into());
-    store(call, after);
+    let is_sent = !sent.text("network_range")?.is_empty();
+    let account = &mut call.account;
+    let is_other = account.stored_range.as_mut().is_some_and(|stored| {
+        let sent = is_sent.then(|| range.to_string());
+        let is_other = is_sent && *stored != sent;
+        *stored = sent;
+        is_other
+    });
+    store(call, after, is_other);
     // not all of it is what `GET` shows
     let mut answer = call.account.show();
     answer["settings"]["embedded_idp_enabled"] = json!(false);
@@ -269,8 +277,8 @@ fn ranges(sent: &Body, before: &Settings) -> Result<(Cidr, Cidr), Refusal> {
     ))
 }
 
-/// Stores the settings, and gives the peers the addresses that follow from them.
-fn store(call: &mut Call, after: Settings) {
+/// Stores the settings, and gives the peers the addresses that follow from them; with `is_other_range` new ones in any case.
+fn store(call: &mut Call, after: Settings, is_other_range: bool) {
     let before = std::mem::replace(&mut call.account.settings, after);
     let after = &call.account.settings;
     let (range, range_v6) = (after.range(), after.range_v6());
@@ -294,7 +302,7 @@ fn store(call: &mut Call, after: Settings) {
         let meta = json!({ "old_dns_domain": old, "new_dns_domain": new });
         call.record("account.dns.domain.update", &target, meta);
     }
-    if before.range() != range {
+    if before.range() != range || is_other_range {
         let peers: Vec<String> = call
             .account
             .peers
