@@ -5,7 +5,6 @@
 mod cursor;
 mod finding;
 mod flaw;
-mod judge;
 mod path;
 mod syntax;
 mod table;
@@ -29,9 +28,9 @@ pub use finding::{Finding, Findings, Place, Severity};
 pub use crate::base::files::MAX_BYTES;
 
 /// What a file begins with that Git LFS left in the place of another.
-const LFS_POINTER: &str = "version https://git-lfs.github.com/spec/";
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 /// What a file of git-crypt begins with.
-const GIT_CRYPT: &str = "\0GITCRYPT\0";
+const GIT_CRYPT: &[u8] = b"\0GITCRYPT\0";
 const BOM: &str = "\u{feff}";
 /// Characters are counted once per chunk of that many bytes, so that no position costs a walk over a one-line file.
 const CHUNK_BYTES: usize = 256;
@@ -48,37 +47,23 @@ pub struct Source {
 /// Why there is no text to speak of. Displays as a message and a hint.
 #[derive(Debug)]
 pub struct SourceError {
-    /// The name asked for.
-    pub name: String,
-    /// What is the matter with what has it.
+    /// What is wrong, in one line.
+    pub message: String,
+    /// What to do about it.
+    pub hint: &'static str,
+    /// What it is, for whom that decides.
     pub fault: SourceFault,
 }
 
-/// What is the matter with a file that holds no text to speak of.
-#[derive(Debug)]
+/// What a file without a text to speak of is, where somebody goes by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceFault {
-    /// It is not there.
-    Missing,
-    /// It is not there, and the checkout is a sparse one.
-    LeftOut,
-    /// It is a directory.
-    Directory,
-    /// It is a pipe or a device, as these words say.
-    NoFile(io::Error),
-    /// The system refused to read it, in these words.
-    Unreadable(io::Error),
     /// It has more than [`MAX_BYTES`].
     TooBig,
-    /// It is not UTF-8; the first wrong byte is in that line, 1-based.
-    NotUtf8(usize),
-    /// It is encrypted by git-crypt.
-    Encrypted,
     /// It is what Git LFS leaves in its place.
     Pointer,
-    /// It is UTF-16.
-    Utf16,
-    /// It has no bytes, or white space only.
-    Blank,
+    /// Something else.
+    Other,
 }
 
 /// Reads a file; `-` is stdin.
@@ -86,20 +71,31 @@ pub enum SourceFault {
 /// Errors when it is missing, no file, unreadable, over [`MAX_BYTES`], not UTF-8, or blank.
 pub fn load(path: &Path) -> Result<Source, SourceError> {
     let name = path.display().to_string();
-    match files::read(path, MAX_BYTES as u64) {
-        Ok(bytes) => Source::from_bytes(name, bytes),
-        Err(error) => {
-            let fault = match error.kind() {
-                io::ErrorKind::NotFound if is_sparse(path) => SourceFault::LeftOut,
-                io::ErrorKind::NotFound => SourceFault::Missing,
-                io::ErrorKind::IsADirectory => SourceFault::Directory,
-                io::ErrorKind::FileTooLarge => SourceFault::TooBig,
-                io::ErrorKind::Unsupported => SourceFault::NoFile(error),
-                _ => SourceFault::Unreadable(error),
-            };
-            Err(SourceError { name, fault })
-        }
-    }
+    let error = match files::read(path, MAX_BYTES as u64) {
+        Ok(bytes) => return Source::from_bytes(name, bytes),
+        Err(error) => error,
+    };
+    let unread = || format!("cannot read {name}: {}", file_error(&error));
+    Err(match error.kind() {
+        io::ErrorKind::NotFound if is_sparse(path) => SourceError::new(
+            format!("{name}: no such file"),
+            "the checkout is sparse and may have left it out: git sparse-checkout disable, or name another one with --file",
+        ),
+        io::ErrorKind::NotFound => SourceError::new(
+            format!("{name}: no such file"),
+            "run in the directory that holds it, or name it with --file; netbird-gitops init makes one to begin with",
+        ),
+        io::ErrorKind::IsADirectory => SourceError::new(
+            format!("{name} is a directory, not a file"),
+            "name the file in it with --file",
+        ),
+        io::ErrorKind::FileTooLarge => SourceError::too_big(&name),
+        io::ErrorKind::Unsupported => SourceError::new(
+            unread(),
+            "name a file, or write --file - to read from stdin",
+        ),
+        _ => SourceError::new(unread(), "check the file's owner and mode"),
+    })
 }
 
 /// Whether the directory of a file is in a sparse checkout.
@@ -118,24 +114,44 @@ impl Source {
     ///
     /// Errors as [`load`] does for content that is too big, not UTF-8, or blank.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Source, SourceError> {
-        let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
-        let fault = match String::from_utf8(bytes) {
-            Ok(text) if text.starts_with(GIT_CRYPT) => SourceFault::Encrypted,
-            Ok(text) if text.starts_with(LFS_POINTER) => SourceFault::Pointer,
-            Ok(text) => return Source::from_text(name, text),
-            Err(error) if error.as_bytes().len() > MAX_BYTES => SourceFault::TooBig,
-            Err(error) if error.as_bytes().starts_with(GIT_CRYPT.as_bytes()) => {
-                SourceFault::Encrypted
-            }
-            Err(_) if is_utf16 => SourceFault::Utf16,
+        let name = name.into();
+        if bytes.len() > MAX_BYTES {
+            return Err(SourceError::too_big(&name));
+        }
+        if bytes.starts_with(GIT_CRYPT) {
+            return Err(SourceError::new(
+                format!("{name} is encrypted by git-crypt"),
+                "unlock the checkout before: git-crypt unlock; a pull request's plan and the enrollments read the committed \
+                 file, so it has to be in git as it is",
+            ));
+        }
+        if bytes.starts_with(LFS_POINTER) {
+            return Err(SourceError {
+                fault: SourceFault::Pointer,
+                ..SourceError::new(
+                    format!("{name} is a pointer of Git LFS, not the file itself"),
+                    "take it out of Git LFS (git lfs untrack, then commit the file again): pull requests, Gitea and the commits \
+                     since the last apply have the pointer in its place",
+                )
+            });
+        }
+        if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+            return Err(SourceError::new(
+                format!("{name} is UTF-16, not UTF-8"),
+                "save it as UTF-8; the `>` of Windows PowerShell writes UTF-16",
+            ));
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => Source::from_text(name, text),
             Err(error) => {
                 let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
                 let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-                SourceFault::NotUtf8(line)
+                Err(SourceError::new(
+                    format!("{name} is not UTF-8: the first wrong byte is in line {line}"),
+                    "save it as UTF-8",
+                ))
             }
-        };
-        let name = name.into();
-        Err(SourceError { name, fault })
+        }
     }
 
     /// Takes a text; `name` is what problems call it. Errors when it is too big or blank.
@@ -145,12 +161,14 @@ impl Source {
     ) -> Result<Source, SourceError> {
         let (name, text) = (name.into(), text.into());
         if text.len() > MAX_BYTES {
-            let fault = SourceFault::TooBig;
-            return Err(SourceError { name, fault });
+            return Err(SourceError::too_big(&name));
         }
         if text.trim_start_matches(BOM).trim().is_empty() {
-            let fault = SourceFault::Blank;
-            return Err(SourceError { name, fault });
+            return Err(SourceError::new(
+                format!("{name} is empty"),
+                "an empty file never means that everything is to be deleted; restore it from git, or begin with \
+                 examples/minimal.json",
+            ));
         }
         let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let line_starts = std::iter::once(0)
@@ -231,73 +249,32 @@ fn count_chars(bytes: &[u8]) -> usize {
 }
 
 impl SourceError {
-    /// What is wrong, in one line, and what to do about it.
-    pub fn in_words(&self) -> (String, &'static str) {
-        let name = &self.name;
-        match &self.fault {
-            SourceFault::Missing => (
-                format!("{name}: no such file"),
-                "run in the directory that holds it, or name it with --file; netbird-gitops init makes one to begin with",
-            ),
-            SourceFault::LeftOut => (
-                format!("{name}: no such file"),
-                "the checkout is sparse and may have left it out: git sparse-checkout disable, or name another one with --file",
-            ),
-            SourceFault::Directory => (
-                format!("{name} is a directory, not a file"),
-                "name the file in it with --file",
-            ),
-            SourceFault::NoFile(error) => (
-                format!("cannot read {name}: {}", file_error(error)),
-                "name a file, or write --file - to read from stdin",
-            ),
-            SourceFault::Unreadable(error) => (
-                format!("cannot read {name}: {}", file_error(error)),
-                "check the file's owner and mode",
-            ),
-            SourceFault::TooBig => (
+    fn new(message: String, hint: &'static str) -> Self {
+        SourceError {
+            message,
+            hint,
+            fault: SourceFault::Other,
+        }
+    }
+
+    fn too_big(name: &str) -> Self {
+        SourceError {
+            fault: SourceFault::TooBig,
+            ..SourceError::new(
                 format!("{name} is larger than 10 MiB"),
                 "no network needs that much; is this the right file? Larger ones are not read",
-            ),
-            SourceFault::NotUtf8(line) => (
-                format!("{name} is not UTF-8: the first wrong byte is in line {line}"),
-                "save it as UTF-8",
-            ),
-            SourceFault::Encrypted => (
-                format!("{name} is encrypted by git-crypt"),
-                "unlock the checkout before: git-crypt unlock; a pull request's plan and the enrollments read the committed \
-                 file, so it has to be in git as it is",
-            ),
-            SourceFault::Pointer => (
-                format!("{name} is a pointer of Git LFS, not the file itself"),
-                "take it out of Git LFS (git lfs untrack, then commit the file again): pull requests, Gitea and the commits since \
-                 the last apply have the pointer in its place",
-            ),
-            SourceFault::Utf16 => (
-                format!("{name} is UTF-16, not UTF-8"),
-                "save it as UTF-8; the `>` of Windows PowerShell writes UTF-16",
-            ),
-            SourceFault::Blank => (
-                format!("{name} is empty"),
-                "an empty file never means that everything is to be deleted; restore it from git, or begin with \
-                 examples/minimal.json",
-            ),
+            )
         }
     }
 }
 
 impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (message, hint) = self.in_words();
-        write!(f, "{message}\nhint: {hint}")
+        write!(f, "{}\nhint: {}", self.message, self.hint)
     }
 }
 
-impl std::error::Error for SourceError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        None // `Unreadable` shows the system's error itself
-    }
-}
+impl std::error::Error for SourceError {}
 
 #[cfg(test)]
 mod tests {
@@ -362,31 +339,29 @@ mod tests {
         let path = dir.path().join("netbird.json");
         let error = |bytes: &[u8]| {
             std::fs::write(&path, bytes).expect("a file");
-            load(&path).expect_err("an error").fault
+            load(&path).expect_err("an error").message
         };
-        let missing = load(&path).expect_err("no file").fault;
-        assert!(matches!(missing, SourceFault::Missing));
+        let without_file = |path: &Path| {
+            let error = load(path).expect_err("no file");
+            error.to_string()
+        };
+        assert!(without_file(&path).contains("no such file\nhint: run in the directory"));
         let git = dir.path().join(".git/info");
         std::fs::create_dir_all(&git).expect("a directory");
         std::fs::write(git.join("sparse-checkout"), "/x").expect("a file");
-        let left_out = load(&path).expect_err("no file").fault;
-        assert!(matches!(left_out, SourceFault::LeftOut));
-        let directory = load(dir.path()).expect_err("no file").fault;
-        assert!(matches!(directory, SourceFault::Directory));
+        assert!(without_file(&path).contains("no such file\nhint: the checkout is sparse"));
+        assert!(without_file(dir.path()).contains("is a directory"));
         for blank in ["", " ", "\n\t \r\n", "\u{feff}", "\u{feff}\n"] {
-            assert!(
-                matches!(error(blank.as_bytes()), SourceFault::Blank),
-                "{blank:?}"
-            );
+            assert!(error(blank.as_bytes()).ends_with("is empty"), "{blank:?}");
         }
-        assert!(matches!(error(b"{\n\xe4}"), SourceFault::NotUtf8(2)));
-        assert!(matches!(error(b"\xff\xfe{\0}\0"), SourceFault::Utf16));
+        assert!(error(b"{\n\xe4}").ends_with("the first wrong byte is in line 2"));
+        assert!(error(b"\xff\xfe{\0}\0").ends_with("is UTF-16, not UTF-8"));
         for encrypted in [&b"\0GITCRYPT\0abc"[..], b"\0GITCRYPT\0\xff"] {
-            assert!(matches!(error(encrypted), SourceFault::Encrypted));
+            assert!(error(encrypted).ends_with("is encrypted by git-crypt"));
         }
         let mut big = vec![b' '; MAX_BYTES - 1];
         big.extend(b"{}");
-        assert!(matches!(error(&big), SourceFault::TooBig));
+        assert!(error(&big).ends_with("is larger than 10 MiB"));
         big.remove(0);
         std::fs::write(&path, &big).expect("a file");
         assert_eq!(
@@ -394,10 +369,10 @@ mod tests {
             MAX_BYTES
         );
         let blank = Source::from_text("-", " \n").expect_err("an error");
-        assert!(matches!(blank.fault, SourceFault::Blank));
+        assert!(blank.message.ends_with("is empty"));
         let big = String::from_utf8(big).expect("ascii") + " ";
         let big = Source::from_text("-", big).expect_err("an error");
-        assert!(matches!(big.fault, SourceFault::TooBig));
+        assert_eq!(big.fault, SourceFault::TooBig);
     }
 
     #[test]

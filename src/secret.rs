@@ -30,7 +30,8 @@ pub use file_name::{file_name, file_stem};
 pub use keys_dir::{KeysDir, Removal, Reservation, StoredFile, is_temporary, remove_leftovers};
 pub use recipient::Described;
 pub use recipients::{ENVIRONMENT, Recipients, SealedFor};
-pub use sources::{RecipientError, RecipientErrors, Sources, literal};
+pub use refusal::RecipientError;
+pub use sources::{RecipientErrors, Sources, literal};
 
 /// A secret encrypted to all recipients, as text that may go anywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::account::actual::optional_lists;
@@ -177,44 +175,18 @@ pub fn fetch_rest(ahead: Ahead, api: &Api, needs: &Needs, desired: &Desired) -> 
     Ok(snapshot)
 }
 
-/// What tells whether a policy can name anything but groups.
-#[derive(Deserialize)]
-struct Named {
-    #[serde(default, deserialize_with = "objects::nullable")]
-    source_posture_checks: Vec<IgnoredAny>,
-    #[serde(default, deserialize_with = "objects::nullable")]
-    rules: Vec<NamedByRule>,
-}
-
-/// The same of a rule.
-#[derive(Deserialize)]
-struct NamedByRule {
-    #[serde(default, rename = "sourceResource")]
-    source: Option<IgnoredAny>,
-    #[serde(default, rename = "destinationResource")]
-    destination: Option<IgnoredAny>,
-}
-
-impl Named {
-    fn is_some(&self) -> bool {
-        let names = |rule: &NamedByRule| rule.source.is_some() || rule.destination.is_some();
-        !self.source_posture_checks.is_empty() || self.rules.iter().any(names)
-    }
-}
-
-/// What live policies name that is no group: a plan speaks of it by name.
+/// What live objects name that is no group: a plan speaks of it by name.
 fn unnamed(snapshot: &Snapshot) -> impl Iterator<Item = Refers> + use<> {
-    let read = |entry: &Entry| Resource::read(Kind::Policy, entry.clone(), &Groups::default());
-    // most name nothing else than groups; what cannot be read here is an error of `Actual::read`
-    let may_name = |entry: &&Entry| entry.read().is_ok_and(|named: Named| named.is_some());
-    let policies = snapshot.list(Kind::Policy).iter().filter(may_name);
-    let named = policies
-        .filter_map(|entry| read(entry).ok())
-        .flat_map(|live| {
-            let others = live.resource.others().into_iter();
-            others.map(|(what, _)| what).collect::<Vec<Refers>>()
-        });
-    named.collect::<BTreeSet<Refers>>().into_iter()
+    let kinds = Kind::ALL.into_iter().filter(|kind| kind.names_others());
+    let entries = kinds.flat_map(|kind| snapshot.list(kind).iter().map(move |entry| (kind, entry)));
+    // what cannot be read here is an error of `Actual::read`
+    let read = |(kind, entry): (Kind, &Entry)| {
+        let live = Resource::read(kind, entry.clone(), &Groups::default()).ok()?;
+        let others = live.resource.others().into_iter();
+        Some(others.map(|(what, _)| what).collect::<Vec<Refers>>())
+    };
+    let named: BTreeSet<Refers> = entries.filter_map(read).flatten().collect();
+    named.into_iter()
 }
 
 /// What a plan turned out to need beside the lists of every plan.

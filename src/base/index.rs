@@ -11,8 +11,6 @@ pub(crate) struct Index {
     seed: usize,
     /// The hash of each text and the entry's place, sorted.
     places: Vec<(u64, usize)>,
-    /// Where in `places` each of as many parts of the range of hashes begins, and the end.
-    parts: Vec<usize>,
 }
 
 impl Index {
@@ -24,37 +22,17 @@ impl Index {
         let places = places.map(|(place, text)| (hasher.hash_one(text), place));
         let mut places: Vec<(u64, usize)> = places.collect();
         places.sort_unstable();
-        let mut parts = vec![0; places.len() + 1];
-        for (hash, _) in &places {
-            parts[part(*hash, places.len()) + 1] += 1;
-        }
-        for at in 1..parts.len() {
-            parts[at] += parts[at - 1];
-        }
-        Index {
-            seed,
-            places,
-            parts,
-        }
+        Index { seed, places }
     }
 
     /// Returns the places of a text in their order, and seldom that of another one: the caller compares.
     pub(crate) fn find(&self, text: &str) -> impl Iterator<Item = usize> {
         let hash = FxSeededState::with_seed(self.seed).hash_one(text);
-        let part = part(hash, self.places.len());
-        let range = match self.parts.get(part..part + 2) {
-            Some(&[first, end]) => first..end,
-            _ => 0..0,
-        };
-        let places = self.places[range].iter();
-        let places = places.filter(move |(at, _)| *at == hash);
+        let first = self.places.partition_point(|(at, _)| *at < hash);
+        let places = self.places[first..].iter();
+        let places = places.take_while(move |(at, _)| *at == hash);
         places.map(|(_, place)| *place)
     }
-}
-
-/// Which of `number` equal parts of the range of hashes a hash is in.
-fn part(hash: u64, number: usize) -> usize {
-    ((u128::from(hash) * number as u128) >> 64) as usize
 }
 
 #[cfg(test)]

@@ -82,33 +82,14 @@ fn data(text: &str) -> String {
 
 /// What is no JSON.
 fn syntax(text: &str) -> &'static str {
-    const WORDS: [(&str, &str); 11] = [
-        (
-            "control character",
-            "a line break or another control character in a string; write it as \\n, \\t or \\u…",
-        ),
-        ("invalid number", "not a number of JSON"),
-        ("number out of range", "a number that is too large"),
-        ("recursion limit", "nested more than 127 levels deep"),
-        (
-            "trailing characters",
-            "there is more text after the end of the JSON",
-        ),
-        ("trailing comma", "trailing comma"),
-        ("invalid escape", "no escape of JSON in a string"),
-        ("invalid unicode", "no character of Unicode in a string"),
-        (
-            "lone ",
-            "half of a \\u pair: a character beyond \\uffff takes two",
-        ),
-        (
-            "unexpected end of hex",
-            "half of a \\u pair: a character beyond \\uffff takes two",
-        ),
-        ("expected value", "no value of JSON"),
-    ];
-    let known = WORDS.iter().find(|(theirs, _)| text.starts_with(theirs));
-    known.map_or("this is no JSON", |(_, ours)| ours)
+    match text {
+        text if text.starts_with("control character") => {
+            "a line break or another control character in a string; write it as \\n, \\t or \\u…"
+        }
+        text if text.starts_with("invalid number") => "not a number of JSON",
+        text if text.starts_with("recursion limit") => "nested too deep",
+        _ => "this is no JSON",
+    }
 }
 
 /// Returns both objects as one.
@@ -186,11 +167,8 @@ mod tests {
                 r#"{"name": "x""#,
                 "it ends too early: something is never closed",
             ),
-            (r#"{"name": x}"#, "no value of JSON"),
-            (
-                r#"{"name": "x"} y"#,
-                "there is more text after the end of the JSON",
-            ),
+            (r#"{"name": x}"#, "this is no JSON"),
+            (r#"{"name": "x"} y"#, "this is no JSON"),
         ];
         for (text, words) in rows {
             let error = serde_json::from_str::<Thing>(text).expect_err(text);

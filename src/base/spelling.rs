@@ -42,120 +42,20 @@ pub fn unicode(label: &str) -> Option<String> {
     if !is_ascii_form(label) {
         return None;
     }
-    punycode(&label[ACE.len()..]).filter(|decoded| !decoded.is_ascii())
+    let decoded = punycode::decode(&label[ACE.len()..]).ok();
+    decoded.filter(|decoded| !decoded.is_ascii())
 }
 
 /// Returns the ASCII form of a domain, in lower case and composed (NFC).
 pub fn to_ascii(domain: &str) -> String {
     let labels = domain.split('.').map(|label| {
         let label: String = lower(label).nfc().collect();
-        match label.is_ascii() {
-            true => label,
-            false => format!("{ACE}{}", encoded(&label)),
+        match punycode::encode(&label) {
+            Ok(encoded) if !label.is_ascii() => format!("{ACE}{encoded}"),
+            _ => label,
         }
     });
     labels.collect::<Vec<String>>().join(".")
-}
-
-/// Encodes punycode (RFC 3492, section 6.3).
-fn encoded(label: &str) -> String {
-    let chars: Vec<u32> = label.chars().map(u32::from).collect();
-    let mut output: String = label.chars().filter(char::is_ascii).collect();
-    let basic = output.len();
-    if basic > 0 {
-        output.push('-');
-    }
-    let (mut n, mut delta, mut bias, mut done) = (128, 0, 72, basic);
-    while done < chars.len() {
-        let next = *chars
-            .iter()
-            .filter(|char| **char >= n)
-            .min()
-            .expect("one is left");
-        delta += (next - n) * (done as u32 + 1);
-        n = next;
-        for char in &chars {
-            delta += u32::from(*char < n);
-            if *char != n {
-                continue;
-            }
-            let (mut rest, mut k) = (delta, BASE);
-            loop {
-                let threshold = k.saturating_sub(bias).clamp(T_MIN, T_MAX);
-                let is_last = rest < threshold;
-                let digit = match is_last {
-                    true => rest,
-                    false => threshold + (rest - threshold) % (BASE - threshold),
-                };
-                output.push(char::from(
-                    b"abcdefghijklmnopqrstuvwxyz0123456789"[digit as usize],
-                ));
-                if is_last {
-                    break;
-                }
-                rest = (rest - threshold) / (BASE - threshold);
-                k += BASE;
-            }
-            bias = adapt(delta, done as u32 + 1, done == basic);
-            delta = 0;
-            done += 1;
-        }
-        delta += 1;
-        n += 1;
-    }
-    output
-}
-
-const BASE: u32 = 36;
-const T_MIN: u32 = 1;
-const T_MAX: u32 = 26;
-
-/// Decodes punycode (RFC 3492, section 6.2).
-fn punycode(text: &str) -> Option<String> {
-    let (basic, rest) = text.rsplit_once('-').unwrap_or(("", text));
-    let mut output: Vec<char> = basic.chars().collect();
-    let (mut n, mut i, mut bias) = (128_u32, 0_u32, 72_u32);
-    let mut digits = rest.bytes();
-    while let Some(first) = digits.next() {
-        let before = i;
-        let (mut weight, mut k, mut byte) = (1_u32, BASE, first);
-        loop {
-            let digit = match byte {
-                b'a'..=b'z' => byte - b'a',
-                b'A'..=b'Z' => byte - b'A',
-                b'0'..=b'9' => byte - b'0' + 26,
-                _ => return None,
-            };
-            let digit = u32::from(digit);
-            i = i.checked_add(digit.checked_mul(weight)?)?;
-            let threshold = k.saturating_sub(bias).clamp(T_MIN, T_MAX);
-            if digit < threshold {
-                break;
-            }
-            weight = weight.checked_mul(BASE - threshold)?;
-            k += BASE;
-            byte = digits.next()?;
-        }
-        let length = u32::try_from(output.len()).ok()? + 1;
-        bias = adapt(i - before, length, before == 0);
-        n = n.checked_add(i / length)?;
-        i %= length;
-        output.insert(i as usize, char::from_u32(n)?);
-        i += 1;
-    }
-    Some(output.into_iter().collect())
-}
-
-/// The bias after a code point (RFC 3492, section 6.1).
-fn adapt(delta: u32, length: u32, is_first: bool) -> u32 {
-    let mut delta = if is_first { delta / 700 } else { delta / 2 };
-    delta += delta / length;
-    let mut k = 0;
-    while delta > 455 {
-        delta /= 35;
-        k += 36;
-    }
-    k + 36 * delta / (delta + 38)
 }
 
 /// Returns a network with its host bits masked, as the server does it (docs/netbird-api.md, "Routes"). `length` is that

@@ -228,9 +228,9 @@ pub fn obedient_to_us(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns whether a character cannot be seen for what it is: the one list of the program, for what a name may hold and for
-/// every output. Control characters; what Unicode calls default ignorable (zero-width joiners and spaces, the byte order mark,
-/// soft hyphens, marks of direction, fillers, variation selectors, tags); line and paragraph ends, marks of annotation; and
-/// every blank but the space, since it looks like one.
+/// every output. What Unicode calls control, format or default ignorable (zero-width joiners and spaces, the byte order mark,
+/// soft hyphens, marks of direction, fillers, variation selectors, tags); line and paragraph ends; every blank but the space,
+/// since it looks like one; and what stands for an object that is not there.
 pub fn is_hidden(char: char) -> bool {
     if char.is_ascii() {
         return char.is_ascii_control();
@@ -238,10 +238,11 @@ pub fn is_hidden(char: char) -> bool {
     char.is_control()
         || char.is_whitespace()
         || matches!(char,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}' | '\u{891}'
+            | '\u{8e2}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffc}' | '\u{110bd}' | '\u{110cd}'
+            | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
             | '\u{e0000}'..='\u{e0fff}')
 }
 
@@ -334,6 +335,24 @@ mod tests {
             ("a\u{fe0f}", "a\\u{fe0f}"),
         ] {
             assert_eq!(visible(hidden), shown);
+        }
+    }
+
+    /// By what Unicode says of each character, and not by those that somebody tried.
+    #[test]
+    fn what_unicode_calls_unseen_is_hidden() {
+        let unseen =
+            r"[\p{Control}\p{Format}\p{Separator}\p{Default_Ignorable_Code_Point}\u{fffc}&&[^ ]]";
+        let unseen = regex_syntax::parse(unseen).expect("a class of characters");
+        let regex_syntax::hir::HirKind::Class(regex_syntax::hir::Class::Unicode(class)) =
+            unseen.kind()
+        else {
+            panic!("no class of characters");
+        };
+        for range in class.ranges() {
+            for char in range.start()..=range.end() {
+                assert!(is_hidden(char), "{:x}", u32::from(char));
+            }
         }
     }
 

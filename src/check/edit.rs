@@ -22,6 +22,7 @@ use crate::base::code::Code;
 use crate::check::validate::validate;
 use crate::file::{self, Cursor, Finding, Findings, Log, Place, Source, SourceError};
 
+use insert::behind_all;
 pub use insert::insert_entry;
 pub(crate) use insert::pretty;
 pub use on_disk::{mark_enrolled_file, replace};
@@ -45,21 +46,18 @@ pub struct Edit {
 pub enum MarkError {
     /// There is no text to judge.
     Source(SourceError),
-    /// The file is not valid as it is.
-    Invalid(Findings),
-    /// It would not be valid any more.
-    WouldBeInvalid(Findings),
+    /// The file is not valid: as it is, or with the marks, which these words say.
+    Invalid(&'static str, Findings),
 }
+
+/// What begins the words of a file that the marks would make invalid.
+const MARKED: &str = "marked, the file would not be valid; nothing was written\n";
 
 impl fmt::Display for MarkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             MarkError::Source(error) => write!(f, "{error}"),
-            MarkError::Invalid(problems) => write!(f, "{problems}"),
-            MarkError::WouldBeInvalid(problems) => write!(
-                f,
-                "marked, the file would not be valid; nothing was written\n{problems}"
-            ),
+            MarkError::Invalid(when, problems) => write!(f, "{when}{problems}"),
         }
     }
 }
@@ -76,21 +74,21 @@ type Patch = (Range<usize>, String);
 ///
 /// Errors when the text is no valid file, or would be none with the marks: such a text is never returned.
 pub fn mark_enrolled(file: &str, text: &[u8], names: &BTreeSet<String>) -> Result<Edit, MarkError> {
-    let source = valid(file, text, MarkError::Invalid)?;
+    let source = valid(file, text, "")?;
     let edit = flip(&source, names).map_err(|problem| {
         let file = file.to_owned();
         let list = vec![problem];
-        MarkError::Invalid(Findings { file, list })
+        MarkError::Invalid("", Findings { file, list })
     })?;
     if !edit.flipped.is_empty() {
-        valid(file, &edit.text, MarkError::WouldBeInvalid)?;
+        valid(file, &edit.text, MARKED)?;
     }
     Ok(edit)
 }
 
-fn valid(file: &str, text: &[u8], wrong: fn(Findings) -> MarkError) -> Result<Source, MarkError> {
+fn valid(file: &str, text: &[u8], when: &'static str) -> Result<Source, MarkError> {
     let source = Source::from_bytes(file, text.to_vec()).map_err(MarkError::Source)?;
-    validate(&source).map_err(wrong)?;
+    validate(&source).map_err(|problems| MarkError::Invalid(when, problems))?;
     Ok(source)
 }
 
@@ -166,14 +164,19 @@ fn broken() -> Finding {
     Finding::error(Code::Value, place, text)
 }
 
+/// Reads a text as [`parse`] does; `None` where it cannot be read.
+fn json_of(text: &[u8]) -> Option<Json> {
+    let source = Source::from_bytes("", text.to_vec()).ok()?;
+    parse(&source).ok()?;
+    serde_json::from_str(source.json()).ok()
+}
+
 /// Returns the keys that a text marks as enrolled and `base` does not, though their entries are the same otherwise: one
 /// that asks for another machine since (`reissue_after`) has another entry. A text that cannot be read marks none.
 pub fn marked_since(base: &[u8], text: &[u8]) -> BTreeSet<String> {
     // whether each is marked, and its entry without that
     let keys = |text: &[u8]| -> Option<BTreeMap<String, (bool, Json)>> {
-        let source = Source::from_bytes("", text.to_vec()).ok()?;
-        parse(&source).ok()?;
-        let mut root: Json = serde_json::from_str(source.json()).ok()?;
+        let mut root = json_of(text)?;
         let keys = root.get_mut("setup_keys")?.as_object_mut()?;
         let take = |(name, key): (&String, &mut Json)| {
             let flag = key
@@ -193,19 +196,10 @@ pub fn marked_since(base: &[u8], text: &[u8]) -> BTreeSet<String> {
 }
 
 /// Returns the names of the setup keys that a text declares; of one that cannot be read none.
-pub fn key_names(file: &str, text: &[u8]) -> Vec<String> {
-    let names = |text: &[u8]| -> Option<Vec<String>> {
-        let source = Source::from_bytes(file, text.to_vec()).ok()?;
-        let root: Json = serde_json::from_str(source.json()).ok()?;
-        Some(
-            root.get("setup_keys")?
-                .as_object()?
-                .keys()
-                .cloned()
-                .collect(),
-        )
-    };
-    names(text).unwrap_or_default()
+pub fn key_names(text: &[u8]) -> Vec<String> {
+    let root = json_of(text).unwrap_or_default();
+    let keys = root["setup_keys"].as_object().into_iter();
+    keys.flat_map(|keys| keys.keys().cloned()).collect()
 }
 
 fn member<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b ObjectProp<'a>> {
@@ -225,50 +219,15 @@ fn flag(json: &str, root: &Value<'_>, key: &Object<'_>) -> Option<Patch> {
     match member(key, "enrolled").map(|field| &field.value) {
         Some(Value::BooleanLit(flag)) if flag.value => None,
         Some(other) => Some((other.start()..other.end(), "true".to_owned())),
-        None => Some(match key.properties.as_slice() {
-            [] => into_empty(json, root, key),
-            members => behind(json, key, members),
-        }),
+        None => Some(behind_all(
+            json,
+            root,
+            key,
+            "enrolled",
+            &Json::Bool(true),
+            &[],
+        )),
     }
-}
-
-/// Adds the field behind the last one, with the white space and the colon of that one.
-fn behind(json: &str, object: &Object<'_>, members: &[ObjectProp<'_>]) -> Patch {
-    let [.., last] = members else {
-        unreachable!("the object has members")
-    };
-    let (name, value) = (last.name.range(), last.value.range());
-    let colon = match &json[name.end..value.start] {
-        colon if colon.contains('\n') => ": ",
-        colon => colon,
-    };
-    let separator = match members {
-        [.., before, _] => json[before.value.range().end..name.start].to_owned(),
-        // One member shows no comma: what stands before it shows the rest.
-        _ => match &json[object.range.start + 1..name.start] {
-            "" if colon.ends_with(' ') => ", ".to_owned(),
-            lead => format!(",{lead}"),
-        },
-    };
-    let field = format!("{separator}\"enrolled\"{colon}true");
-    (value.end..value.end, field)
-}
-
-/// Adds the field to an object without any.
-fn into_empty(json: &str, root: &Value<'_>, object: &Object<'_>) -> Patch {
-    let inside = object.range.start + 1..object.range.end - 1;
-    let colon = colon_of(json, root);
-    let field = format!("\"enrolled\"{colon}true");
-    let space = &json[inside.clone()];
-    let Some((before, indent)) = space.rsplit_once('\n') else {
-        return (inside.start..inside.start, format!("{space}{field}"));
-    };
-    let newline = if before.ends_with('\r') { "\r\n" } else { "\n" };
-    let unit = indent_of(json, root);
-    (
-        inside.start..inside.start,
-        format!("{newline}{indent}{unit}{field}"),
-    )
 }
 
 /// Returns the colon of the root's first member, with the white space around it.

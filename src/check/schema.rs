@@ -112,57 +112,49 @@ fn object(outline: &Outline) -> Value {
     let required = rows.filter(|row| row.presence == Presence::Required);
     let required: Vec<&str> = required.map(|row| row.name).collect();
     let mut object = parsed(outline.rules);
-    object.insert("type".to_owned(), json!("object"));
-    object.insert("additionalProperties".to_owned(), json!(false));
-    object.insert("properties".to_owned(), Value::Object(properties));
+    object["type"] = json!("object");
+    object["additionalProperties"] = json!(false);
+    object["properties"] = properties.into();
     if !required.is_empty() {
-        object.insert("required".to_owned(), json!(required));
+        object["required"] = json!(required);
     }
-    Value::Object(object)
+    object
 }
 
 fn field(row: &Row) -> Value {
+    let one = |word: &str| json!({ "$ref": format!("#/definitions/{word}") });
     let mut field = match row.shape {
-        Shape::Text => parsed(r#"{"type": "string"}"#),
-        Shape::Flag => parsed(r#"{"type": "boolean"}"#),
-        Shape::Whole(least, i64::MAX) => {
-            parsed(&format!(r#"{{"type": "integer", "minimum": {least}}}"#))
+        Shape::Text => json!({ "type": "string" }),
+        Shape::Flag => json!({ "type": "boolean" }),
+        Shape::Whole(least, most) => {
+            json!({ "type": "integer", "minimum": least, "maximum": most })
         }
-        Shape::Whole(least, most) => parsed(&format!(
-            r#"{{"type": "integer", "minimum": {least}, "maximum": {most}}}"#
-        )),
-        Shape::Groups => {
-            parsed(r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#)
+        Shape::Groups => json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
+        Shape::SomeGroups => {
+            json!({ "type": "array", "items": { "type": "string", "minLength": 1 }, "minItems": 1 })
         }
-        Shape::SomeGroups => parsed(
-            r#"{"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}"#,
-        ),
-        Shape::Named(Objects { word, .. }) => parsed(&format!(
-            r##"{{"type": "object", "propertyNames": {{"$ref": "#/definitions/name"}},
-                 "additionalProperties": {{"$ref": "#/definitions/{word}"}}}}"##
-        )),
+        Shape::Named(Objects { word, .. }) => {
+            json!({ "type": "object", "propertyNames": one("name"), "additionalProperties": one(word) })
+        }
         Shape::Objects(Objects { word, count, .. }) => {
-            let mut list = parsed(&format!(
-                r##"{{"type": "array", "items": {{"$ref": "#/definitions/{word}"}}}}"##
-            ));
+            let mut list = json!({ "type": "array", "items": one(word) });
             if let Some((least, most)) = count {
-                list.insert("minItems".to_owned(), json!(least));
-                list.insert("maxItems".to_owned(), json!(most));
+                list["minItems"] = json!(least);
+                list["maxItems"] = json!(most);
             }
             list
         }
         Shape::Schema(text) => parsed(text),
     };
-    field.insert("description".to_owned(), json!(row.doc));
+    field["description"] = json!(row.doc);
     if let Some(default) = row.default {
-        let default = serde_json::from_str(default).expect("a default is JSON");
-        field.insert("default".to_owned(), default);
+        field["default"] = parsed(default);
     }
-    Value::Object(field)
+    field
 }
 
-fn parsed(text: &str) -> Map<String, Value> {
-    serde_json::from_str(text).expect("a table's schema is an object")
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).expect("what a table says is JSON")
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ impl From<MarkError> for Failure {
         let text = error.to_string();
         match error {
             MarkError::Source(error) => Failure::from(error),
-            MarkError::Invalid(problems) | MarkError::WouldBeInvalid(problems) => Failure {
+            MarkError::Invalid(_, problems) => Failure {
                 error: text,
                 ..Failure::from(&problems)
             },
@@ -114,13 +114,12 @@ impl From<MarkError> for Failure {
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
-        let (message, hint) = error.in_words();
+        // a file that large is no network: see docs/gates.md
         let failure = match error.fault {
-            // a file that large is no network: see docs/gates.md
-            SourceFault::TooBig => Failure::refused(message),
-            _ => Failure::error(message),
+            SourceFault::TooBig => Failure::refused(error.message),
+            _ => Failure::error(error.message),
         };
-        failure.hint(hint)
+        failure.hint(error.hint)
     }
 }
 

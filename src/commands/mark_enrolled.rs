@@ -106,7 +106,7 @@ fn look(text: &[u8], names: &BTreeSet<String>, place: &str) -> Result<(), Failur
         names.join(", ")
     );
     let failure = Failure::error(visible(&error));
-    let keys = edit::key_names(place, text);
+    let keys = edit::key_names(text);
     let near = |name: &String| did_you_mean(name, keys.iter().map(String::as_str));
     let near: Vec<String> = missing.iter().filter_map(near).collect();
     Err(match (near.is_empty(), keys.is_empty()) {

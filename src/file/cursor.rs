@@ -3,7 +3,7 @@
 //! By hand rather than by serde derives, because serde stops at the first problem, takes an array for a struct, and
 //! forgets where values stand.
 
-use jsonc_parser::ast::{ObjectProp, ObjectPropName, Value};
+use jsonc_parser::ast::{ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 use rustc_hash::FxHashMap;
 
@@ -18,21 +18,8 @@ pub(crate) struct Cursor<'a> {
     source: &'a Source,
     root: &'a Value<'a>,
     value: &'a Value<'a>,
-    key: Option<Key<'a>>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Key<'a> {
-    name: &'a str,
-    offset: usize,
-}
-
-fn key<'a>(member: &'a ObjectProp<'a>) -> Key<'a> {
-    let (name, offset) = match &member.name {
-        ObjectPropName::String(literal) => (literal.value.as_ref(), literal.range.start),
-        ObjectPropName::Word(word) => (word.value, word.range.start),
-    };
-    Key { name, offset }
+    /// The member of an object that it stands in, with its name.
+    member: Option<&'a ObjectProp<'a>>,
 }
 
 /// The longest path that goes on, in bytes; what a valid file has is shorter.
@@ -101,13 +88,13 @@ impl<'a> Cursor<'a> {
             source,
             root: value,
             value,
-            key: None,
+            member: None,
         }
     }
 
     /// The name under which it stands in an object; empty for the root and for elements of a list.
     pub(crate) fn name(&self) -> &'a str {
-        self.key.map_or("", |key| key.name)
+        self.member.map_or("", |member| member.name.as_str())
     }
 
     /// Returns whether it stands at that path of names, from the top.
@@ -122,7 +109,8 @@ impl<'a> Cursor<'a> {
 
     /// Where its name is; where the value is, if it has none.
     pub(crate) fn key_place(&self) -> Place {
-        self.at(self.key.map_or(self.value.start(), |key| key.offset))
+        let name = self.member.map(|member| member.name.range().start);
+        self.at(name.unwrap_or(self.value.start()))
     }
 
     fn at(&self, offset: usize) -> Place {
@@ -148,7 +136,7 @@ impl<'a> Cursor<'a> {
                     let members = &object.properties;
                     let after = members.partition_point(|member| member.value.start() <= offset);
                     let member = &members[after - 1];
-                    (step(&path, key(member).name), &member.value)
+                    (step(&path, member.name.as_str()), &member.value)
                 }
                 Value::Array(list) => {
                     let after = list.elements.partition_point(|it| it.start() <= offset);
@@ -176,7 +164,7 @@ impl<'a> Cursor<'a> {
         let members = members.unwrap_or_default().iter();
         members.map(move |member| Cursor {
             value: &member.value,
-            key: Some(key(member)),
+            member: Some(member),
             ..self
         })
     }
@@ -187,7 +175,7 @@ impl<'a> Cursor<'a> {
         let elements = elements.unwrap_or_default().iter();
         elements.map(move |value| Cursor {
             value,
-            key: None,
+            member: None,
             ..self
         })
     }
@@ -249,12 +237,9 @@ impl<'a> Cursor<'a> {
             text.bytes()
                 .all(|byte| byte.is_ascii_digit() || byte == b'-')
         });
-        let end = |text: &str| {
-            if text.starts_with('-') {
-                i64::MIN
-            } else {
-                i64::MAX
-            }
+        let end = |text: &str| match text.starts_with('-') {
+            true => i64::MIN,
+            false => i64::MAX,
         };
         whole
             .map(|text| text.parse().unwrap_or(end(text)))
@@ -271,18 +256,12 @@ impl<'a> Cursor<'a> {
         match self.value {
             Value::Array(_) => Some(self.elements().collect()),
             _ => {
-                let parts = |text: &str| -> Vec<String> {
-                    let parts = text
-                        .split(',')
-                        .map(str::trim)
-                        .filter(|part| !part.is_empty());
-                    parts.take(MOST_NAMES + 1).map(quote).collect()
-                };
-                let hint = self.text().map(parts).filter(|parts| !parts.is_empty());
-                let hint = hint.map(|parts| match parts.get(..MOST_NAMES) {
-                    Some(first) => format!("write [{}, …]", first.join(", ")),
-                    None => format!("write [{}]", parts.join(", ")),
-                });
+                let text = self.text().unwrap_or_default();
+                let parts = text.split(',').map(str::trim);
+                let parts = parts.filter(|part| !part.is_empty()).map(quote);
+                let parts: Vec<String> = parts.take(MOST_NAMES + 1).collect();
+                let is_few = (1..=MOST_NAMES).contains(&parts.len());
+                let hint = is_few.then(|| format!("write [{}]", parts.join(", ")));
                 self.wrong(log, wanted, hint)
             }
         }
@@ -350,25 +329,20 @@ impl<'a> Cursor<'a> {
 
     /// Notes every name that an object has twice, at any depth.
     pub(crate) fn duplicates(&self, log: &mut Log) {
-        let mut seen: FxHashMap<&str, usize> = FxHashMap::default();
+        let mut seen: FxHashMap<&str, Cursor<'a>> = FxHashMap::default();
         for member in self.members() {
-            let key = member.key.expect("a member has a name");
-            match seen.get(key.name) {
+            match seen.get(member.name()) {
                 Some(_) if log.only_counts() => {}
-                Some(offset) => {
-                    let first = member.at(*offset);
+                Some(first) => {
+                    let Place { line, column, .. } = first.key_place();
                     let message = format!(
-                        "{} is here twice; the first one is in line {}, column {}",
-                        quote(key.name),
-                        first.line,
-                        first.column
+                        "{} is here twice; the first one is in line {line}, column {column}",
+                        quote(member.name())
                     );
                     log.error(member.key_place(), message)
                         .coded(Code::Duplicate);
                 }
-                None => {
-                    seen.insert(key.name, key.offset);
-                }
+                None => drop(seen.insert(member.name(), member)),
             }
             member.duplicates(log);
         }

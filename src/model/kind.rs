@@ -41,7 +41,7 @@ use serde_json::{Map, Value};
 use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::sentence::Sentence;
-use crate::file::{Cursor, Log, Outline};
+use crate::file::{Cursor, Log, Names, Outline};
 
 pub use crate::wire::key_type::KeyType;
 pub use account_settings::AccountSettings;
@@ -424,6 +424,13 @@ impl Kind {
         let path = self.section_path();
         path.last()
             .expect("every kind has a section or a word for one")
+    }
+
+    /// Whether its objects can refer by name to what is no group.
+    pub fn names_others(self) -> bool {
+        let rows = self.outline().rows;
+        rows.iter()
+            .any(|row| matches!(row.names, Some(Names::Checks | Names::Resource)))
     }
 
     /// Whether its objects can be renamed (`renamed_from`).

@@ -4,7 +4,6 @@ use crate::base::id::Id;
 use crate::base::text::listed;
 use crate::model::address::Address;
 use crate::model::facts::facts;
-use crate::model::hint::Hint;
 use crate::model::kind::{Kind, Refers, Unresolved};
 use crate::model::protection::Protection;
 
@@ -24,7 +23,11 @@ facts! {
         /// `--replace` names what the file does not have.
         ReplaceUndeclared => says("is named by --replace, but the file does not have it", ""),
         /// `--replace` names what is of a kind that is never made anew.
-        ReplaceOfKind => says("is named by --replace, which works for setup keys and policies only", ""),
+        ReplaceOfKind => {
+            let kinds = Kind::ALL.into_iter().filter(|kind| kind.descriptor().special.can_be_replaced);
+            let kinds: Vec<&str> = kinds.map(Kind::plural).collect();
+            says(format!("is named by --replace, which works for {} only", kinds.join(" and ")), "")
+        },
         /// `--adopt` names what the file does not have.
         AdoptUndeclared => says("is named by --adopt, but the file does not have it", ""),
         /// `--adopt` names an object that there is not.
@@ -113,7 +116,7 @@ facts! {
             /// The name.
             name: String,
             /// What may be meant.
-            hint: Option<Hint>,
+            hint: Option<String>,
         } => {
             let (absent, make_it) = match what {
                 Refers::Group | Refers::Resource => ("neither declared nor in NetBird", ""),
@@ -121,7 +124,7 @@ facts! {
             };
             says(
                 format!("refers to {} {name:?}, which is {absent}", what.label()),
-                hint.as_ref().map_or_else(|| make_it.into(), Hint::words),
+                hint.as_deref().unwrap_or(make_it),
             )
         },
         /// It refers to a name that several bear; which those are.

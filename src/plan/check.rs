@@ -9,6 +9,7 @@ use super::order::{Step, order};
 use super::referrers::{deleted, referrers};
 use super::resolve::Resolved;
 use crate::account::actual::Actual;
+use crate::base::text::did_you_mean;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::desired::Desired;
@@ -101,7 +102,7 @@ fn references(
                     let names = groups.other_names(what).chain(made.map(|(_, name)| *name));
                     let hint = match what {
                         Refers::Group => hint::group(name, names),
-                        Refers::Resource | Refers::Check => hint::other(name, names),
+                        Refers::Resource | Refers::Check => did_you_mean(name, names),
                     };
                     let name = name.to_owned();
                     Impossible::Absent { what, name, hint }

@@ -1,7 +1,7 @@
 //! Desired × claimed → changes: the entries against what stands for them, then what goes. Whose something is was decided
 //! before, and what is held back is decided after it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Given;
 use super::claim::Claimed;
@@ -11,7 +11,7 @@ use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::desired::Desired;
-use crate::model::kind::{FieldChange, Kind, Live, differences};
+use crate::model::kind::{FieldChange, Kind, Live, Resource, differences};
 use crate::model::problem::{Impossible, Problem};
 use crate::model::reason::Reason;
 use crate::plan::keys::Decisions;
@@ -35,7 +35,7 @@ pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Diff
     } = given;
     let mut anew = Anew {
         asked: &options.replace,
-        parents: BTreeSet::new(),
+        parents: BTreeMap::new(),
     };
     let mut entries = Vec::new();
     for (address, all) in &resolved.resources {
@@ -56,6 +56,7 @@ pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Diff
             let moved = live.and_then(|live| moved(address, live, actual));
             let after = after.clone();
             let Some(live) = live else {
+                let after = anew.filled(address, after, actual);
                 let operation = Operation::Create { after };
                 let why = binding.lost.contains(address).then_some(Reason::Lost);
                 entries.push(Change::new(address.clone(), operation, why));
@@ -67,11 +68,12 @@ pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Diff
                 && !binding.moved.contains_key(&live.id);
             let place = name.into_iter().chain(moved);
             let update = Operation::update(live, &after, place);
-            let why = anew.why(address, update.as_ref());
+            let why = anew.why(address, (live, &after), update.as_ref());
             let replacement = why.is_some().then(|| Operation::Replace {
                 live: live.clone(),
                 fields: differences(&after, &live.resource),
-                after,
+                // what the file does not say stays as it is
+                after: after.over(&live.resource),
             });
             let named_back = is_named_back.then(|| Reason::RenamedBack(live.name.clone()));
             let operation = replacement.or(update);
@@ -113,14 +115,19 @@ fn renamed(address: &Address, live: &Live) -> Option<FieldChange> {
 struct Anew<'a> {
     /// What `--replace` names.
     asked: &'a BTreeSet<Address>,
-    /// Those so far that others stand in.
-    parents: BTreeSet<Address>,
+    /// Those so far that others stand in: the old one, and the new one.
+    parents: BTreeMap<Address, (&'a Live, Resource)>,
 }
 
-impl Anew<'_> {
+impl<'a> Anew<'a> {
     /// Returns why a live object is made anew rather than changed, if it is. What others stand in comes before them.
-    fn why(&mut self, address: &Address, operation: Option<&Operation>) -> Option<Reason> {
-        if address.kind == Kind::Policy && self.asked.contains(address) {
+    fn why(
+        &mut self,
+        address: &Address,
+        (live, after): (&'a Live, &Resource),
+        operation: Option<&Operation>,
+    ) -> Option<Reason> {
+        if self.asked.contains(address) {
             return Some(Reason::Replace);
         }
         let fixed = address.kind.descriptor().special.fixed;
@@ -128,13 +135,36 @@ impl Anew<'_> {
         let is_changed = |field: &&&str| changes.iter().any(|change| change.field == **field);
         let fixed = fixed.iter().find(is_changed);
         if let Some(fixed) = fixed {
-            self.parents.insert(address.clone());
+            self.parents.insert(address.clone(), (live, after.clone()));
             return Some(Reason::Fixed(fixed));
         }
         let parent = address
             .parent()
-            .filter(|parent| self.parents.contains(parent));
+            .filter(|parent| self.parents.contains_key(parent));
         parent.map(|_| Reason::WithParent)
+    }
+
+    /// Returns what is created, with what the file does not say as it is on what stands in the old parent as this one is to
+    /// stand in the new one: a record's full name ends in the zone's domain, and its `ttl` is nobody's to lose.
+    fn filled(&self, address: &Address, after: Resource, actual: &Actual) -> Resource {
+        let (parent, inside) = (address.parent(), address.kind.inside());
+        let parents = parent.and_then(|parent| self.parents.get(&parent));
+        let (Some((old, new)), Some(inside)) = (parents, inside) else {
+            return after;
+        };
+        let written = |it: &Resource, within: &Resource| {
+            (inside.written)(it.fields(), &within.fields().into())
+        };
+        let ours = written(&after, new);
+        let is_it = |live: &&Live| {
+            let theirs = written(&live.resource, &old.resource);
+            live.resource.kind() == address.kind
+                && ours
+                    .iter()
+                    .all(|(field, value)| theirs.get(field) == Some(value))
+        };
+        let live = actual.children(old).map(|(_, live)| live).find(is_it);
+        live.map_or_else(|| after.clone(), |live| after.over(&live.resource))
     }
 }
 
@@ -214,7 +244,7 @@ fn unknown_adoptions(given: Given, decisions: &Decisions) -> Vec<Problem> {
 }
 
 fn unknown_replacements(asked: &BTreeSet<Address>, desired: &Desired) -> Vec<Problem> {
-    let can_be = |kind| matches!(kind, Kind::SetupKey | Kind::Policy);
+    let can_be = |kind: Kind| kind.descriptor().special.can_be_replaced;
     let known = |address: &&Address| can_be(address.kind) && desired.declares(address);
     let problem = |address: &Address| {
         let what = match can_be(address.kind) {

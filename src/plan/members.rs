@@ -16,7 +16,7 @@ use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
-use crate::model::hint::{self, Hint};
+use crate::model::hint;
 use crate::model::kind::Kind;
 use crate::model::notice::{Notice, OfMember, OfPeer, WayOut};
 use crate::plan::keys::{Came, Decisions, Used};
@@ -246,12 +246,12 @@ fn by_name(member: &str, live: &BTreeSet<Id>, known: Known) -> Found {
 }
 
 /// What may be meant by a name that neither a key nor a peer has.
-fn meant(member: &str, desired: &Desired, actual: &Actual) -> Option<Hint> {
+fn meant(member: &str, desired: &Desired, actual: &Actual) -> Option<String> {
     let is_otherwise_called = |peer: &&objects::Peer| {
         peer.id.0 == member || peer.ip == member || peer.dns_label == member
     };
     if let Some(peer) = actual.peers.iter().find(is_otherwise_called) {
-        return Some(Hint::PeerOfName(peer.name.clone()));
+        return Some(format!("write {:?}, which is that peer's name", peer.name));
     }
     let keys = desired.setup_keys().map(|(name, _)| name.as_str());
     let peers = actual.peers.iter().map(|peer| peer.name.as_str());

@@ -12,7 +12,7 @@ use crate::base::json::with;
 use crate::base::sentence::Sentence;
 use crate::base::text::{count, listed, visible};
 use crate::model::address::Address;
-use crate::model::kind::{ALL, Kind, PortRange};
+use crate::model::kind::{ALL, PortRange, Reach};
 
 /// Most edges of the graph: one with more is no picture any more.
 const MOST_EDGES: usize = 20;
@@ -63,8 +63,12 @@ pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
     let is_few = |side: &Side| matches!(side, Side::Group(members) if members.is_few);
     let opens = |passage: &Passage| {
         // of single machines that join a group their own lines tell
-        let is_machine =
-            |cause: &Address| matches!(cause.kind, Kind::Group | Kind::Peer | Kind::SetupKey);
+        let is_machine = |cause: &Address| {
+            matches!(
+                cause.kind.descriptor().reach,
+                Reach::Group | Reach::Peer | Reach::SetupKey
+            )
+        };
         if passage.why.causes.iter().any(is_machine) || is_few(&passage.from) {
             return None;
         }

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::refusal::{LOW_ORDER, NOT_ALONE, Refusal};
+use super::refusal::{LOW_ORDER, NOT_ALONE, RecipientError};
 use super::ssh_key::{self, SshKey};
 
 /// A recipient in words, for plans and results. Displays as `age1qqqqqq…zzzzzz` or `ssh-rsa SHA256:… (comment)`.
@@ -44,25 +44,25 @@ pub(super) enum Recipient {
     Ssh(SshKey),
 }
 
-const UNKNOWN: Refusal = Refusal::new(
+const UNKNOWN: RecipientError = RecipientError::new(
     "not an age or SSH public key",
     "a recipient begins with age1, ssh-ed25519 or ssh-rsa",
 );
-const QUOTED: Refusal = Refusal::new(
+const QUOTED: RecipientError = RecipientError::new(
     "not an age or SSH public key",
     "leave out the quotes around the key",
 );
-const MISTYPED: Refusal = Refusal::new(
+const MISTYPED: RecipientError = RecipientError::new(
     "mistyped or cut off: the checksum of this age key is wrong",
     "copy the whole key again",
 );
-const POST_QUANTUM: Refusal = Refusal::new(
+const POST_QUANTUM: RecipientError = RecipientError::new(
     "a post-quantum key (age1pq1…), which this version cannot seal for",
     "use a key made by age-keygen without -pq",
 );
 impl Recipient {
     /// Reads one key without white space around it.
-    pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
+    pub(super) fn parse(text: &str) -> Result<Self, RecipientError> {
         let lower = text.to_ascii_lowercase();
         let is_age = lower.starts_with("age1");
         if text.contains(['\n', '\r']) || is_age && text.contains([' ', '\t', ',']) {
@@ -171,7 +171,7 @@ const LOW_ORDER_KEYS: [&str; 14] = [
 /// Tells a plugin's key from a mistyped one: keys contain no `1` behind the prefix, and `l` is easily read as `1`.
 ///
 /// A plugin is a program found by the name in the key, so none is ever started: the key may come from a pull request.
-fn plugin_or_mistyped(lower: &str, prefix: &str) -> Refusal {
+fn plugin_or_mistyped(lower: &str, prefix: &str) -> RecipientError {
     const X25519_LENGTH: usize = 62;
     let name = prefix.strip_prefix("age1").unwrap_or_default();
     let is_name = !name.is_empty()
@@ -182,9 +182,9 @@ fn plugin_or_mistyped(lower: &str, prefix: &str) -> Refusal {
             .all(|b| b.is_ascii_alphanumeric() || b"+-._".contains(&b));
     if is_name && lower.len() != X25519_LENGTH {
         let message = format!("a key of a plugin (age1{name}1…), and plugins are never started");
-        Refusal {
+        RecipientError {
             message: message.into(),
-            hint: "add another public key of the same person",
+            ..RecipientError::new("", "add another public key of the same person")
         }
     } else {
         MISTYPED

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::recipient::{Described, Recipient};
 use super::recipients::{ENVIRONMENT, Keys, Recipients};
-use super::refusal::Refusal;
+use super::refusal::RecipientError;
 use crate::base::files;
 use crate::base::text::file_error;
 
@@ -54,9 +54,11 @@ impl Sources {
                     reader.refuse(path.display().to_string(), TOO_LONG);
                 }
                 Err(error) => {
-                    let refusal = Refusal {
-                        message: format!("cannot be read: {}", file_error(&error)).into(),
-                        hint: "-R takes a file with one public key a line; -r takes a key",
+                    let hint = "-R takes a file with one public key a line; -r takes a key";
+                    let message = format!("cannot be read: {}", file_error(&error)).into();
+                    let refusal = RecipientError {
+                        message,
+                        ..RecipientError::new("", hint)
                     };
                     reader.refuse(path.display().to_string(), refusal);
                 }
@@ -86,27 +88,6 @@ fn names_a_file(text: &str) -> bool {
 /// The longest recipients file, in bytes.
 const LONGEST_FILE: u64 = files::SMALL;
 
-/// Why a text cannot be used as a recipient. It never repeats the text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecipientError {
-    /// Where it stands: `-r`, `recipients.txt:3`, `AGE_PUBLIC_KEY, line 2`.
-    pub origin: String,
-    /// What it is.
-    pub message: String,
-    /// What to do.
-    pub hint: String,
-}
-
-impl Refusal {
-    fn at(self, origin: String) -> RecipientError {
-        RecipientError {
-            origin,
-            message: self.message.into_owned(),
-            hint: self.hint.to_owned(),
-        }
-    }
-}
-
 /// Everything that is wrong with the recipients, in the order in which they were named; at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecipientErrors(pub Vec<RecipientError>);
@@ -128,33 +109,34 @@ impl fmt::Display for RecipientErrors {
 
 impl std::error::Error for RecipientErrors {}
 
-const IDENTITY: Refusal = Refusal::new(
+const IDENTITY: RecipientError = RecipientError::new(
     "a SECRET key, where public ones belong (it is not repeated here)",
     "take it out, and replace that key: it may have been seen; public keys come from age-keygen -y, or end in .pub",
 );
-const A_FILE: Refusal = Refusal::new(
+const A_FILE: RecipientError = RecipientError::new(
     "the name of a file, where a key belongs",
     "-R FILE (a capital R) takes a file with one public key a line; -r takes a key itself",
 );
-const EMPTY: Refusal = Refusal::new(
+const EMPTY: RecipientError = RecipientError::new(
     "empty",
     "leave it out, or check the variable that it is from",
 );
-const BLOCK: Refusal = Refusal::new(
+const BLOCK: RecipientError = RecipientError::new(
     "a block of another format, no age or SSH public key",
     "ssh-keygen -i prints other public keys as a line that begins with ssh-",
 );
-const NOT_TEXT: Refusal = Refusal::new("not UTF-8 text", "save the file as UTF-8");
-const UTF_16: Refusal = Refusal::new(
+const NOT_TEXT: RecipientError = RecipientError::new("not UTF-8 text", "save the file as UTF-8");
+const UTF_16: RecipientError = RecipientError::new(
     "UTF-16, not UTF-8",
     "save it as UTF-8; the `>` of Windows PowerShell writes UTF-16",
 );
-const TOO_LONG: Refusal = Refusal::new(
+const TOO_LONG: RecipientError = RecipientError::new(
     "longer than 1 MiB",
     "name a file with one public key a line",
 );
-const NO_KEY: Refusal = Refusal::new("no recipient in it", "add one age or SSH public key a line");
-const MIXED: Refusal = Refusal::new(
+const NO_KEY: RecipientError =
+    RecipientError::new("no recipient in it", "add one age or SSH public key a line");
+const MIXED: RecipientError = RecipientError::new(
     "a post-quantum key (age1tagpq1…) beside keys of other kinds: age refuses to weaken the one by the other",
     "use keys of one sort only",
 );
@@ -177,8 +159,8 @@ impl Recipients {
 }
 
 impl Reader {
-    fn refuse(&mut self, origin: String, refusal: Refusal) {
-        self.errors.push(refusal.at(origin));
+    fn refuse(&mut self, origin: String, refusal: RecipientError) {
+        self.errors.push(RecipientError { origin, ..refusal });
     }
 
     pub(super) fn file(&mut self, name: &str, content: &[u8]) {
@@ -235,7 +217,7 @@ impl Reader {
                         Ok(key) => self.add(origin, key),
                         Err(refusal) if piece.contains(';') => {
                             let hint = "separate keys by a comma or a new line, not by a semicolon";
-                            self.refuse(origin, Refusal { hint, ..refusal });
+                            self.refuse(origin, RecipientError { hint, ..refusal });
                         }
                         Err(refusal) => self.refuse(origin, refusal),
                     }
@@ -270,12 +252,10 @@ impl Reader {
 
 /// Reads one public key that stands alone, such as in netbird.json: the key itself, and no file or name of anybody.
 pub fn literal(text: &str) -> Result<Described, RecipientError> {
-    let key = match text.lines().any(is_secret) {
+    match text.lines().any(is_secret) {
         true => Err(IDENTITY),
-        false => Recipient::parse(text),
-    };
-    key.map(|key| key.describe())
-        .map_err(|refusal| refusal.at(String::new()))
+        false => Ok(Recipient::parse(text)?.describe()),
+    }
 }
 
 /// Tells whether a line holds a secret key, or is the first of one. In a comment, only a whole age key counts.

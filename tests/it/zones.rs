@@ -42,6 +42,10 @@ fn records(bench: &Bench) -> Vec<String> {
     records
 }
 
+fn list(records: &Value) -> Vec<Value> {
+    records.as_array().unwrap().clone()
+}
+
 /// Makes a record by hand; returns its id.
 fn by_hand(bench: &Bench, name: &str, content: &str) -> String {
     let zone = bench.one("/dns/zones", "corp");
@@ -276,6 +280,12 @@ fn another_domain_makes_the_zone_anew_once_somebody_agrees() {
         ]))),
     );
     let before = bench.id("/dns/zones", "corp");
+    // what the file does not say, and somebody set in NetBird
+    for mut record in list(&bench.one("/dns/zones", "corp")["records"]) {
+        record["ttl"] = json!(60);
+        let path = format!("/dns/zones/{before}/records/{}", id(&record));
+        bench.server().write("PUT", &path, record);
+    }
     let mut other = zone(json!([a("db", "10.0.0.1"), a("whole.example", "10.0.0.2")]));
     other["domain"] = json!("lab.example");
     bench.declared(1.0, file(other.clone()));
@@ -300,7 +310,10 @@ fn another_domain_makes_the_zone_anew_once_somebody_agrees() {
         "DELETE /dns/zones",
     ]);
     assert_ne!(bench.id("/dns/zones", "corp"), before);
-    assert_eq!(bench.one("/dns/zones", "corp")["domain"], "lab.example");
+    let zone_now = bench.one("/dns/zones", "corp");
+    assert_eq!(zone_now["domain"], "lab.example");
+    let records = list(&zone_now["records"]);
+    assert!(records.iter().all(|record| record["ttl"] == 60));
     bench.plan(&["--detailed-exitcode"]).expect(0);
 }
 

@@ -1,6 +1,7 @@
 //! Adding entries to the text of netbird.json; everything that stands there stays as it is.
 
 use jsonc_parser::ast::{Object, Value};
+use jsonc_parser::common::Ranged;
 
 use super::{Patch, apply, broken, check, colon_of, indent_of, object_in, parse};
 use crate::file::{Finding, Source};
@@ -45,8 +46,8 @@ pub fn insert_entry(
     Ok(changed)
 }
 
-/// Adds a member behind the last one: on a line of its own where the others have that, else on theirs.
-fn behind_all(
+/// Adds a member behind the last one, with the white space and the colon of that one.
+pub(super) fn behind_all(
     json: &str,
     root: &Value<'_>,
     object: &Object<'_>,
@@ -54,38 +55,43 @@ fn behind_all(
     value: &serde_json::Value,
     names: &[&str],
 ) -> Patch {
-    let colon = colon_of(json, root);
     let unit = indent_of(json, root);
     let newline = if json.contains("\r\n") { "\r\n" } else { "\n" };
     let name = serde_json::Value::from(name);
-    let (first, last) = (object.properties.first(), object.properties.last());
-    match (first, last) {
-        (Some(first), Some(last)) => {
-            let lead = &json[object.range.start + 1..first.range.start];
-            let at = last.range.end;
-            match lead.rsplit_once('\n') {
-                Some((_, indent)) => {
-                    let value = pretty(value, names, newline, indent, unit);
-                    (at..at, format!(",{newline}{indent}{name}{colon}{value}"))
-                }
-                None => (at..at, format!(", {name}{colon}{}", compact(value, names))),
-            }
-        }
-        _ => {
-            let start = json[..object.range.start]
-                .rfind('\n')
-                .map_or(0, |at| at + 1);
-            let line = &json[start..];
-            let outer = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
-            let indent = format!("{outer}{unit}");
-            let value = pretty(value, names, newline, &indent, unit);
-            let inside = object.range.start + 1..object.range.end - 1;
-            (
-                inside,
-                format!("{newline}{indent}{name}{colon}{value}{newline}{outer}"),
-            )
-        }
-    }
+    let [before @ .., last] = object.properties.as_slice() else {
+        let line = json[..object.range.start]
+            .rfind('\n')
+            .map_or(0, |at| at + 1);
+        let (colon, outer) = (colon_of(json, root), blank_start(&json[line..]));
+        let indent = format!("{outer}{unit}");
+        let value = pretty(value, names, newline, &indent, unit);
+        let inside = object.range.start + 1..object.range.end - 1;
+        let member = format!("{newline}{indent}{name}{colon}{value}{newline}{outer}");
+        return (inside, member);
+    };
+    let (key, end) = (last.name.range(), last.range.end);
+    let colon = match &json[key.end..last.value.range().start] {
+        colon if colon.contains('\n') => ": ",
+        colon => colon,
+    };
+    let separator = match before {
+        [.., before] => json[before.range.end..key.start].to_owned(),
+        // one member shows no comma: what stands before it shows the rest
+        [] => match &json[object.range.start + 1..key.start] {
+            "" if colon.ends_with(' ') => ", ".to_owned(),
+            lead => format!(",{lead}"),
+        },
+    };
+    let value = match separator.rsplit_once('\n') {
+        Some((_, indent)) => pretty(value, names, newline, blank_start(indent), unit),
+        None => compact(value, names),
+    };
+    (end..end, format!("{separator}{name}{colon}{value}"))
+}
+
+/// The blanks at the beginning of a line.
+fn blank_start(line: &str) -> &str {
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
 /// The fields of an object in the order of these names, others behind them by name: each with its value as `text` has it.

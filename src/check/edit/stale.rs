@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::json_of;
+
 /// Returns whether two versions of the file differ in anything else than `enrolled` flags of setup keys.
 ///
 /// They are compared by meaning: order, spaces and line ends do not matter. Where one of them is no JSON, every other
@@ -17,8 +19,7 @@ pub fn content_differs_but_for_enrolled(a: &[u8], b: &[u8]) -> bool {
 }
 
 fn without_flags(text: &[u8]) -> Option<Value> {
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let mut file: Value = serde_json::from_slice(text).ok()?;
+    let mut file = json_of(text)?;
     let keys = file.get_mut("setup_keys").and_then(Value::as_object_mut);
     for key in keys.into_iter().flat_map(|keys| keys.values_mut()) {
         if let Some(fields) = key.as_object_mut()

@@ -8,7 +8,7 @@ use super::of_kind;
 use crate::base::code::Code;
 use crate::file::{Cursor, Log, quote};
 use crate::model::desired::Desired;
-use crate::model::hint::{self, Hint};
+use crate::model::hint;
 use crate::model::kind::values::names;
 use crate::model::kind::{InFile, KeyType, Kind, SetupKey};
 
@@ -44,13 +44,10 @@ fn single_peers<'e, 'a>(
     entries: &'e [InFile<'a>],
 ) -> impl Iterator<Item = (Cursor<'a>, &'a str)> + use<'e, 'a> {
     entries.iter().flat_map(|entry| {
-        let sides = ["source_resource", "destination_resource"];
-        let sides = sides.map(|side| entry.cursor.get(side));
-        let of_sides = sides.into_iter().flatten();
-        let holders = of_sides.chain([entry.cursor]);
+        let holders = entry.cursor.members().chain([entry.cursor]);
         let named = holders.filter_map(|holder| holder.get("peer"));
         let named = named.filter_map(|peer| Some((peer, peer.text()?)));
-        let is_one = entry.address.kind == Kind::Peer;
+        let is_one = entry.address.kind.enrolls();
         let itself = is_one.then(|| (entry.cursor, entry.cursor.name()));
         named.chain(itself).collect::<Vec<_>>()
     })
@@ -161,7 +158,7 @@ fn check_members(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
 fn odd_member(name: &str, desired: &Desired) -> Option<String> {
     match desired.group(name) {
         Some(_) => Some("it is a group here: groups hold peers, not groups".to_owned()),
-        None => hint::member(name, []).as_ref().map(Hint::words),
+        None => hint::member(name, []),
     }
 }
 

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::base::code::Code;
-use crate::file::{Cursor, Log, Names, Place, quote};
+use crate::file::{Cursor, Log, Names, Place, did_you_mean, quote};
 use crate::model::address::Address;
-use crate::model::hint::{self, Hint};
+use crate::model::hint;
 use crate::model::kind::values::names;
 use crate::model::kind::{ALL, InFile, Kind, Refers};
 
@@ -81,12 +81,11 @@ pub(super) fn undeclared(entries: &[InFile<'_>], log: &mut Log) -> Vec<Reference
         if let Some((_, _, text)) = taken_for.find(|(_, found, _)| is_declared(*found, name)) {
             return Some((*text).to_owned());
         }
-        let near = match kind {
+        match kind {
             _ if !is_cheap => None,
             Kind::Group => hint::group(name, names_of(kind).chain([ALL])),
-            _ => hint::other(name, names_of(kind)),
-        };
-        near.as_ref().map(Hint::words)
+            _ => did_you_mean(name, names_of(kind)),
+        }
     };
     let mut hints: FxHashMap<(Kind, &str), Option<String>> = FxHashMap::default();
     let mut references = Vec::new();

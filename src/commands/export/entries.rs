@@ -450,7 +450,7 @@ fn flaws(file: &Value) -> Vec<String> {
         return Vec::new();
     }
     match Source::from_text("export", file.to_string()) {
-        Err(error) => vec![error.in_words().0],
+        Err(error) => vec![error.message],
         Ok(source) => match validate(&source) {
             Ok(_) => Vec::new(),
             Err(problems) => problems

@@ -97,6 +97,8 @@ pub struct Special {
     pub is_several: bool,
     /// Whether a name is unique in the account whatever its object stands in, so that it can move from one to another.
     pub is_anywhere: bool,
+    /// Whether `--replace` makes a new one on demand.
+    pub can_be_replaced: bool,
     /// The fields that only creation takes: another value makes the object anew.
     pub fixed: &'static [&'static str],
     /// The fields that creation takes no notice of: another value than the server's own is written after it.
@@ -116,6 +118,7 @@ impl Special {
         has_unique_names: false,
         is_several: false,
         is_anywhere: false,
+        can_be_replaced: false,
         fixed: &[],
         not_at_creation: &[],
         moves: &[],

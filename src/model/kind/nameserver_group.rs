@@ -190,12 +190,7 @@ impl Spec for NameserverGroup {
 
     const TABLE: &'static Table<Self> = &TABLE;
 
-    fn settle(
-        mut self,
-        entry: &Cursor<'_>,
-        _within: Option<&Resource>,
-        log: &mut Log,
-    ) -> Option<Self> {
+    fn settle(mut self, entry: &Cursor<'_>, _: Option<&Resource>, log: &mut Log) -> Option<Self> {
         check_primary(&self, entry, log);
         let primary = self.primary.unwrap_or(self.domains.is_empty());
         self.primary = Some(primary);

@@ -86,12 +86,7 @@ impl Spec for Peer {
 
     const TABLE: &'static Table<Self> = &TABLE;
 
-    fn settle(
-        mut self,
-        entry: &Cursor<'_>,
-        _within: Option<&Resource>,
-        _log: &mut Log,
-    ) -> Option<Self> {
+    fn settle(mut self, entry: &Cursor<'_>, _: Option<&Resource>, _: &mut Log) -> Option<Self> {
         self.peer = Some(PeerRef::Name(entry.name().to_owned()));
         Some(self)
     }

@@ -97,11 +97,13 @@ impl Policy {
     fn sides(&self) -> [Side<'_>; 2] {
         let from = Side {
             field: "sources",
+            resource: "sourceResource",
             groups: &self.sources,
             target: self.source_resource.as_ref(),
         };
         let to = Side {
             field: "destinations",
+            resource: "destinationResource",
             groups: &self.destinations,
             target: self.destination_resource.as_ref(),
         };
@@ -120,20 +122,6 @@ impl Policy {
         }
     }
 
-    /// What it has that no file can say.
-    fn unsayable(&self) -> Option<String> {
-        let is_empty = |side: &Side| side.target.is_none() && side.groups.is_empty();
-        if self.rules.0 != 1 {
-            Some(format!("{} rules", self.rules.0))
-        } else if matches!(self.source_resource, Some(Target::Resource(_))) {
-            Some("a network resource as its source, which does nothing".into())
-        } else if self.sides().iter().any(is_empty) {
-            Some("no sources, or no destinations".into())
-        } else {
-            None
-        }
-    }
-
     /// The groups of users who may log in, where it is a policy of NetBird's SSH: those of any other the server drops.
     pub(crate) fn users(&self) -> Option<&BTreeMap<String, BTreeSet<String>>> {
         match self.protocol {
@@ -146,6 +134,8 @@ impl Policy {
 /// A side of a policy: the resource or the peer, or else the groups.
 struct Side<'a> {
     field: &'static str,
+    /// The field of the API for what stands there in the place of groups.
+    resource: &'static str,
     groups: &'a BTreeSet<String>,
     target: Option<&'a Target>,
 }
@@ -184,17 +174,15 @@ impl Spec for Policy {
         referred: Referred::Never,
         since: None,
         entries: Entries::Named,
-        special: Special::NONE,
+        special: Special {
+            can_be_replaced: true,
+            ..Special::NONE
+        },
     };
 
     const TABLE: &'static Table<Self> = &entry::TABLE;
 
-    fn settle(
-        mut self,
-        entry: &Cursor<'_>,
-        _within: Option<&Resource>,
-        log: &mut Log,
-    ) -> Option<Self> {
+    fn settle(mut self, entry: &Cursor<'_>, _: Option<&Resource>, log: &mut Log) -> Option<Self> {
         entry::settle(&mut self, entry, log);
         Some(self)
     }
@@ -204,24 +192,21 @@ impl Spec for Policy {
     }
 
     fn tidy(&mut self, groups: &Groups) {
+        let name = |what, id: &str| groups.other_name(what, &Id::from(id));
         let targets = [&mut self.source_resource, &mut self.destination_resource];
         for target in targets.into_iter().flatten() {
             if let Target::Resource(id) = target {
-                *id = groups.other_name(Refers::Resource, &Id::from(id.as_str()));
+                *id = name(Refers::Resource, id);
             }
         }
-        self.source_posture_checks = self.source_posture_checks.take().map(|ids| {
-            let ids = ids.iter().map(|id| Id::from(id.as_str()));
-            ids.map(|id| groups.other_name(Refers::Check, &id))
-                .collect()
-        });
-        self.authorized_groups = self.authorized_groups.take().map(|users| {
+        if let Some(ids) = &mut self.source_posture_checks {
+            *ids = ids.iter().map(|id| name(Refers::Check, id)).collect();
+        }
+        if let Some(users) = &mut self.authorized_groups {
+            let of_ids = std::mem::take(users).into_iter();
             let name = |id: String| groups.name(&Id::from(id.as_str()));
-            users
-                .into_iter()
-                .map(|(id, logins)| (name(id), logins))
-                .collect()
-        });
+            *users = of_ids.map(|(id, logins)| (name(id), logins)).collect();
+        }
     }
 
     fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
@@ -239,16 +224,12 @@ impl Spec for Policy {
         default(&mut rule, "description", json!(""));
         let of_rule = ["enabled", "action", "bidirectional", "protocol"];
         fill(&mut rule, self, groups, |field| of_rule.contains(&field))?;
-        for (side, resource) in self
-            .sides()
-            .iter()
-            .zip(["sourceResource", "destinationResource"])
-        {
+        for side in self.sides() {
             // of the two the other one must be absent: presence is what counts
             rule.remove(side.field);
-            rule.remove(resource);
+            rule.remove(side.resource);
             match side.target {
-                Some(target) => rule.insert(resource.into(), target.request(groups)?),
+                Some(target) => rule.insert(side.resource.into(), target.request(groups)?),
                 None => rule.insert(side.field.into(), groups.resolve(side.groups)?),
             };
         }
@@ -309,25 +290,23 @@ impl Spec for Policy {
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
-        if let Some(why) = self.unsayable() {
-            return Err(format!("it has {why}"));
+        let is_empty = |side: &Side| side.target.is_none() && side.groups.is_empty();
+        if let Some(why) = self.beyond_the_file() {
+            return Err(format!("it {why}"));
         }
-        let [from, to] = self.sides().map(|side| side.target.is_some());
-        let unsaid = [
-            if from { "sources" } else { "source_resource" },
-            if to {
-                "destinations"
-            } else {
-                "destination_resource"
-            },
-        ];
-        let is_empty = |value: &Value| *value == json!([]) || *value == json!({});
-        fields.retain(|field, value| match field.as_str() {
-            // ports of all and icmp cannot stand; of others an empty list is every port
-            "source_posture_checks" | "ports" => !is_empty(value),
-            "authorized_groups" => self.users().is_some() && !is_empty(value),
-            field => entry::TABLE.field(field).is_some() && !unsaid.contains(&field),
-        });
+        if matches!(self.source_resource, Some(Target::Resource(_))) {
+            return Err("it has a network resource as its source, which does nothing".into());
+        }
+        if self.sides().iter().any(is_empty) {
+            return Err("it has no sources, or no destinations".into());
+        }
+        // of a side the one that is not there; ports of all and icmp cannot stand, of others no list is every port
+        let is_said = |value: &Value| ![json!(null), json!([]), json!({})].contains(value);
+        let is_known = |field: &str| match field {
+            "authorized_groups" => self.users().is_some(),
+            field => entry::TABLE.field(field).is_some(),
+        };
+        fields.retain(|field, value| is_known(field) && is_said(value));
         Ok(fields)
     }
 
@@ -375,13 +354,9 @@ impl Spec for Policy {
         if self.action == Some(Action::Drop) || self.enabled == Some(false) {
             return None;
         }
-        let everything = matches!(self.protocol, None | Some(Protocol::All));
         let what = self.traffic();
         let [from, to] = self.sides().map(|side| side.names(about));
         match (self.sources.contains(ALL), self.destinations.contains(ALL)) {
-            (true, true) if everything => {
-                Some(Sentence::default().say("every peer reaches every other, with everything"))
-            }
             (true, true) => {
                 Some(Sentence::default().say(format!("every peer reaches every other: {what}")))
             }

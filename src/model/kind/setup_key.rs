@@ -87,7 +87,10 @@ impl Spec for SetupKey {
         referred: Referred::Never,
         since: None,
         entries: Entries::Named,
-        special: Special::NONE,
+        special: Special {
+            can_be_replaced: true,
+            ..Special::NONE
+        },
     };
 
     const TABLE: &'static Table<Self> = &entry::TABLE;

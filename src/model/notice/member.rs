@@ -10,7 +10,6 @@ use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::facts::facts;
-use crate::model::hint::Hint;
 use crate::model::kind::Kind;
 use crate::model::who::Who;
 
@@ -43,7 +42,7 @@ facts! {
             Code::MemberGone.says(format!("{lists} {name:?}, a setup key that was used, but its peer was deleted{other}"))
         },
         /// No peer bears the name; what may be meant.
-        Absent(meant: Option<Hint>) => {
+        Absent(meant: Option<String>) => {
             Code::MemberAbsent.says(format!("{lists} {name:?}, and no peer is called that{}", behind(meant)))
         },
         /// It means nobody, or this one that does not exist any more; these others have the name.
@@ -133,8 +132,8 @@ pub enum WayOut {
 const NEW_KEY: &str = "to manage that peer, set \"enrolled\": false and reissue_after on the setup key, and enroll its machine with the new key";
 
 /// What may be meant, behind what is said of a name.
-fn behind(meant: &Option<Hint>) -> String {
-    let meant = meant.as_ref().map(|meant| format!("; {}", meant.words()));
+fn behind(meant: &Option<String>) -> String {
+    let meant = meant.as_ref().map(|meant| format!("; {meant}"));
     meant.unwrap_or_default()
 }
 

@@ -170,8 +170,9 @@ fn name() -> impl Strategy<Value = String> {
     "[a-cä🦉\"\\\\/ .]{0,3}|Pilot-hawk-7[0-9]"
 }
 
+/// A key has fields: it needs some.
 fn key() -> impl Strategy<Value = Vec<Field>> {
-    let others = prop::collection::btree_map("[a-dA-D_]{1,4}", node(), 0..4);
+    let others = prop::collection::btree_map("[a-dA-D_]{1,4}", node(), 1..4);
     (
         others,
         prop::option::of((any::<bool>(), any::<prop::sample::Index>())),

@@ -21,6 +21,7 @@ fn settings() {
         r#""peer_login_expiration": "1h""#,
         r#""peer_login_expiration_enabled": "yes""#,
         r#""jwt_allow_groups": ["a", "", 1]"#,
+        r#""jwt_allow_groups": ["o\u200bps", "o\ufffcps", "o\ud80d\udc30ps"], "jwt_groups_claim_name": "gr\u200doups""#,
         r#""dns_domain": """#,
         r#""dns_domain": "Corp.Example""#,
         r#""dns_domain": "corp.example.""#,
@@ -72,7 +73,12 @@ fn settings() {
     account.settings.peer_login_expiration_enabled: expected true or false, found the string "yes" | write true
 "jwt_allow_groups": ["a", "", 1]
     account.settings.jwt_allow_groups[1]: a name cannot be empty
-    account.settings.jwt_allow_groups[2]: expected a name of a group of the identity provider, found the number 1
+    account.settings.jwt_allow_groups[2]: expected a name, found the number 1
+"jwt_allow_groups": ["o\u200bps", "o\ufffcps", "o\ud80d\udc30ps"], "jwt_groups_claim_name": "gr\u200doups"
+    account.settings.jwt_allow_groups[0]: the name "o\u{200b}ps" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+    account.settings.jwt_allow_groups[1]: the name "o\u{fffc}ps" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+    account.settings.jwt_allow_groups[2]: the name "o\u{13430}ps" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+    account.settings.jwt_groups_claim_name: the name "gr\u{200d}oups" holds a character that cannot be seen, or looks like a space and is none | did you mean "groups"?
 "dns_domain": ""
 "dns_domain": "Corp.Example"
 "dns_domain": "corp.example."

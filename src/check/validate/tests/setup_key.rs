@@ -95,12 +95,12 @@ fn fields_of_setup_keys() {
     setup_keys.k.type: "multi" is no key type: it is one of "one-off", "reusable"
 "type": 1, "expires_in": "604800"
     setup_keys.k.type: expected one of "one-off", "reusable", found the number 1
-    setup_keys.k.expires_in: expected a whole number of seconds, found the string "604800" | write 604800 without quotes
+    setup_keys.k.expires_in: expected a whole number from 0 to 9223372036, found the string "604800" | write 604800 without quotes
 
     setup_keys.k: a setup key needs "type"
     setup_keys.k: a setup key needs "expires_in"
 "type": "one-off", "expires_in": -1
-    setup_keys.k.expires_in: a life time cannot be negative | 0 means never
+    setup_keys.k.expires_in: -1 is not a whole number from 0 to 9223372036
 "type": "one-off", "expires_in": 0
 "type": "one-off", "expires_in": 1
     note: setup_keys.k.expires_in: this key lives for 1 second only: expires_in counts seconds | did you mean 1 day: 86400?
@@ -110,42 +110,42 @@ fn fields_of_setup_keys() {
     note: setup_keys.k.expires_in: this key lives for 1800 seconds only: expires_in counts seconds
 "type": "one-off", "expires_in": 3600
 "type": "one-off", "expires_in": 604800.0
-    setup_keys.k.expires_in: expected a whole number of seconds, found the number 604800.0 | write 604800
+    setup_keys.k.expires_in: expected a whole number from 0 to 9223372036, found the number 604800.0 | write 604800
 "type": "one-off", "expires_in": 6e5
-    setup_keys.k.expires_in: expected a whole number of seconds, found the number 6e5 | write 600000
+    setup_keys.k.expires_in: expected a whole number from 0 to 9223372036, found the number 6e5 | write 600000
 "type": "one-off", "expires_in": 1.5
-    setup_keys.k.expires_in: expected a whole number of seconds, found the number 1.5
+    setup_keys.k.expires_in: expected a whole number from 0 to 9223372036, found the number 1.5
 "type": "one-off", "expires_in": "7d"
     setup_keys.k.expires_in: expected a whole number of seconds, found the string "7d" | write 604800
 "type": "one-off", "expires_in": " 12 Hours"
     setup_keys.k.expires_in: expected a whole number of seconds, found the string " 12 Hours" | write 43200
 "type": "one-off", "expires_in": "6m"
-    setup_keys.k.expires_in: expected a whole number of seconds, found the string "6m"
+    setup_keys.k.expires_in: expected a whole number from 0 to 9223372036, found the string "6m"
 "type": "one-off", "expires_in": "99999999999d"
-    setup_keys.k.expires_in: expected a whole number of seconds, found the string "99999999999d"
+    setup_keys.k.expires_in: expected a whole number from 0 to 9223372036, found the string "99999999999d"
 "type": "one-off", "expires_in": "-1"
-    setup_keys.k.expires_in: expected a whole number of seconds, found the string "-1"
+    setup_keys.k.expires_in: expected a whole number from 0 to 9223372036, found the string "-1"
 "type": "one-off", "expires_in": 9223372036
 "type": "one-off", "expires_in": 9223372037
-    setup_keys.k.expires_in: a life time is at most 9223372036 seconds, which is 292 years | 0 means never
+    setup_keys.k.expires_in: 9223372037 is not a whole number from 0 to 9223372036
 "type": "one-off", "expires_in": 18446744073709551616
-    setup_keys.k.expires_in: a life time is at most 9223372036 seconds, which is 292 years | 0 means never
+    setup_keys.k.expires_in: 18446744073709551616 is not a whole number from 0 to 9223372036
 "type": "one-off", "expires_in": 604800, "usage_limit": 0
 "type": "one-off", "expires_in": 604800, "usage_limit": -1
-    setup_keys.k.usage_limit: a one-off key is used once: usage_limit can only be 1
+    setup_keys.k.usage_limit: -1 is not a whole number from 0 to 999999999999999999
 "type": "reusable", "expires_in": 604800
     note: setup_keys.k: this key will enroll any number of peers: it has no usage_limit
 "type": "reusable", "expires_in": 604800, "usage_limit": 5
 "type": "reusable", "expires_in": 604800, "usage_limit": -1
-    setup_keys.k.usage_limit: a usage limit cannot be negative | 0 means without limit
+    setup_keys.k.usage_limit: -1 is not a whole number from 0 to 999999999999999999
 "type": "reusable", "expires_in": 604800, "usage_limit": "5"
-    setup_keys.k.usage_limit: expected a whole number of uses, found the string "5" | write 5 without quotes
+    setup_keys.k.usage_limit: expected a whole number from 0 to 999999999999999999, found the string "5" | write 5 without quotes
 "type": "reusable", "expires_in": 604800, "usage_limit": "true"
-    setup_keys.k.usage_limit: expected a whole number of uses, found the string "true"
+    setup_keys.k.usage_limit: expected a whole number from 0 to 999999999999999999, found the string "true"
 "type": "reusable", "expires_in": 604800, "usage_limit": 1e3
-    setup_keys.k.usage_limit: expected a whole number of uses, found the number 1e3 | write 1000
+    setup_keys.k.usage_limit: expected a whole number from 0 to 999999999999999999, found the number 1e3 | write 1000
 "type": "reusable", "expires_in": 604800, "usage_limit": 9223372036854775807
-    setup_keys.k.usage_limit: a usage limit has 18 digits at most | 0 means without limit
+    setup_keys.k.usage_limit: 9223372036854775807 is not a whole number from 0 to 999999999999999999
 "type": "one-off", "expires_in": 604800, "ephemeral": "5", "allow_extra_dns_labels": "Yes"
     setup_keys.k.ephemeral: expected true or false, found the string "5"
     setup_keys.k.allow_extra_dns_labels: expected true or false, found the string "Yes" | write true

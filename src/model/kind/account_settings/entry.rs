@@ -1,5 +1,7 @@
 //! The settings in the file: which there are, and how each is read.
 
+use std::ops::RangeInclusive;
+
 use super::AccountSettings;
 use crate::model::kind::prelude::*;
 
@@ -37,7 +39,7 @@ pub(super) const TABLE: Table<AccountSettings> = Table {
         /// Whether groups come from the tokens of the identity provider.
         own jwt_groups_enabled: FLAG => false,
         /// The claim of a token that lists them.
-        own jwt_groups_claim_name: TEXT => "",
+        own jwt_groups_claim_name: Takes(Shape::Text, claim) => "",
         /// Names in that claim: who has none of them is let in no more. Empty: everybody is.
         own jwt_allow_groups: ALLOWED => [],
         /// Whether routing peers resolve the domains of routes, rather than each client.
@@ -47,9 +49,9 @@ pub(super) const TABLE: Table<AccountSettings> = Table {
         own dns_domain: Takes(Shape::Text, own_domain) => "",
         /// The IPv4 network of the machines' addresses, /28 or larger. Another one gives every machine another address:
         /// somebody has to agree.
-        own network_range: Takes(Shape::Text, |value, log| range(value, &V4, log)),
+        own network_range: Takes(Shape::Text, |value, log| range(value, ("IPv4", 0..=28), log)),
         /// The IPv6 network of them, /48 to /120; likewise.
-        own network_range_v6: Takes(Shape::Text, |value, log| range(value, &V6, log)),
+        own network_range_v6: Takes(Shape::Text, |value, log| range(value, ("IPv6", 48..=120), log)),
         /// Groups whose machines have an IPv6 address too. Where machines get or lose theirs, somebody has to agree.
         own(groups) ipv6_enabled_groups: names::GROUPS => ["All"],
         /// Whether machines may expose services. It needs "peer_expose_groups".
@@ -90,7 +92,7 @@ pub(super) const TABLE: Table<AccountSettings> = Table {
 /// Names of groups of the identity provider.
 const ALLOWED: Takes<Option<BTreeSet<String>>> = Takes(
     Shape::Schema(r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#),
-    allowed,
+    |value, log| names::others(value, log, "a list of names"),
 );
 
 /// A version: the server answers 500 to anything else.
@@ -99,48 +101,28 @@ const VERSION: Takes<Option<String>> = Takes(
     version,
 );
 
-/// A family of addresses, and the prefixes that the server takes in it.
-struct Family {
-    name: &'static str,
-    has_colons: bool,
-    shortest: u32,
-    longest: u32,
-}
-
-const V4: Family = Family {
-    name: "IPv4",
-    has_colons: false,
-    shortest: 0,
-    longest: 28,
-};
-
-const V6: Family = Family {
-    name: "IPv6",
-    has_colons: true,
-    shortest: 48,
-    longest: 120,
-};
-
-/// Reads a network of that family without host bits: the server would mask them.
-fn range(value: &Cursor<'_>, family: &Family, log: &mut Log) -> Option<String> {
+/// Reads a network of that family without host bits, which the server would mask, with a prefix that it takes.
+fn range(
+    value: &Cursor<'_>,
+    (family, prefixes): (&str, RangeInclusive<u32>),
+    log: &mut Log,
+) -> Option<String> {
     let text = value.string(log, "a network such as \"100.64.0.0/16\"")?;
     let found = network::exact(text).and_then(|network| {
         let length = network.rsplit_once('/').and_then(|(_, it)| it.parse().ok());
         let length: u32 = length.unwrap_or_default();
-        if network.contains(':') != family.has_colons {
-            let message = format!("{} is no {} network", quote(text), family.name);
-            return Err(Flaw::new(message));
-        }
-        if !(family.shortest..=family.longest).contains(&length) {
-            let message = format!(
-                "NetBird takes /{} to /{} here, not {}",
-                family.shortest,
-                family.longest,
+        let (least, most) = (prefixes.start(), prefixes.end());
+        let message = if network.contains(':') != (family == "IPv6") {
+            format!("{} is no {family} network", quote(text))
+        } else if !prefixes.contains(&length) {
+            format!(
+                "NetBird takes /{least} to /{most} here, not {}",
                 quote(text)
-            );
-            return Err(Flaw::new(message));
-        }
-        Ok(network)
+            )
+        } else {
+            return Ok(network);
+        };
+        Err(Flaw::new(message))
     });
     value.checked(found, log)
 }
@@ -167,15 +149,11 @@ fn version(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
     Some(version.to_owned())
 }
 
-/// Reads names of groups of the identity provider.
-fn allowed(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
-    let list = value.list(log, "a list of names")?;
-    let name = |element: &Cursor<'_>| {
-        let name = element.string(log, "a name of a group of the identity provider")?;
-        if name.is_empty() {
-            log.error(element.place(), "a name cannot be empty");
-        }
-        Some(name.to_owned())
-    };
-    Some(list.iter().filter_map(name).collect())
+/// Reads the name of a claim; empty is NetBird's own.
+fn claim(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
+    let name = value.string(log, "the name of a claim")?;
+    if !name.is_empty() {
+        names::check_own(name, || value.place(), log);
+    }
+    Some(name.to_owned())
 }

@@ -17,7 +17,7 @@ pub(super) const TABLE: Table<SetupKey> = Table {
         needs expires_in_secs as "expires_in": Takes(Shape::Whole(0, 9_223_372_036), times::expires_in),
         /// Peers it may enroll: 1 for a one-off key (0 means the same); 0 = without limit for a reusable one. Default at
         /// creation: 1 or 0.
-        own usage_limit: Takes(Shape::Whole(0, i64::MAX), |value, log| value.integer(log, "a whole number of uses")),
+        own usage_limit: whole::<0, MOST_USES>(),
         /// Groups that its peers join at enrollment; never All.
         own(groups) auto_groups: Takes(Shape::Schema(AUTO_GROUPS), auto_groups) => [],
         /// Peers are forgotten soon after they disconnect.
@@ -65,6 +65,9 @@ pub(super) const TABLE: Table<SetupKey> = Table {
         }
     ]}"#,
 };
+
+/// NetBird refuses what 64 bits cannot hold.
+const MOST_USES: i64 = 999_999_999_999_999_999;
 
 const NAME: Refused = Refused {
     hint: None,
@@ -180,23 +183,12 @@ fn usage_limit(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
     let written = entry.mentions(&TABLE, "usage_limit");
     match (key.key_type, key.usage_limit) {
         // 0 and 1 are both stored as 1
-        (KeyType::OneOff, Some(limit)) if !(0..=1).contains(&limit) => {
+        (KeyType::OneOff, Some(limit)) if limit > 1 => {
             log.error(
                 place,
                 "a one-off key is used once: usage_limit can only be 1",
             )
-            .suggest(
-                (limit > 1).then(|| "for more than one peer use \"type\": \"reusable\"".to_owned()),
-            );
-        }
-        (KeyType::Reusable, Some(..0)) => {
-            log.error(place, "a usage limit cannot be negative")
-                .suggest("0 means without limit");
-        }
-        // what 64 bits cannot hold was read as the last number that they can; NetBird refuses such a body
-        (KeyType::Reusable, Some(i64::MAX)) => {
-            log.error(place, "a usage limit has 18 digits at most")
-                .suggest("0 means without limit");
+            .suggest("for more than one peer use \"type\": \"reusable\"");
         }
         (KeyType::Reusable, None) if !written => {
             log.notice(

@@ -2,7 +2,9 @@
 
 use jiff::Timestamp;
 
+use super::whole;
 use crate::base::code::Code;
+use crate::base::text::count;
 use crate::file::{Cursor, Log, quote};
 
 /// Longest life in seconds; beyond it the server's clock overflows (docs/netbird-api.md, "Setup keys").
@@ -16,34 +18,19 @@ pub(crate) fn expires_in(value: &Cursor<'_>, log: &mut Log) -> Option<i64> {
     if let Some(secs) = value.text().and_then(seconds) {
         return value.wrong(log, WANTED, Some(format!("write {secs}")));
     }
-    let secs = value.integer(log, WANTED)?;
-    match secs {
-        ..0 => {
-            log.error(value.place(), "a life time cannot be negative")
-                .suggest("0 means never");
-        }
-        0 => {}
-        1..HOUR_SECS => {
-            let plural = if secs == 1 { "second" } else { "seconds" };
-            log.notice(
-                Code::ShortLife,
-                value.place(),
-                format!("this key lives for {secs} {plural} only: expires_in counts seconds"),
-            )
+    let secs = (whole::<0, MAX_EXPIRES_IN_SECS>().1)(value, log)?;
+    if (1..HOUR_SECS).contains(&secs) {
+        let message = format!(
+            "this key lives for {} only: expires_in counts seconds",
+            count(secs as usize, "second", "seconds")
+        );
+        let meant = |days: &str| format!("did you mean {days}: {}?", secs * DAY_SECS);
+        log.notice(Code::ShortLife, value.place(), message)
             .suggest(match secs {
-                1 => Some(format!("did you mean 1 day: {DAY_SECS}?")),
-                ..=366 => Some(format!("did you mean {secs} days: {}?", secs * DAY_SECS)),
+                1 => Some(meant("1 day")),
+                ..=366 => Some(meant(&format!("{secs} days"))),
                 _ => None,
             });
-        }
-        HOUR_SECS..=MAX_EXPIRES_IN_SECS => (),
-        _ => {
-            log.error(
-                value.place(),
-                format!("a life time is at most {MAX_EXPIRES_IN_SECS} seconds, which is 292 years"),
-            )
-            .suggest("0 means never");
-        }
     }
     Some(secs)
 }
