@@ -107,10 +107,6 @@ impl Recipients {
             });
         match written {
             Ok(()) => Sealed::from_age(armored),
-            Err(EncryptError::MissingRecipients) => bail!("no recipient to seal for"),
-            Err(EncryptError::IncompatibleRecipients { .. }) => {
-                bail!("recipients that cannot be used together")
-            }
             Err(EncryptError::Io(error)) => bail!("cannot seal: {}", file_error(&error)),
             Err(_) => bail!("cannot seal for these recipients"),
         }

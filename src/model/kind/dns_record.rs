@@ -54,11 +54,6 @@ impl DnsRecord {
     fn is_alias(&self) -> bool {
         self.r#type == Some(RecordType::Cname)
     }
-
-    /// Whether the server takes one of them only: a name with a CNAME can have no other record.
-    fn cannot_stand_beside(&self, other: &DnsRecord) -> bool {
-        self.is_same(other) || self.name == other.name && (self.is_alias() || other.is_alias())
-    }
 }
 
 /// What an answer says of a record beside its form.
@@ -118,8 +113,9 @@ impl Spec for DnsRecord {
         self.content = spelling::content(&self.content);
     }
 
+    /// A name with a CNAME can have no other record.
     fn excludes(&self, other: &Self) -> bool {
-        self.cannot_stand_beside(other)
+        self.is_same(other) || self.name == other.name && (self.is_alias() || other.is_alias())
     }
 
     fn connects(&self) -> Value {

@@ -42,10 +42,8 @@ pub(super) fn forms(wire: &Entry) -> Result<Vec<Policy>, serde_json::Error> {
     let of_rule = |rule: RuleAnswer| {
         // single ports and ranges are one set: 443 is 443 to 443
         let port = |number: i64| u16::try_from(number).unwrap_or(u16::MAX);
-        let ranges = rule.port_ranges.iter().map(|range| PortRange {
-            start: port(range.start),
-            end: port(range.end),
-        });
+        let ranges = rule.port_ranges.iter();
+        let ranges = ranges.map(|range| PortRange::new(port(range.start), port(range.end)));
         let ports = rule.form.ports.into_iter().flatten().chain(ranges);
         Policy {
             ports: Some(ports.collect()),

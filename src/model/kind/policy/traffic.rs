@@ -79,6 +79,13 @@ pub struct PortRange {
     pub end: u16,
 }
 
+impl PortRange {
+    /// These ports, both included.
+    pub(crate) fn new(start: u16, end: u16) -> Self {
+        PortRange { start, end }
+    }
+}
+
 impl fmt::Display for PortRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.start == self.end {
@@ -101,9 +108,5 @@ pub(super) fn single<'de, D: Deserializer<'de>>(
 ) -> Result<Option<BTreeSet<PortRange>>, D::Error> {
     let ports: Vec<String> = nullable(from)?;
     let ports = ports.iter().filter_map(|port| port.trim().parse().ok());
-    let single = ports.map(|port| PortRange {
-        start: port,
-        end: port,
-    });
-    Ok(Some(single.collect()))
+    Ok(Some(ports.map(|port| PortRange::new(port, port)).collect()))
 }

@@ -39,8 +39,8 @@ pub(crate) fn list(
 
 /// Checks a domain of a route and returns it as the server renders it: lower case, Unicode. `*.` may begin it.
 pub(crate) fn of_route(text: &str) -> Result<String, Flaw> {
-    let name = text.strip_prefix("*.").unwrap_or(text);
-    no_dot_at_end(text)?;
+    let name = without_wildcard(text).unwrap_or(text);
+    only(without_dot(text), text, "ends with a dot")?;
     check(name, text).map_err(|flaw| Flaw {
         hint: as_network(text)
             .or_else(|| several(text))
@@ -69,26 +69,19 @@ pub(crate) fn of_route(text: &str) -> Result<String, Flaw> {
     })
 }
 
-/// Refuses a wildcard; `why` ends the message.
-fn no_wildcard(text: &str, why: &str) -> Result<(), Flaw> {
-    match text.strip_prefix("*.") {
-        Some(bare) => Err(Flaw::with_hint(
-            format!("the domain {} has a wildcard{why}", quote(text)),
-            ask(bare),
-        )),
-        None => Ok(()),
-    }
+/// Refuses a domain that has what `bare` is without: a wildcard, or the dot of a name of the DNS that is written in full.
+fn only(bare: Option<&str>, text: &str, has: &str) -> Result<(), Flaw> {
+    let flaw = |bare| Flaw::with_hint(format!("the domain {} {has}", quote(text)), ask(bare));
+    bare.map(flaw).map_or(Ok(()), Err)
 }
 
-/// Refuses the dot of a name of the DNS that is written in full.
-fn no_dot_at_end(text: &str) -> Result<(), Flaw> {
-    match text.strip_suffix('.') {
-        Some(bare) if !matches!(bare, "" | "*" | "*.") => Err(Flaw::with_hint(
-            format!("the domain {} ends with a dot", quote(text)),
-            ask(bare),
-        )),
-        _ => Ok(()),
-    }
+fn without_wildcard(text: &str) -> Option<&str> {
+    text.strip_prefix("*.")
+}
+
+fn without_dot(text: &str) -> Option<&str> {
+    let bare = text.strip_suffix('.');
+    bare.filter(|bare| !matches!(*bare, "" | "*" | "*."))
 }
 
 /// The host in the address of a page or a service, without brackets; `None` where the text is nothing else.
@@ -135,7 +128,8 @@ fn as_network(text: &str) -> Option<String> {
 
 /// Checks a domain of a nameserver group, which the server keeps as it is. A dot may end it.
 pub(crate) fn of_nameservers(text: &str) -> Result<String, Flaw> {
-    no_wildcard(text, ": nameservers answer for a domain and all below it")?;
+    let why = "has a wildcard: nameservers answer for a domain and all below it";
+    only(without_wildcard(text), text, why)?;
     check(text.strip_suffix('.').unwrap_or(text), text).map_err(|flaw| Flaw {
         hint: several(text).or_else(|| of_url(text)),
         ..flaw
@@ -160,8 +154,8 @@ pub(crate) fn read(
 /// Checks the domain of a zone, or a full name in one, and returns it in lower case: the server takes ASCII only, and to it
 /// capital letters make another domain (docs/netbird-api.md, "DNS zones and records").
 pub(crate) fn of_zone(text: &str) -> Result<String, Flaw> {
-    no_wildcard(text, "")?;
-    no_dot_at_end(text)?;
+    only(without_wildcard(text), text, "has a wildcard")?;
+    only(without_dot(text), text, "ends with a dot")?;
     check(text, text).map_err(|flaw| Flaw {
         hint: of_url(text),
         ..flaw

@@ -43,10 +43,7 @@ fn overlap(ports: &BTreeSet<PortRange>) -> Option<(PortRange, PortRange)> {
 fn parse(text: &str) -> Result<PortRange, Flaw> {
     let Some((start, end)) = text.split_once('-').filter(|(start, _)| !start.is_empty()) else {
         let port = port(text, text)?;
-        return Ok(PortRange {
-            start: port,
-            end: port,
-        });
+        return Ok(PortRange::new(port, port));
     };
     let (start, end) = (port(start, text)?, port(end, text)?);
     if start > end {
