@@ -24,15 +24,15 @@ use std::path::{Path, PathBuf};
 
 pub use error::GitError;
 pub use merge::{MergeView, MergedFile};
-pub use object::{Entry, Message, Sha};
+pub use object::{GitEntry, Message, Sha};
 pub use path::RepoPath;
 pub(crate) use path::has_git_above;
 
 use crate::base::files::MAX_BYTES;
-use command::Command;
+use command::GitCommand;
 use error::MISSING_OBJECTS;
 use object::mode_of;
-use scratch::{Objects, Scratch};
+use scratch::{ObjectStore, Scratch};
 
 /// What a directory turned out to be.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl Git {
     /// ownership, damage) that is an error with git's own words, never "no checkout".
     pub fn open(dir: &Path) -> Result<Opened, GitError> {
         let dir = path::canonical(dir)?;
-        let real = |args: &[&str]| Command::in_checkout(&dir).args(args).run();
+        let real = |args: &[&str]| GitCommand::in_checkout(&dir).args(args).run();
         let version = match real(&["version"]) {
             Err(error) if error.is_no_git() => return Ok(Opened::NoGit),
             version => version?,
@@ -120,7 +120,7 @@ impl Git {
             return Ok(Some(sha));
         }
         // on a branch that has no commit; a HEAD that is detached and missing is damage
-        Command::in_checkout(&self.dir)
+        GitCommand::in_checkout(&self.dir)
             .args(["symbolic-ref", "-q", "HEAD"])
             .run()
             .map(|_| None)
@@ -146,7 +146,7 @@ impl Git {
         if rev.is_empty() || rev.contains(['\n', '\0']) {
             return Ok(None);
         }
-        let answer = Command::in_checkout(&self.dir)
+        let answer = GitCommand::in_checkout(&self.dir)
             .args(["cat-file", "--batch-check=%(objectname) %(objecttype)"])
             .input(format!("{rev}^{{commit}}\n"))
             .run()?;
@@ -156,9 +156,9 @@ impl Git {
     }
 
     /// Returns what `commit` has at `path`.
-    pub fn entry(&self, commit: &Sha, path: &RepoPath) -> Result<Option<Entry>, GitError> {
+    pub fn entry(&self, commit: &Sha, path: &RepoPath) -> Result<Option<GitEntry>, GitError> {
         let (tree, path) = (commit.as_str(), path.as_str());
-        let mut command = self.scratch.command(Objects::Checkout);
+        let mut command = self.scratch.command(ObjectStore::Checkout);
         command.args(["ls-tree", "-z", "--full-tree", tree, "--", path]);
         let found = String::from_utf8_lossy(&command.run()?).into_owned();
         let Some((facts, _)) = found.split_once('\t') else {
@@ -167,8 +167,8 @@ impl Git {
         let mut facts = facts.split(' ');
         let (mode, id) = (facts.next().unwrap_or_default(), facts.nth(1));
         match (mode_of(mode), id.and_then(Sha::parse)) {
-            (None, Some(id)) => Ok(Some(Entry::File(id))),
-            (Some(other), _) => Ok(Some(Entry::Other(other))),
+            (None, Some(id)) => Ok(Some(GitEntry::File(id))),
+            (Some(other), _) => Ok(Some(GitEntry::Other(other))),
             (None, None) => Err(GitError::new(format!("git ls-tree answered {found:?}"))),
         }
     }
@@ -177,8 +177,8 @@ impl Git {
     pub fn blob_id(&self, commit: &Sha, path: &RepoPath) -> Result<Option<Sha>, GitError> {
         match self.entry(commit, path)? {
             None => Ok(None),
-            Some(Entry::File(id)) => Ok(Some(id)),
-            Some(Entry::Other(what)) => Err(not_a_file(path, commit, what)),
+            Some(GitEntry::File(id)) => Ok(Some(id)),
+            Some(GitEntry::Other(what)) => Err(not_a_file(path, commit, what)),
         }
     }
 
@@ -193,7 +193,7 @@ impl Git {
     /// Returns a blob, whose size is asked first: a file of 3 GB can be 13 MB in a repository.
     fn content(&self, commit: &Sha, path: &RepoPath, id: &Sha) -> Result<Vec<u8>, GitError> {
         let git = |what| {
-            let mut command = self.scratch.command(Objects::Checkout);
+            let mut command = self.scratch.command(ObjectStore::Checkout);
             command.args(["cat-file", what, id.as_str()]).run()
         };
         let size = git("-s")?;
@@ -206,7 +206,7 @@ impl Git {
 
     /// Returns the commits from `first`, a first-parent ancestor of `tip`, to `tip`, along first parents, newest first.
     pub fn messages(&self, first: &Sha, tip: &Sha) -> Result<Vec<Message>, GitError> {
-        let mut log = self.scratch.command(Objects::Checkout);
+        let mut log = self.scratch.command(ObjectStore::Checkout);
         let before = format!("{first}^@");
         log.args(
             "log -z --encoding=UTF-8 --format=tformat:%H%n%P%n%an%n%B --first-parent".split(' '),
@@ -234,7 +234,7 @@ impl Git {
         paths: &[&RepoPath],
         most: usize,
     ) -> Result<Vec<(Sha, i64)>, GitError> {
-        let mut log = self.scratch.command(Objects::Checkout);
+        let mut log = self.scratch.command(ObjectStore::Checkout);
         log.args("log --first-parent -m --format=tformat:%H%x20%ct".split(' '));
         log.args([format!("--max-count={most}"), tip.as_str().to_owned()]);
         log.args(from.map(|from| format!("^{from}")));
@@ -270,7 +270,7 @@ impl Git {
 
     /// Returns whether `old` is `new` or an ancestor of it. Errors where the checkout lacks one of them.
     pub fn is_ancestor(&self, old: &Sha, new: &Sha) -> Result<bool, GitError> {
-        let mut command = self.scratch.command(Objects::Checkout);
+        let mut command = self.scratch.command(ObjectStore::Checkout);
         command.args(["merge-base", "--is-ancestor", old.as_str(), new.as_str()]);
         Ok(command.run_or_no()?.is_some())
     }
@@ -290,7 +290,7 @@ impl Git {
             .map(|(commit, path)| format!("{commit}:{path}\n"))
             .collect();
         let batch = |how: &str, names: String| {
-            let mut command = self.scratch.command(Objects::Checkout);
+            let mut command = self.scratch.command(ObjectStore::Checkout);
             command.args(["cat-file", how]).input(names).run()
         };
         // the sizes before the contents: a file of 3 GB can be 13 MB in a repository
@@ -302,7 +302,7 @@ impl Git {
             let (size, kind) = (words.next().unwrap_or_default(), words.next());
             if size == "missing" {
                 // git says the same of what the commit does not have and of what the checkout lacks
-                if let Some(Entry::File(_)) = self.entry(commit, path)? {
+                if let Some(GitEntry::File(_)) = self.entry(commit, path)? {
                     let short = commit.short();
                     let text = format!("{path} of commit {short} is missing in this checkout");
                     return Err(GitError::new(text).hint(MISSING_OBJECTS));
@@ -350,7 +350,7 @@ impl Git {
 
     /// Returns the names of what a folder holds in `commit`; none where it is not there.
     pub fn folder(&self, commit: &Sha, folder: &str) -> Result<Vec<String>, GitError> {
-        let mut command = self.scratch.command(Objects::Checkout);
+        let mut command = self.scratch.command(ObjectStore::Checkout);
         let inside = format!("{}/", folder.trim_end_matches('/'));
         command.args("ls-tree -z --full-tree --name-only".split(' '));
         command.args([commit.as_str(), "--", &inside]);

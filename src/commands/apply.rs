@@ -64,7 +64,7 @@ fn make(run: &Run, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let planning = &args.planning;
     let context = &run.context;
     early_gates("apply", context)?;
-    refuse_other_branches("apply", &planning.gitea, context, &run.file)?;
+    refuse_other_branches("apply", run, &planning.gitea)?;
     let origin = Origin::Server(&planning.server);
     // who was asked nothing reads nothing: the plan of the pull request said it
     let access = match asks(args, context) {
@@ -85,7 +85,7 @@ fn make(run: &Run, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     };
     let mut session = Session::open(&request, document)?;
     session.expected.clone_from(&args.expect_digest);
-    let plan = session.judged(planning, &run.file, true, document)?;
+    let plan = session.judged(run, planning, true, document)?;
     if let Some(mut failure) = refused(&document.refusals) {
         let mut refusals = document.refusals.iter();
         if refusals.all(|refusal| !refusal.rows.is_empty())
@@ -108,7 +108,7 @@ fn make(run: &Run, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let custody = custody(&plan, args, &session, say)?;
     // the comment says so, where one was asked for
     if forge.is_none() && !args.any_commit && !args.comment && !plan.is_empty() {
-        let why = Forge::not_configured(&planning.gitea, &session.context);
+        let why = Forge::not_configured(run, &planning.gitea);
         say.note(&format!(
             "{why}: whether the branch has a newer file is not checked"
         ));

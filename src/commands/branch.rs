@@ -1,11 +1,10 @@
 //! The branch that a job acts for, and what becomes of a run whose file is not the branch's any more.
 
-use std::path::Path;
 use std::time::Duration;
 
 use super::failure::Failure;
 use super::forge::{Forge, Stale, Successor};
-use super::settings::setting;
+use super::settings::{Run, setting};
 use crate::commands::cli::GiteaArgs;
 use crate::forge::ci::Context;
 
@@ -17,17 +16,17 @@ pub(super) const STALE: &str = "the run of the newer commit applies it; if yours
 /// there is no job or it names no ref, and where nothing tells which branch is the repository's.
 pub(super) fn refuse_other_branches(
     command: &str,
+    run: &Run,
     args: &GiteaArgs,
-    context: &Context,
-    file: &Path,
 ) -> Result<(), Failure> {
+    let context = &run.context;
     let Some(git_ref) = context.git_ref.as_deref().filter(|_| context.is_ci) else {
         return Ok(());
     };
     let told = setting(args.branch.as_ref()).or_else(|| context.default_branch.clone());
     let branch = match told {
         Some(branch) => branch,
-        None => match Forge::open(args, context, file)? {
+        None => match Forge::open(run, args)? {
             Some(forge) => forge.repo.about()?.default_branch,
             None => return Ok(()),
         },

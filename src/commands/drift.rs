@@ -56,8 +56,7 @@ pub(super) fn run(run: &Run, args: &DriftArgs) -> Exit {
 fn found(run: &Run, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String), Failure> {
     if args.issue {
         // people read the issue as the state of the branch that is applied
-        let (context, path) = (&run.context, &run.file);
-        refuse_other_branches("drift --issue", &args.gitea, context, path)?;
+        refuse_other_branches("drift --issue", run, &args.gitea)?;
     }
     let scope = Scope::plain();
     let request = Request {
@@ -78,7 +77,7 @@ fn found(run: &Run, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
         max_deletes: usize::MAX,
         allow_deletes: None,
     };
-    let plan = session.plan(&gates, &args.gitea, &run.file, &mut document)?;
+    let plan = session.plan(run, &gates, &args.gitea, &mut document)?;
     let mut drift = drift::drift(&plan, &session.valid.desired, &session.actual);
     if let Some(notice) = of_token(&session.actual) {
         say.note(&visible(&notice.words()));
@@ -123,8 +122,7 @@ fn keep_issue(
     name: &str,
     say: Say,
 ) -> Result<(), Failure> {
-    let context = &run.context;
-    let forge = Forge::wanted(&args.gitea, context, &run.file, SETTINGS)?;
+    let forge = Forge::wanted(run, &args.gitea, SETTINGS)?;
     let environment = &run.environment;
     let (state, tree) = match drift.is_alarming() {
         true => (

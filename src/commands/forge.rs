@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 
 use super::failure::Failure;
-use super::settings::{environment, find_token, setting};
+use super::settings::{Run, environment, find_token, setting};
 use super::versions::{of_gitea, old_gitea};
 use crate::base::files::MAX_BYTES;
 use crate::base::text::short_commit;
@@ -16,7 +16,7 @@ use crate::check::edit::content_differs_but_for_enrolled;
 use crate::commands::cli::GiteaArgs;
 use crate::file::Source;
 use crate::forge::ci::Context;
-use crate::forge::gitea::commit::{BranchFile, CommitError, Patience};
+use crate::forge::gitea::commit::{BranchFile, Patience};
 use crate::forge::gitea::mark::{self, Marked};
 use crate::forge::gitea::{ForgeFile, GiteaError, Repo};
 use crate::git::{Git, Opened};
@@ -66,13 +66,9 @@ pub(super) enum Successor {
 
 impl Forge {
     /// Returns the repository that flags, environment and the job name, or `None` where there is no token or no name.
-    pub(super) fn open(
-        args: &GiteaArgs,
-        context: &Context,
-        file: &Path,
-    ) -> Result<Option<Forge>, Failure> {
+    pub(super) fn open(run: &Run, args: &GiteaArgs) -> Result<Option<Forge>, Failure> {
         let token = find_token("GITEA_TOKEN", args.gitea_token_file.as_ref())?;
-        let (url, name) = (url(args, context), name(args, context));
+        let (url, name) = (url(run, args), name(run, args));
         let (Some(token), Some(url), Some(name)) = (token, url, name) else {
             return Ok(None);
         };
@@ -81,25 +77,20 @@ impl Forge {
         let repo = Repo::new(config, &token, &name)?;
         Ok(Some(Forge {
             repo,
-            branch: branch(args, context),
-            path: path_in_repository(file)?,
+            branch: branch(run, args),
+            path: path_in_repository(&run.file)?,
         }))
     }
 
     /// The same, with an error where there is none.
-    pub(super) fn wanted(
-        args: &GiteaArgs,
-        context: &Context,
-        file: &Path,
-        hint: &str,
-    ) -> Result<Forge, Failure> {
-        let missing = || Failure::error(Forge::not_configured(args, context)).hint(hint);
-        Forge::open(args, context, file)?.ok_or_else(missing)
+    pub(super) fn wanted(run: &Run, args: &GiteaArgs, hint: &str) -> Result<Forge, Failure> {
+        let missing = || Failure::error(Forge::not_configured(run, args)).hint(hint);
+        Forge::open(run, args)?.ok_or_else(missing)
     }
 
     /// Says which settings are missing where [`Forge::open`] returns `None`.
-    pub(super) fn not_configured(args: &GiteaArgs, context: &Context) -> String {
-        let (url, name) = (url(args, context).is_some(), name(args, context).is_some());
+    pub(super) fn not_configured(run: &Run, args: &GiteaArgs) -> String {
+        let (url, name) = (url(run, args).is_some(), name(run, args).is_some());
         let token = setting(args.gitea_token_file.as_ref()).is_some()
             || ["GITEA_TOKEN", "GITEA_TOKEN_FILE"]
                 .iter()
@@ -258,35 +249,30 @@ impl Forge {
         let (at, patience) = (self.target()?, Patience::default());
         let mark = if via_pr { mark::propose } else { mark::commit };
         mark(&self.repo, at, environment, names, patience).map_err(|error| {
-            let why = match &error {
-                CommitError::Refused { error, .. } => {
-                    self.repo.why_refused(error, at.branch, "use --via-pr")
-                }
-                _ => None,
-            };
-            Failure {
-                hint: why.or(error.hint()),
+            let failure = Failure {
+                hint: error.hint(),
                 ..Failure::error(error.to_string())
-            }
-            .aside(old_gitea(&self.repo))
+            };
+            failure.aside(old_gitea(&self.repo))
         })
     }
 }
 
 /// The server that flags, environment and the job name.
-pub(super) fn url(args: &GiteaArgs, context: &Context) -> Option<String> {
-    setting(args.gitea_url.as_ref()).or_else(|| context.server_url.clone())
+pub(super) fn url(run: &Run, args: &GiteaArgs) -> Option<String> {
+    setting(args.gitea_url.as_ref()).or_else(|| run.context.server_url.clone())
 }
 
 /// The repository likewise.
-pub(super) fn name(args: &GiteaArgs, context: &Context) -> Option<String> {
-    setting(args.gitea_repo.as_ref()).or_else(|| context.repository.clone())
+pub(super) fn name(run: &Run, args: &GiteaArgs) -> Option<String> {
+    setting(args.gitea_repo.as_ref()).or_else(|| run.context.repository.clone())
 }
 
 /// The branch that is applied, likewise.
-pub(super) fn branch(args: &GiteaArgs, context: &Context) -> Option<String> {
-    let named = setting(args.branch.as_ref()).or_else(|| context.branch.clone());
-    named.or_else(|| context.default_branch.clone())
+pub(super) fn branch(run: &Run, args: &GiteaArgs) -> Option<String> {
+    let (named, job) = (setting(args.branch.as_ref()), &run.context);
+    let named = named.or_else(|| job.branch.clone());
+    named.or_else(|| job.default_branch.clone())
 }
 
 /// The file's path in the repository: below the checkout's root, or as it was given where there is no checkout.

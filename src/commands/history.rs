@@ -14,8 +14,8 @@ use crate::base::files::MAX_BYTES;
 use crate::check::edit::content_differs_but_for_enrolled;
 use crate::check::validate::validate;
 use crate::file::{Source, SourceFault};
-use crate::forge::ci::{Context, Event};
-use crate::git::versions::{Reader, Versions};
+use crate::forge::ci::{Context, JobEvent};
+use crate::git::versions::{VersionReader, Versions};
 use crate::git::{Git, GitError, MergeView, MergedFile, Opened, RepoPath, Sha};
 use crate::model::desired::Desired;
 use crate::model::notice::{Notice, OfInventory, OfMerge};
@@ -73,7 +73,7 @@ impl History {
         let pull_request = context.pull_request.is_some();
         let merge = merge(&git, &path, context)?;
         // there the checkout is the base's: its file is not the one that was proposed
-        let needs_merge = pull_request && context.event == Event::PullRequestTarget;
+        let needs_merge = pull_request && context.event == JobEvent::PullRequestTarget;
         if merge.is_none() && needs_merge {
             return Err(unknown_head(context));
         }
@@ -83,6 +83,9 @@ impl History {
         };
         if merge.is_none() && pull_request {
             history.notices.push(Notice::general(OfMerge::NoBase));
+        }
+        if let (None, Some(tip)) = (&merge, &history.tip) {
+            is_in_place(&git, tip, &path)?;
         }
         if let Some(merge) = merge {
             let notices = merge.notices().into_iter();
@@ -100,9 +103,6 @@ impl History {
                 let source = Source::from_bytes(file.display().to_string(), text)?;
                 history.merged = Some(source);
             }
-        }
-        if let (None, Some(tip)) = (&history.merged, &history.tip) {
-            is_in_place(&git, tip, &path)?;
         }
         history.checkout = Some(Arc::new((git, path)));
         Ok(history)
@@ -256,7 +256,7 @@ struct InCheckout {
     before: Option<RepoPath>,
 }
 
-impl Reader for InCheckout {
+impl VersionReader for InCheckout {
     fn read(&self, commits: &[Sha]) -> Option<Vec<Option<Arc<Desired>>>> {
         let (git, path) = &*self.git;
         // the present path goes before the one that the file was moved from
@@ -318,10 +318,9 @@ pub(super) fn is_touched(
 /// Checks that what a commit has at a path is the file itself: behind a link or a pointer of Git LFS no commit shows what
 /// changed, and deletions would have no cause.
 fn is_in_place(git: &Git, commit: &Sha, path: &RepoPath) -> Result<(), Failure> {
-    let text = match git.show(commit, path) {
-        Err(error) if error.is_too_big() => None,
-        text => text?,
-    };
+    git.blob_id(commit, path)?;
+    // what cannot be read for another reason is said where it is needed
+    let text = git.show(commit, path).ok().flatten();
     let name = format!("{path} in commit {}", commit.short());
     match text.map(|text| Source::from_bytes(name, text)) {
         Some(Err(error)) if matches!(error.fault, SourceFault::Pointer) => Err(error.into()),

@@ -138,7 +138,7 @@ impl InventoryPlace {
             ..
         } = wanted.run;
         let forge = match wanted.is_wanted {
-            true => Forge::open(wanted.gitea, context, file)?,
+            true => Forge::open(wanted.run, wanted.gitea)?,
             false => None,
         };
         let branch = setting(wanted.inventory.inventory_branch.as_ref());

@@ -61,7 +61,7 @@ fn make(run: &Run, args: &MarkArgs) -> Result<(Edit, String), Failure> {
     let (path, context) = (&run.file, &run.context);
     if !args.local {
         early_gates("mark-enrolled", context)?;
-        refuse_other_branches("mark-enrolled", &args.gitea, context, path)?;
+        refuse_other_branches("mark-enrolled", run, &args.gitea)?;
     }
     readable()?;
     let mut names: BTreeSet<String> = args.names.iter().cloned().collect();
@@ -87,7 +87,7 @@ fn make(run: &Run, args: &MarkArgs) -> Result<(Edit, String), Failure> {
         return Ok((edit, format!("{} written", path.display())));
     }
     let hint = "set GITEA_URL, GITEA_REPO and GITEA_TOKEN, or use --local to edit the file on disk";
-    let forge = Forge::wanted(&args.gitea, context, path, hint)?;
+    let forge = Forge::wanted(run, &args.gitea, hint)?;
     let source = forge.source()?;
     look(source.text().as_bytes(), &names, source.name())?;
     let marked = forge.mark(&names, args.via_pr, &run.environment)?;

@@ -1,7 +1,5 @@
 //! `plan`: what an apply would do.
 
-use std::path::Path;
-
 use super::failure::Failure;
 use super::forge::Forge;
 use super::history::is_touched;
@@ -12,7 +10,7 @@ use super::settings::Run;
 use super::{Body, Ending, blank, end, refused};
 use crate::commands::cli::{PlanArgs, Planning};
 use crate::commands::exit::Exit;
-use crate::forge::ci::{Context, PullRequest};
+use crate::forge::ci::PullRequest;
 use crate::model::change::Change;
 use crate::model::notice::{Notice, OfRun};
 use crate::plan::gates::Refusal;
@@ -61,11 +59,9 @@ fn make(
     let of_pull_request = context.is_pull_request_event() && context.pull_request.is_some();
     // before any secret is needed: the workflow runs for each pull request
     let unplanned = match &context.pull_request {
-        Some(pull) if of_pull_request && is_closed(pull, args, context, path)? => {
-            Some(Unplanned::Closed {
-                number: pull.number,
-            })
-        }
+        Some(pull) if of_pull_request && is_closed(pull, run, args)? => Some(Unplanned::Closed {
+            number: pull.number,
+        }),
         _ if of_pull_request && !is_touched(path, recipients, context)? => {
             if args.comment {
                 of_other_file(run, planning)?;
@@ -95,7 +91,7 @@ fn make(
         access: planning.access,
     };
     let mut session = Session::open(&request, document)?;
-    let plan = session.judged(planning, path, false, document)?;
+    let plan = session.judged(run, planning, false, document)?;
     *red = session.red(&plan, &planning.gates, path, document);
     let lacks = |change: &Change| change.makes_key() && !change.names_recipients();
     // they may be known to the apply's job alone, so this is no refusal yet
@@ -131,16 +127,11 @@ fn of_other_file(run: &Run, planning: &Planning) -> Result<(), Failure> {
 
 /// Whether the pull request of this job is merged or closed, by the event or by now: a plan of what it brings would take the
 /// place of the one that was reviewed.
-fn is_closed(
-    pull: &PullRequest,
-    args: &PlanArgs,
-    context: &Context,
-    file: &Path,
-) -> Result<bool, Failure> {
+fn is_closed(pull: &PullRequest, run: &Run, args: &PlanArgs) -> Result<bool, Failure> {
     if pull.is_closed || !args.comment {
         return Ok(pull.is_closed);
     }
-    let Some(forge) = Forge::open(&args.planning.gitea, context, file)? else {
+    let Some(forge) = Forge::open(run, &args.planning.gitea)? else {
         return Ok(false);
     };
     match forge.repo.pull(pull.number) {

@@ -8,7 +8,7 @@ use super::settings::Run;
 use super::versions::of_gitea;
 use crate::commands::cli::GiteaArgs;
 use crate::commands::logging::Say;
-use crate::forge::ci::Event;
+use crate::forge::ci::JobEvent;
 use crate::forge::gitea::post::Board;
 use crate::git::{Git, GitError, Opened};
 use crate::render::{self, Document, markdown};
@@ -35,7 +35,7 @@ impl Publisher<'_> {
         let posted = comments(&forge, self.pull_request()?).keep("", &text);
         let posted = posted.map_err(|error| {
             let pull = self.run.context.pull_request.as_ref();
-            let of_fork = self.run.context.event == Event::PullRequest
+            let of_fork = self.run.context.event == JobEvent::PullRequest
                 && pull.is_some_and(|pull| pull.is_fork)
                 && error.is_no_right();
             let failure = of_gitea(&forge.repo, error);
@@ -51,7 +51,7 @@ impl Publisher<'_> {
     /// Corrects the comment of a pull request that does not change the file (any more). One that never did has none, and
     /// needs no settings for it.
     pub(super) fn correction(&self, document: &Document) -> Result<(), Failure> {
-        let Some(forge) = Forge::open(self.args, &self.run.context, &self.run.file)? else {
+        let Some(forge) = Forge::open(self.run, self.args)? else {
             return Ok(());
         };
         let text = text(document, false);
@@ -116,7 +116,7 @@ impl Publisher<'_> {
     }
 
     fn open(&self) -> Result<Forge, Failure> {
-        Forge::wanted(self.args, &self.run.context, &self.run.file, SETTINGS)
+        Forge::wanted(self.run, self.args, SETTINGS)
     }
 
     fn pull_request(&self) -> Result<u64, Failure> {

@@ -136,7 +136,7 @@ fn make(run: &Run, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
     let context = &run.context;
     if !args.dry_run {
         early_gates("sync-events", context)?;
-        refuse_other_branches("sync-events", &args.gitea, context, path)?;
+        refuse_other_branches("sync-events", run, &args.gitea)?;
     }
     readable()?;
     let valid = check(&file::load(path)?)?;
@@ -155,7 +155,7 @@ fn make(run: &Run, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
     if synced.idle.is_some() && !proposes {
         return Ok(Exit::Done);
     }
-    let forge = Forge::open(&args.gitea, context, path)?;
+    let forge = Forge::open(run, &args.gitea)?;
     let valid = match &forge {
         Some(forge) => check(&forge.source()?)?,
         None => valid,
@@ -170,7 +170,7 @@ fn make(run: &Run, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
     };
     if waits {
         if forge.is_none() {
-            let why = Forge::not_configured(&args.gitea, context);
+            let why = Forge::not_configured(run, &args.gitea);
             say.note(&format!("{why}: nothing is committed"));
         }
         let wanted = InventoryWanted {
@@ -200,7 +200,7 @@ fn make(run: &Run, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
         }
         // on a laptop that is a choice, in a job nobody would ever know
         None if commits && context.is_ci && !ready.is_empty() => {
-            let why = Forge::not_configured(&args.gitea, context);
+            let why = Forge::not_configured(run, &args.gitea);
             let hint = "set GITEA_TOKEN from the secret BOT_TOKEN (docs/gitea.md, step 5), or say --no-commit where \
                         something else commits";
             synced.fail(Failure::error(format!("not committed: {why}")).hint(hint));

@@ -26,7 +26,7 @@ pub struct Context {
     /// Whose runner it is.
     pub runner: Runner,
     /// What started the job.
-    pub event: Event,
+    pub event: JobEvent,
     /// The pull request of the event.
     pub pull_request: Option<PullRequest>,
     /// The repository's full name, as in `owner/name`.
@@ -71,7 +71,7 @@ pub enum Runner {
 
 /// What started a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Event {
+pub enum JobEvent {
     /// Nothing, or nothing that we are told.
     #[default]
     None,
@@ -89,15 +89,15 @@ pub enum Event {
     Other(String),
 }
 
-impl Event {
-    fn named(name: &str) -> Event {
+impl JobEvent {
+    fn named(name: &str) -> JobEvent {
         match name {
-            "pull_request" => Event::PullRequest,
-            "pull_request_target" => Event::PullRequestTarget,
-            "push" => Event::Push,
-            "schedule" => Event::Schedule,
-            "workflow_dispatch" => Event::WorkflowDispatch,
-            other => Event::Other(other.to_owned()),
+            "pull_request" => JobEvent::PullRequest,
+            "pull_request_target" => JobEvent::PullRequestTarget,
+            "push" => JobEvent::Push,
+            "schedule" => JobEvent::Schedule,
+            "workflow_dispatch" => JobEvent::WorkflowDispatch,
+            other => JobEvent::Other(other.to_owned()),
         }
     }
 }
@@ -118,7 +118,7 @@ impl Context {
     ) -> Context {
         let variables = Variables(&lookup);
         let event = variables.job("EVENT_NAME");
-        let event = event.map_or(Event::None, |name| Event::named(&name));
+        let event = event.map_or(JobEvent::None, |name| JobEvent::named(&name));
         let (payload, event_problem) =
             match variables.job("EVENT_PATH").map(|path| read_file(&path)) {
                 None => (Payload::default(), None),
@@ -165,10 +165,10 @@ impl Context {
     /// True also when the event is not named but anything else shows a pull request: the gate of `apply` leans on this.
     pub fn is_pull_request_event(&self) -> bool {
         let by_name = match &self.event {
-            Event::PullRequest | Event::PullRequestTarget => true,
-            Event::Other(name) => name.starts_with("pull_request"),
-            Event::None => self.pull_request.is_some(),
-            Event::Push | Event::Schedule | Event::WorkflowDispatch => false,
+            JobEvent::PullRequest | JobEvent::PullRequestTarget => true,
+            JobEvent::Other(name) => name.starts_with("pull_request"),
+            JobEvent::None => self.pull_request.is_some(),
+            JobEvent::Push | JobEvent::Schedule | JobEvent::WorkflowDispatch => false,
         };
         by_name || self.git_ref.as_deref().and_then(number_of).is_some()
     }
@@ -246,7 +246,7 @@ fn pull_request(
     // The payload of a scheduled run is that of an old push; a push is none of a pull request's whatever it carries.
     if matches!(
         context.event,
-        Event::Push | Event::Schedule | Event::WorkflowDispatch
+        JobEvent::Push | JobEvent::Schedule | JobEvent::WorkflowDispatch
     ) {
         return None;
     }
@@ -259,7 +259,7 @@ fn pull_request(
         },
     };
     found.base_ref = found.base_ref.or_else(|| variables.job("BASE_REF"));
-    if found.head_sha.is_none() && context.event != Event::PullRequestTarget {
+    if found.head_sha.is_none() && context.event != JobEvent::PullRequestTarget {
         found.head_sha.clone_from(&context.sha);
     }
     Some(found)

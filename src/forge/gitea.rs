@@ -33,16 +33,16 @@ use crate::wire::http::{BaseUrl, Client, Config, HttpError, Method, Reply, text}
 pub use crate::wire::http::Token;
 pub use contents::{FileWrite, ForgeFile, NewCommit, NewFile};
 pub use error::{GiteaError, Unfit};
-pub use issues::{Comment, Issue, IssueEdit};
+pub use issues::{IssueEdit, Post};
 pub use message::{commit_message, subject};
 pub use pulls::{MayWrite, Pull};
-pub use rights::{About, Branch, Tip};
-pub use rule::Rule;
+pub use rights::{BranchInfo, RepoInfo, Tip};
+pub use rule::BranchRule;
 pub use scopes::Scopes;
 
 /// A user, or the automatic one of jobs, whose id is −2 (docs/gitea-api.md, "Users").
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct User {
+pub struct ForgeUser {
     /// The id.
     pub id: i64,
     /// The name to log in with.
@@ -108,12 +108,12 @@ impl Repo {
 
     /// Returns the token's user (docs/gitea-api.md, "Users"). Needs `read:user`, which the bot's token does without:
     /// [`GiteaError::is_scope`] then.
-    pub fn user(&self) -> Result<User, GiteaError> {
+    pub fn user(&self) -> Result<ForgeUser, GiteaError> {
         decode(&self.ok(Method::Get, "/user", None)?, "a user")
     }
 
     /// Returns the same, `None` where the token may not ask.
-    fn me(&self) -> Result<Option<User>, GiteaError> {
+    fn me(&self) -> Result<Option<ForgeUser>, GiteaError> {
         match self.user() {
             Err(error) if error.is_denied() => Ok(None),
             user => user.map(Some),

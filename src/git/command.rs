@@ -61,7 +61,7 @@ const SETTINGS: [&str; 22] = [
 
 /// A git command to be run.
 #[derive(Debug)]
-pub(super) struct Command {
+pub(super) struct GitCommand {
     process: std::process::Command,
     /// The subcommand, for messages.
     name: String,
@@ -69,7 +69,7 @@ pub(super) struct Command {
     input: Option<String>,
 }
 
-impl Command {
+impl GitCommand {
     /// A command in the checkout itself: for discovery and the naming of commits only.
     pub(super) fn in_checkout(dir: &Path) -> Self {
         let mut process = std::process::Command::new("git");
@@ -100,7 +100,7 @@ impl Command {
         for setting in SETTINGS {
             process.args(["-c", setting]);
         }
-        Command {
+        GitCommand {
             process,
             name: String::new(),
             dir: dir.display().to_string(),
@@ -110,7 +110,7 @@ impl Command {
 
     /// A command in the scratch repository at `dir`: neither the checkout's configuration nor the user's is read.
     pub(super) fn in_scratch(dir: &Path) -> Self {
-        let mut command = Command::in_checkout(dir);
+        let mut command = GitCommand::in_checkout(dir);
         command.process.env("GIT_CONFIG_NOSYSTEM", "1");
         for (name, value) in [
             ("GIT_CONFIG_GLOBAL", Path::new("/dev/null")),

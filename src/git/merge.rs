@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use super::scratch::Objects;
-use super::{Entry, Git, GitError, RepoPath, Sha};
+use super::scratch::ObjectStore;
+use super::{Git, GitEntry, GitError, RepoPath, Sha};
 use crate::base::text::visible;
 use crate::model::notice::OfMerge;
 
@@ -114,7 +114,11 @@ impl Git {
         let taken = match (first, ours, theirs) {
             (start, base, head) if base == head || start == base => head,
             (start, base, head) if start == head => base,
-            (Some(Entry::File(first)), Some(Entry::File(ours)), Some(Entry::File(theirs))) => {
+            (
+                Some(GitEntry::File(first)),
+                Some(GitEntry::File(ours)),
+                Some(GitEntry::File(theirs)),
+            ) => {
                 return self.merge_contents([start, base, head], [first, ours, theirs], path);
             }
             // one changed what the other removed or made something else of, or each added its own
@@ -122,8 +126,8 @@ impl Git {
         };
         match taken {
             None => Ok(MergedFile::Absent),
-            Some(Entry::Other(what)) => Err(super::not_a_file(path, head, what)),
-            Some(Entry::File(id)) => Ok(MergedFile::File(self.content(head, path, &id)?)),
+            Some(GitEntry::Other(what)) => Err(super::not_a_file(path, head, what)),
+            Some(GitEntry::File(id)) => Ok(MergedFile::File(self.content(head, path, &id)?)),
         }
     }
 
@@ -132,7 +136,7 @@ impl Git {
     /// question is gone.
     fn moved(&self, start: &Sha, new: &Sha, other: &Sha, path: &RepoPath) -> Result<(), GitError> {
         let paths = |to: &Sha, filter: &str| {
-            let mut diff = self.scratch.command(Objects::Checkout);
+            let mut diff = self.scratch.command(ObjectStore::Checkout);
             diff.args("diff-tree -r -z --no-renames --name-only --no-commit-id".split(' '));
             let named = diff
                 .args([filter, start.as_str(), to.as_str(), "--"])
@@ -188,26 +192,26 @@ impl Git {
         let stream = commit("start", "", &start)
             + &commit("base", "from refs/start\n", &base)
             + &commit("head", "from refs/start\n", &head);
-        let mut import = self.scratch.command(Objects::Scratch);
+        let mut import = self.scratch.command(ObjectStore::Scratch);
         import
             .args(["fast-import", "--quiet", "--force"])
             .input(stream)
             .run()?;
-        let mut merge = self.scratch.command(Objects::Scratch);
+        let mut merge = self.scratch.command(ObjectStore::Scratch);
         merge.args("merge-tree --write-tree --no-messages refs/base refs/head".split(' '));
         let Some(tree) = merge.run_or_no()? else {
             return Ok(MergedFile::Conflict);
         };
         let tree = String::from_utf8_lossy(&tree).into_owned();
         let file = format!("{}:file", tree.trim_end());
-        let mut read = self.scratch.command(Objects::Scratch);
+        let mut read = self.scratch.command(ObjectStore::Scratch);
         let text = read.args(["cat-file", "blob", &file]).run()?;
         Ok(MergedFile::File(text))
     }
 
     /// Returns the commits at which the histories of the two part; none where this checkout has none.
     fn merge_bases(&self, a: &Sha, b: &Sha) -> Result<Vec<Sha>, GitError> {
-        let mut command = self.scratch.command(Objects::Checkout);
+        let mut command = self.scratch.command(ObjectStore::Checkout);
         command.args(["merge-base", "--all", a.as_str(), b.as_str()]);
         let found = command.run_or_no()?.unwrap_or_default();
         let found = String::from_utf8_lossy(&found).into_owned();
@@ -222,7 +226,7 @@ impl Git {
     /// Returns how many commits `base` has that `head` has not.
     fn behind(&self, base: &Sha, head: &Sha) -> Result<usize, GitError> {
         let (base, head) = (base.as_str(), head.as_str());
-        let mut command = self.scratch.command(Objects::Checkout);
+        let mut command = self.scratch.command(ObjectStore::Checkout);
         command.args(["rev-list", "--count", base, "--not", head, "--"]);
         let count = String::from_utf8_lossy(&command.run()?).trim().parse();
         count.map_err(|_| GitError::new("git rev-list --count answered no number"))

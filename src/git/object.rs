@@ -35,7 +35,7 @@ impl fmt::Display for Sha {
 
 /// What a commit has at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub enum GitEntry {
     /// A file, executable or not, and its blob.
     File(Sha),
     /// A symbolic link, a directory or a submodule; says which.

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::Git;
-use super::command::Command;
-use super::scratch::Objects;
+use super::command::GitCommand;
+use super::scratch::ObjectStore;
 
 impl Git {
     /// Returns the root of the work tree, canonical.
@@ -26,7 +26,7 @@ impl Git {
     /// is asked for: what needs one beside an agent of SSH keys cannot be asked.
     pub fn remote_has(&self, branch: &str) -> Option<bool> {
         let url = self.origin()?;
-        let mut command = self.scratch.command(Objects::Scratch);
+        let mut command = self.scratch.command(ObjectStore::Scratch);
         // The address stands in no argument, since it may hold a password. The protocols are those that run no program of
         // the remote's choice.
         for (name, value) in [
@@ -54,7 +54,7 @@ impl Git {
 
     /// What git prints on one line; `None` where it fails, as it does where there is no such thing.
     fn line(&self, args: &[&str]) -> Option<String> {
-        let output = Command::in_checkout(&self.dir).args(args).run().ok()?;
+        let output = GitCommand::in_checkout(&self.dir).args(args).run().ok()?;
         let text = String::from_utf8(output).ok()?;
         Some(text.trim_end_matches('\n').to_owned()).filter(|text| !text.is_empty())
     }

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::GitError;
-use super::command::Command;
+use super::command::GitCommand;
 use crate::base::text::file_error;
 
 /// Where a command in the scratch repository finds objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Objects {
+pub(super) enum ObjectStore {
     /// In the checkout; for commands that only read.
     Checkout,
     /// In the scratch repository, which borrows the checkout's; for commands that write.
@@ -65,9 +65,9 @@ impl Scratch {
     }
 
     /// A git command in it.
-    pub(super) fn command(&self, objects: Objects) -> Command {
-        let mut command = Command::in_scratch(self.dir.path());
-        if objects == Objects::Checkout {
+    pub(super) fn command(&self, objects: ObjectStore) -> GitCommand {
+        let mut command = GitCommand::in_scratch(self.dir.path());
+        if objects == ObjectStore::Checkout {
             command.env("GIT_OBJECT_DIRECTORY", &self.objects);
         }
         command

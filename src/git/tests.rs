@@ -8,7 +8,7 @@ mod view;
 use std::path::Path;
 
 use super::testing::{Repo, at, netbird_json, open};
-use super::{Entry, Git, MergedFile, Opened, Sha};
+use super::{Git, GitEntry, MergedFile, Opened, Sha};
 
 #[test]
 fn a_directory_outside_of_git_is_no_checkout() {
@@ -122,7 +122,7 @@ fn what_is_no_file_is_said() {
     let error = git.show(&tip, &netbird_json(&git)).unwrap_err();
     assert!(error.to_string().contains("is a directory"), "{error}");
     let link = git.entry(&tip, &at(&git, "link")).unwrap();
-    assert_eq!(link, Some(Entry::Other("a symbolic link")));
+    assert_eq!(link, Some(GitEntry::Other("a symbolic link")));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::model::origin::Cause;
 const BLOCK: usize = 500;
 
 /// Reads what the file asked for.
-pub trait Reader: Debug + Send + Sync {
+pub trait VersionReader: Debug + Send + Sync {
     /// Returns what the file of each of these commits asks for; `None` for one that no command would accept. Returns `None` where
     /// the checkout lacks one of them.
     fn read(&self, commits: &[Sha]) -> Option<Vec<Option<Arc<Desired>>>>;
@@ -36,7 +36,7 @@ struct Past {
     commits: Vec<Sha>,
     /// What their files ask for, as far as they were read.
     read: Vec<OnceLock<Option<Arc<Desired>>>>,
-    reader: Option<Box<dyn Reader>>,
+    reader: Option<Box<dyn VersionReader>>,
     /// The checkout lacks one of them.
     is_cut: AtomicBool,
 }
@@ -70,7 +70,7 @@ impl Past {
 
 impl Versions {
     /// The versions behind the first of these commits, which was applied.
-    pub fn new(commits: Vec<Sha>, reader: Box<dyn Reader>) -> Self {
+    pub fn new(commits: Vec<Sha>, reader: Box<dyn VersionReader>) -> Self {
         let past = Past {
             read: commits.iter().map(|_| OnceLock::new()).collect(),
             commits,

@@ -14,7 +14,7 @@ use crate::base::id::Id;
 use crate::check::validate::validate;
 use crate::file::Source;
 use crate::git::Sha;
-use crate::git::versions::{Reader, Versions};
+use crate::git::versions::{VersionReader, Versions};
 use crate::inventory::{Inventory, Machine};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
@@ -40,7 +40,7 @@ pub(crate) fn desired(file: &Value) -> Desired {
 #[derive(Debug)]
 struct Files(BTreeMap<Sha, Arc<Desired>>);
 
-impl Reader for Files {
+impl VersionReader for Files {
     fn read(&self, commits: &[Sha]) -> Option<Vec<Option<Arc<Desired>>>> {
         Some(commits.iter().map(|sha| self.0.get(sha).cloned()).collect())
     }

@@ -10,7 +10,7 @@ use crate::commands::settings::{environment, find_token};
 use crate::commands::setup::doctor::{Check, Look, Purpose, open, wrong};
 use crate::commands::versions::{commands_work, is_version, told_of_gitea};
 use crate::forge::ci::Runner;
-use crate::forge::gitea::{self, About, GiteaError, Repo, Scopes, Unfit, User};
+use crate::forge::gitea::{self, ForgeUser, GiteaError, Repo, RepoInfo, Scopes, Unfit};
 
 const URL: &str = "gitea_url";
 const VERSION: &str = "gitea_version";
@@ -46,7 +46,7 @@ pub(super) fn checks(
     let mut put = |name, look| made.push(Check::of(name, look));
     let looked = look(scene, purpose, has_workflows, &mut put);
     let ended = looked.map(|(repo, about, scopes)| {
-        let name = forge::branch(&scene.args.gitea, &scene.run.context);
+        let name = forge::branch(scene.run, &scene.args.gitea);
         let work = Rights {
             scene,
             repo: &repo,
@@ -67,7 +67,7 @@ fn look(
     purpose: Option<Purpose>,
     has_workflows: bool,
     put: &mut dyn FnMut(&'static str, Look),
-) -> Result<(Repo, About, Option<Scopes>), Ended> {
+) -> Result<(Repo, RepoInfo, Option<Scopes>), Ended> {
     let repo = open_repo(scene, put)?;
     let is_job = server(&repo, purpose, has_workflows, put)?;
     let about = repo.about();
@@ -142,9 +142,9 @@ fn open_repo(scene: &Subject, put: &mut dyn FnMut(&'static str, Look)) -> Result
             return Err("there is no token");
         }
     };
-    let (url, name) = (forge::url(args, context), forge::name(args, context));
+    let (url, name) = (forge::url(scene.run, args), forge::name(scene.run, args));
     let (Some(token), Some(url), Some(name)) = (token, url, name) else {
-        let text = Forge::not_configured(args, context);
+        let text = Forge::not_configured(scene.run, args);
         let look = match context.runner {
             // a job is somebody's workflow, which lost its secret
             Runner::Gitea | Runner::Forgejo => wrong(text, SETTINGS),
@@ -193,7 +193,7 @@ fn version(version: &str, has_workflows: bool) -> Look {
     }
 }
 
-fn token(user: &Result<User, GiteaError>, purpose: Option<Purpose>) -> Look {
+fn token(user: &Result<ForgeUser, GiteaError>, purpose: Option<Purpose>) -> Look {
     match user {
         Ok(user) if user.id < 0 && purpose == Some(Purpose::Apply) => wrong(
             format!("it is the job's own token, of {}", user.login),
@@ -208,7 +208,7 @@ fn token(user: &Result<User, GiteaError>, purpose: Option<Purpose>) -> Look {
     }
 }
 
-fn scopes(scopes: &Scopes, purpose: Option<Purpose>, about: Option<&About>) -> Look {
+fn scopes(scopes: &Scopes, purpose: Option<Purpose>, about: Option<&RepoInfo>) -> Look {
     let needed: &[&str] = match purpose {
         Some(Purpose::Plan) | None => &["issue"],
         Some(Purpose::Apply) => &["repository", "issue"],
@@ -241,7 +241,7 @@ fn scopes(scopes: &Scopes, purpose: Option<Purpose>, about: Option<&About>) -> L
     make(text, &format!("with {lacks} as well"))
 }
 
-fn repository(repo: &Repo, about: &About) -> Look {
+fn repository(repo: &Repo, about: &RepoInfo) -> Look {
     let name = repo.full_name();
     if about.archived {
         let text = format!("{name} is archived: nothing can be written there");

@@ -7,7 +7,7 @@ use crate::commands::forge;
 use crate::commands::logging::use_color;
 use crate::commands::settings::environment;
 use crate::commands::setup::doctor::{Look, Purpose, wrong};
-use crate::forge::ci::{Event, Runner};
+use crate::forge::ci::{JobEvent, Runner};
 
 /// Where the output goes.
 pub(super) fn terminal(scene: &Subject) -> Look {
@@ -83,15 +83,15 @@ pub(super) fn job(scene: &Subject, purpose: Option<Purpose>) -> Look {
         Runner::None => "a job",
     };
     let event = match &context.event {
-        Event::None => String::new(),
-        Event::PullRequest => ", of a pull request".to_owned(),
-        Event::PullRequestTarget => ", of a pull request, with the base's workflow".to_owned(),
-        Event::Push => ", after a push".to_owned(),
-        Event::Schedule => ", by the clock".to_owned(),
-        Event::WorkflowDispatch => ", started by hand".to_owned(),
-        Event::Other(event) => format!(", after {event}"),
+        JobEvent::None => String::new(),
+        JobEvent::PullRequest => ", of a pull request".to_owned(),
+        JobEvent::PullRequestTarget => ", of a pull request, with the base's workflow".to_owned(),
+        JobEvent::Push => ", after a push".to_owned(),
+        JobEvent::Schedule => ", by the clock".to_owned(),
+        JobEvent::WorkflowDispatch => ", started by hand".to_owned(),
+        JobEvent::Other(event) => format!(", after {event}"),
     };
-    let branch = forge::branch(&scene.args.gitea, context);
+    let branch = forge::branch(scene.run, &scene.args.gitea);
     let branch = branch.map(|branch| format!(", for {branch}"));
     let branch = branch.unwrap_or_default();
     Ok(format!("{runner}{event}{branch}; {checked}"))

@@ -6,7 +6,7 @@ use crate::commands::forge;
 use crate::commands::settings::setting;
 use crate::commands::setup::doctor::{Check, Look, Purpose, not_made, open, wrong};
 use crate::forge::gitea::inventory::BRANCH;
-use crate::forge::gitea::{About, Branch, GiteaError, Repo, Scopes};
+use crate::forge::gitea::{BranchInfo, GiteaError, Repo, RepoInfo, Scopes};
 
 pub(super) const PUSH: &str = "gitea_push";
 pub(super) const RULE: &str = "gitea_branch_rule";
@@ -28,7 +28,7 @@ const ALLOW: &str =
 pub(super) struct Rights<'a> {
     pub(super) scene: &'a Subject<'a>,
     pub(super) repo: &'a Repo,
-    pub(super) about: &'a About,
+    pub(super) about: &'a RepoInfo,
     pub(super) purpose: Option<Purpose>,
     /// The workflows propose the bot's commits.
     pub(super) via_pr: bool,
@@ -53,7 +53,7 @@ impl Rights<'_> {
         looks.map(|(name, look)| Check::of(name, look)).into()
     }
 
-    fn push(&self, branch: &Result<Branch, GiteaError>) -> Look {
+    fn push(&self, branch: &Result<BranchInfo, GiteaError>) -> Look {
         let name = self.name;
         let branch = match branch {
             Ok(branch) => branch,
@@ -92,7 +92,7 @@ impl Rights<'_> {
         }
     }
 
-    fn rule(&self, branch: &Result<Branch, GiteaError>) -> Look {
+    fn rule(&self, branch: &Result<BranchInfo, GiteaError>) -> Look {
         let Ok(told) = branch else {
             return not_made("the branch cannot be read");
         };
@@ -191,7 +191,7 @@ impl Rights<'_> {
     }
 
     /// Its rule: the bot alone pushes, and nobody deletes the branch, which is so of every protected one.
-    fn inventory_rule(&self, name: &str, branch: &Branch) -> Look {
+    fn inventory_rule(&self, name: &str, branch: &BranchInfo) -> Look {
         let rule = match branch.protected {
             true => self.repo.rule(name, branch),
             false => Ok(None),
@@ -214,7 +214,7 @@ impl Rights<'_> {
         wrong(text, hint)
     }
 
-    fn inventory_push(&self, name: &str, branch: &Branch) -> Look {
+    fn inventory_push(&self, name: &str, branch: &BranchInfo) -> Look {
         match branch.user_can_push {
             _ if self.purpose == Some(Purpose::Plan) => not_made("a plan writes no inventory"),
             _ if self.is_job => not_made(OWN_TOKEN),

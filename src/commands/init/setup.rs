@@ -17,7 +17,7 @@ use crate::commands::setup::init::{BRANCH, Network};
 use crate::commands::signals;
 use crate::commands::versions::of_gitea;
 use crate::forge::gitea::inventory::BRANCH as INVENTORY;
-use crate::forge::gitea::{self, About, GiteaError, Repo, Rule, Token, Unfit};
+use crate::forge::gitea::{self, BranchRule, GiteaError, Repo, RepoInfo, Token, Unfit};
 use crate::secret::{ENVIRONMENT, Sources};
 
 /// The settings of a repository, read and decided, and nothing written yet.
@@ -125,7 +125,7 @@ impl Setup {
             Setting::Variable(name) => self
                 .repo
                 .add_variable(&stored(name), self.wanted.variables[name].trim()),
-            Setting::Rule(branch, bot) => match self.repo.protect(branch, bot) {
+            Setting::BranchRule(branch, bot) => match self.repo.protect(branch, bot) {
                 Ok(rule) if rule.lists(bot) => Ok(()),
                 Ok(_) => {
                     let text = format!(
@@ -264,7 +264,7 @@ fn place(args: &InitArgs, remote: Option<&Remote>) -> Result<(String, String), F
 }
 
 /// Returns the branch of the inventory.
-fn inventory_branch(args: &InitArgs, about: &About, applied: &str) -> Result<String, Failure> {
+fn inventory_branch(args: &InitArgs, about: &RepoInfo, applied: &str) -> Result<String, Failure> {
     let branch = setting(args.inventory_branch.as_ref());
     let branch = branch.unwrap_or_else(|| INVENTORY.to_owned());
     let taken = match branch.as_str() {
@@ -327,7 +327,7 @@ fn there(repo: &Repo, wanted: &WantedSettings, wait: Duration) -> Result<There, 
         Err(GiteaError::Unfit(Unfit::NotAFile, ..)) => false,
         Err(error) => return Err(of_owner(error)),
     };
-    let rule_of = |branch: &str| -> Result<Option<Rule>, Failure> {
+    let rule_of = |branch: &str| -> Result<Option<BranchRule>, Failure> {
         patiently(wait, || repo.branch_rule(branch)).map_err(of_owner)
     };
     Ok(There {

@@ -78,7 +78,7 @@ impl Recorder for InventoryPlace {
                         CommitError::Edit(_) => error.to_string(),
                         _ => format!("{}: {error}", self.named()),
                     },
-                    hint: branch.hint(&error),
+                    hint: error.hint(),
                 });
                 written.map(|_| now)
             }

@@ -11,7 +11,7 @@ use crate::commands::agreements;
 use crate::commands::cli::{AccessLevel, Gates, GiteaArgs, Planning};
 use crate::commands::failure::Failure;
 use crate::commands::forge::Forge;
-use crate::commands::settings::{halt, setting};
+use crate::commands::settings::{Run, halt, setting};
 use crate::model::change::Change;
 use crate::model::kind::Kind;
 use crate::model::let_go::LeftBy;
@@ -27,9 +27,9 @@ impl Session {
     /// them.
     pub(in crate::commands) fn plan(
         &mut self,
+        run: &Run,
         gates: &Gates,
         gitea: &GiteaArgs,
-        file: &Path,
         document: &mut Document,
     ) -> Result<Plan, Failure> {
         // who is bound to a key whose entry was removed decides about a peer, so it is not left to times alone
@@ -45,7 +45,7 @@ impl Session {
         let asked = gates.allow_deletes.as_deref();
         self.statements = agreements::asked(asked, &document.environment, &self.context)?;
         agreements::of_this_job(&mut self.statements, &self.context);
-        let mut outcome = self.outcome(&plan, gates, (gitea, file), document)?;
+        let mut outcome = self.outcome(&plan, gates, (run, gitea), document)?;
         let mut before = None;
         if !outcome.release.is_empty() {
             self.options.release.clone_from(&outcome.release);
@@ -83,7 +83,7 @@ impl Session {
         &mut self,
         plan: &Plan,
         gates: &Gates,
-        (gitea, file): (&GiteaArgs, &Path),
+        (run, gitea): (&Run, &GiteaArgs),
         document: &mut Document,
     ) -> Result<Outcome, Failure> {
         let ours = &self.options.ours;
@@ -95,7 +95,7 @@ impl Session {
         if is_said && !self.statements.lines.iter().any(Said::is_of_message) {
             return Ok(outcome);
         }
-        let forge = Forge::open(gitea, &self.context, file).map_err(|failure| failure.error);
+        let forge = Forge::open(run, gitea).map_err(|failure| failure.error);
         let asked = forge.and_then(|forge| {
             let asked = self.ask(plan, gates, forge.as_ref());
             asked.map_err(|error| format!("{error:#}"))
@@ -135,8 +135,8 @@ impl Session {
     /// Makes the plan and lets the gates judge it; `document` tells what came of both.
     pub(in crate::commands) fn judged(
         &mut self,
+        run: &Run,
         planning: &Planning,
-        file: &Path,
         applying: bool,
         document: &mut Document,
     ) -> Result<Plan, Failure> {
@@ -146,13 +146,14 @@ impl Session {
             gitea,
             ..
         } = planning;
-        let plan = self.plan(gates, gitea, file, document);
+        let plan = self.plan(run, gates, gitea, document);
         self.measure(document);
         let mut plan = plan?;
         let recipients = self.recipients.describe().into_iter();
         plan.sealed_for = recipients.map(|who| who.key).collect();
         notices::place(&mut plan.notices, &self.valid);
-        let mut told = notices::recipients_of_keys(&plan, &self.valid.desired, file, &self.history);
+        let mut told =
+            notices::recipients_of_keys(&plan, &self.valid.desired, &run.file, &self.history);
         notices::place(&mut told, &self.valid);
         document.notices.extend(told);
         let idle = notices::protects_nothing(&self.protected, &self.valid.desired, &self.actual);

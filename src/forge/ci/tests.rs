@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::{Context, Event, PullRequest, Runner};
+use super::{Context, JobEvent, PullRequest, Runner};
 
 macro_rules! recording {
     ($name:literal) => {
@@ -48,7 +48,7 @@ fn a_pull_request_of_the_same_repository() {
         assert!(context.is_ci && context.is_pull_request_event());
         assert_eq!(
             (context.runner, &context.event),
-            (Runner::Gitea, &Event::PullRequest)
+            (Runner::Gitea, &JobEvent::PullRequest)
         );
         assert_eq!(context.repository, some("acme/gitops"));
         assert_eq!(
@@ -118,7 +118,7 @@ fn forgejos_payloads() {
     let pull = context(env, recording!("forgejo/event-pull_request.json"));
     assert_eq!(
         (pull.runner, &pull.event),
-        (Runner::Forgejo, &Event::PullRequest)
+        (Runner::Forgejo, &JobEvent::PullRequest)
     );
     assert_eq!(
         (pull.repository, pull.branch),
@@ -136,7 +136,7 @@ fn forgejos_payloads() {
     let schedule = context(&schedule, recording!("forgejo/event-schedule.json"));
     assert_eq!(
         (schedule.event, schedule.pull_request),
-        (Event::Schedule, None)
+        (JobEvent::Schedule, None)
     );
     assert_eq!(
         schedule.repository_url,
@@ -155,7 +155,7 @@ fn forgejos_payloads() {
     );
     assert_eq!(
         (dispatch.event, dispatch.branch),
-        (Event::WorkflowDispatch, some("main"))
+        (JobEvent::WorkflowDispatch, some("main"))
     );
 }
 
@@ -170,7 +170,7 @@ fn pushes_schedules_and_dispatches() {
         let context = context(push_env, payload);
         assert_eq!(
             (&context.event, &context.branch),
-            (&Event::Push, &some("main"))
+            (&JobEvent::Push, &some("main"))
         );
         assert!(!context.is_pull_request_event() && context.pull_request.is_none());
     }
@@ -183,7 +183,7 @@ fn pushes_schedules_and_dispatches() {
         r#"{"action":"schedule"}"#,
     ] {
         let context = context(env, payload);
-        assert_eq!(context.event, Event::Schedule);
+        assert_eq!(context.event, JobEvent::Schedule);
         // The payload's sender is whoever pushed last, long ago.
         assert_eq!(context.actor, some("gitea-actions"));
         assert_eq!(
@@ -204,7 +204,7 @@ fn pushes_schedules_and_dispatches() {
         let context = context(&env, payload);
         assert_eq!(
             (context.event, context.git_ref),
-            (Event::WorkflowDispatch, some("refs/heads/main"))
+            (JobEvent::WorkflowDispatch, some("refs/heads/main"))
         );
     }
 }

@@ -109,6 +109,8 @@ pub enum CommitError {
         error: GiteaError,
         /// How often it was tried.
         rounds: u32,
+        /// What to do about it.
+        hint: Option<String>,
     },
     /// Nobody knows whether the commit is there, or others were faster again and again; and what to do about it.
     Open(String, &'static str),
@@ -119,13 +121,8 @@ impl CommitError {
     pub fn hint(&self) -> Option<String> {
         match self {
             CommitError::Edit(_) => None,
-            // Forgejo says "rejected" with a 500 and no text (docs/gitea-api.md, "Writing a file").
-            CommitError::Refused { error, .. } if error.is_failure() => Some(
-                "a rule of the branch or a hook refuses the commit, or the token is the automatic one of a job, which \
-                 cannot commit: use the bot's token, or --via-pr"
-                    .to_owned(),
-            ),
-            CommitError::Gitea(error) | CommitError::Refused { error, .. } => error.hint(),
+            CommitError::Gitea(error) => error.hint(),
+            CommitError::Refused { hint, .. } => hint.clone(),
             CommitError::Open(_, hint) => Some((*hint).to_owned()),
         }
     }
@@ -136,7 +133,7 @@ impl fmt::Display for CommitError {
         match self {
             CommitError::Edit(error) => write!(f, "{error:#}"),
             CommitError::Gitea(error) => error.fmt(f),
-            CommitError::Refused { error, rounds } => write!(
+            CommitError::Refused { error, rounds, .. } => write!(
                 f,
                 "the commit was refused {rounds} times with nothing else pushed: {error}"
             ),
@@ -166,13 +163,15 @@ pub(super) struct Commit<'a> {
     /// The most bytes that are read or written.
     pub(super) max: u64,
     pub(super) patience: Patience<'a>,
+    /// What else can be done where the server refuses it.
+    pub(super) way_out: &'static str,
 }
 
 /// The message of a commit of copies of keys alone: it starts no workflow.
 const OF_KEYS: &str = "chore: store sealed setup keys [skip ci]";
 
 /// What a try is based on.
-struct Seen {
+struct Basis {
     /// The tip of the branch, or of the one that it is made off.
     tip: Tip,
     file: Option<ForgeFile>,
@@ -186,7 +185,7 @@ struct Seen {
 }
 
 /// What a try sends.
-struct Sent {
+struct Attempt {
     /// `None` where the text stays.
     text: Option<Vec<u8>>,
     /// Which of the new files.
@@ -199,7 +198,7 @@ impl Commit<'_> {
     pub(super) fn make(mut self) -> Result<CommitOutcome, CommitError> {
         let patience = self.patience;
         let start = (patience.now)();
-        let mut last: Option<(Seen, Sent, GiteaError)> = None;
+        let mut last: Option<(Basis, Attempt, GiteaError)> = None;
         let (mut unmoved, mut refusals, mut is_unclear) = (0, 0, false);
         loop {
             let in_time = last.is_none() || patience.wait(refusals - 1, start);
@@ -220,7 +219,7 @@ impl Commit<'_> {
                     return Ok(CommitOutcome::Committed { sha });
                 }
                 let is_new = before.base.is_some() != seen.base.is_some();
-                let blob = |seen: &Seen| seen.file.as_ref().map(|file| file.sha.clone());
+                let blob = |seen: &Basis| seen.file.as_ref().map(|file| file.sha.clone());
                 if seen.tip.id != before.tip.id || is_new || blob(&before) != blob(&seen) {
                     unmoved = 0;
                 } else if !error.says_race() {
@@ -228,8 +227,12 @@ impl Commit<'_> {
                 }
                 // Out of time: what is known so far has to do.
                 if unmoved >= patience.rounds || (unmoved > 0 && !in_time) {
-                    let rounds = unmoved;
-                    return Err(CommitError::Refused { error, rounds });
+                    let hint = self.repo.why_refused(&error, self.at.branch, self.way_out);
+                    return Err(CommitError::Refused {
+                        error,
+                        rounds: unmoved,
+                        hint,
+                    });
                 }
                 if !in_time {
                     let secs = patience.elapsed(start).as_secs();
@@ -259,12 +262,12 @@ impl Commit<'_> {
 
     /// Reads the branch's tip first, so that what comes between the readings shows as a move in the next round, and then
     /// what the write changes. `is_unclear`: a try may have arrived although it was refused, so the new files are looked for.
-    fn read(&self, is_unclear: bool) -> Result<Seen, GiteaError> {
+    fn read(&self, is_unclear: bool) -> Result<Basis, GiteaError> {
         let (repo, BranchFile { branch, path }) = (self.repo, self.at);
         let mut seen = match self.if_there(repo.branch(branch))? {
             Some(told) => {
                 let file = self.if_there(repo.file(branch, path, self.max))?;
-                Seen {
+                Basis {
                     tip: told.commit,
                     blob: file.as_ref().map(|file| file.sha.clone()),
                     file,
@@ -274,7 +277,7 @@ impl Commit<'_> {
             }
             None => {
                 let default = repo.about()?.default_branch;
-                Seen {
+                Basis {
                     // An error where the token sees nothing: the branch is missing only where another is not.
                     tip: repo.branch(&default)?.commit,
                     file: None,
@@ -301,12 +304,12 @@ impl Commit<'_> {
     }
 
     /// Returns the branch whose files a commit finds.
-    fn ground<'s>(&'s self, seen: &'s Seen) -> &'s str {
+    fn ground<'s>(&'s self, seen: &'s Basis) -> &'s str {
         seen.base.as_deref().unwrap_or(self.at.branch)
     }
 
     /// Returns which of the new files are not there yet. One whose path has other bytes is an error: a key is sealed once.
-    fn missing(&self, seen: &Seen) -> Result<Vec<usize>, GiteaError> {
+    fn missing(&self, seen: &Basis) -> Result<Vec<usize>, GiteaError> {
         let mut missing = Vec::new();
         for (number, new) in self.new.iter().enumerate() {
             match unless_absent(self.repo.file(self.ground(seen), &new.path, self.max))? {
@@ -322,7 +325,7 @@ impl Commit<'_> {
     }
 
     /// Returns what to send, `None` where there is nothing to do.
-    fn prepare(&mut self, seen: &Seen) -> Result<Option<Sent>, CommitError> {
+    fn prepare(&mut self, seen: &Basis) -> Result<Option<Attempt>, CommitError> {
         let before = seen.file.as_ref().map(|file| file.bytes.as_slice());
         let revision = (self.edit)(before).map_err(CommitError::Edit)?;
         let (text, message) = match revision {
@@ -344,11 +347,11 @@ impl Commit<'_> {
             return Err(too_big(self.at.path, size, self.max).into());
         }
         let message = message.unwrap_or_else(|| OF_KEYS.to_owned());
-        Ok(Some(Sent { text, new, message }))
+        Ok(Some(Attempt { text, new, message }))
     }
 
     /// Sends a try, and returns the commit's id where the server tells.
-    fn send(&self, seen: &Seen, sent: &Sent) -> Result<Option<String>, GiteaError> {
+    fn send(&self, seen: &Basis, sent: &Attempt) -> Result<Option<String>, GiteaError> {
         let commit = NewCommit {
             branch: self.ground(seen),
             new_branch: seen.base.as_ref().map(|_| self.at.branch),
@@ -373,9 +376,9 @@ impl Commit<'_> {
     }
 }
 
-impl Seen {
+impl Basis {
     /// Returns whether what a try sent is there, though its answer was none.
-    fn has(&self, sent: &Sent) -> bool {
+    fn has(&self, sent: &Attempt) -> bool {
         let file = self.file.as_ref();
         let has = |text: &Vec<u8>| file.is_some_and(|file| file.bytes == *text);
         let are_there = |missing: &Vec<usize>| sent.new.iter().all(|new| !missing.contains(new));

@@ -178,7 +178,7 @@ impl GiteaError {
                 );
                 return Some(http::with_origin(&hint, origin));
             }
-            403 => forbidden_hint(&answer.message),
+            403 => "the token's user may not do this: no write access, a branch rule, or a hook",
             404 => {
                 "Gitea says so too where the token may not look: is the name right, and may the token's user read the repository?"
             }
@@ -191,18 +191,6 @@ impl GiteaError {
             _ => return None,
         };
         Some(hint.to_owned())
-    }
-}
-
-fn forbidden_hint(message: &str) -> &'static str {
-    if message.contains("cannot commit to repo") {
-        "the branch is protected: put the token's user on its push whitelist, alone, or use --via-pr"
-    } else if message.contains("path is protected") {
-        "a file pattern of the branch's protection covers the file: use --via-pr"
-    } else if message.contains("permission to write") {
-        "the token's user needs write access to the repository"
-    } else {
-        "the token's user may not do this: no write access, a branch rule, or a hook"
     }
 }
 

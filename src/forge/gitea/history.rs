@@ -3,7 +3,6 @@
 use serde::Deserialize;
 
 use super::{GiteaError, PAGES_MAX, Repo, encode};
-use crate::wire::http::Method;
 
 /// The most entries of a tree that are asked for at once: the server's own limit, as it comes.
 const TREE_PAGE: usize = 1000;
@@ -29,7 +28,7 @@ struct TreeEntry {
 
 /// A commit of a list.
 #[derive(Debug, Deserialize)]
-struct Listed {
+struct ListedCommit {
     sha: String,
 }
 
@@ -60,38 +59,21 @@ impl Repo {
         Ok(paths)
     }
 
-    /// Returns the ids of the last commits of a branch that touched a file, the newest first, `max` at most.
+    /// Returns the ids of the last commits of a branch that touched a file, the newest first: `max` at most, and no more than a
+    /// page of the server has.
     ///
-    /// Errors with [`Error::NotFound`] when no commit touched it, and with [`Error::Server`] when there is no such branch.
+    /// Errors when no commit touched it, and when there is no such branch.
     pub fn commits_of(
         &self,
         branch: &str,
         path: &str,
         max: usize,
     ) -> Result<Vec<String>, GiteaError> {
-        let mut ids: Vec<String> = Vec::new();
-        for number in 1..=PAGES_MAX {
-            // The size of a page is the server's, whatever is asked for.
-            let url = format!(
-                "/commits?sha={}&path={}&stat=false&verification=false&files=false&page={number}",
-                encode(branch),
-                encode(path)
-            );
-            let reply = self.send(Method::Get, &url, None)?;
-            let page: Vec<Listed> = super::decode(&reply, "a list of commits")?;
-            let before = ids.len();
-            for commit in page {
-                if !ids.contains(&commit.sha) {
-                    ids.push(commit.sha);
-                }
-            }
-            let total = reply.header("x-total-count");
-            let total = total.and_then(|total| total.parse().ok());
-            if ids.len() == before || ids.len() >= max || total == Some(ids.len()) {
-                break;
-            }
-        }
-        ids.truncate(max);
-        Ok(ids)
+        let (branch, path) = (encode(branch), encode(path));
+        let url =
+            format!("/commits?sha={branch}&path={path}&stat=false&verification=false&files=false");
+        let commits: Vec<ListedCommit> = self.get(&url, "a list of commits")?;
+        let ids = commits.into_iter().map(|commit| commit.sha);
+        Ok(ids.take(max).collect())
     }
 }

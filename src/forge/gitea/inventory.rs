@@ -136,31 +136,9 @@ impl InventoryBranch {
             makes: true,
             max: SIZE_MAX,
             patience,
+            way_out: "name another branch with --inventory-branch",
         };
         commit.make()
-    }
-
-    /// Returns what to do about a write that was not made, for a line of its own.
-    pub fn hint(&self, error: &CommitError) -> Option<String> {
-        let branch = &self.branch;
-        let refusal = match error {
-            CommitError::Refused { error, .. } => error,
-            error => return error.hint(),
-        };
-        if refusal.says_name_taken() {
-            let taken = branch.split('/').next().unwrap_or_default();
-            return Some(format!(
-                "a branch {taken} is in the way of {branch}: rename it, or name another with --inventory-branch"
-            ));
-        }
-        let way_out = "name another branch with --inventory-branch";
-        let why = self.repo.why_refused(refusal, branch, way_out);
-        Some(why.unwrap_or_else(|| {
-            format!(
-                "let the token's user push to the branch {branch} (a rule for it, with that user on its push list), or \
-                 {way_out}. The automatic token of a job cannot commit on every server"
-            )
-        }))
     }
 
     /// Finds out whether the token's user may push to the branch, as far as that can be asked without writing. The inner

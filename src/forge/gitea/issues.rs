@@ -3,17 +3,22 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{GiteaError, Repo, User, decode, encode, shown};
+use super::{ForgeUser, GiteaError, Repo, decode, encode, shown};
 use crate::base::mask::masked;
 use crate::wire::http::Method;
 
-/// A comment on an issue or a pull request.
+/// A comment on an issue or a pull request, or an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Comment {
+pub struct Post {
     /// The id, unique on the server.
-    pub id: u64,
+    id: u64,
+    /// The number of an issue, in its repository.
+    number: Option<u64>,
     /// Who wrote it; `None` for a user that was deleted.
-    pub user: Option<User>,
+    pub user: Option<ForgeUser>,
+    /// The title of an issue.
+    #[serde(default)]
+    pub title: String,
     /// Its text, byte for byte as it was sent.
     #[serde(default)]
     pub body: String,
@@ -22,25 +27,16 @@ pub struct Comment {
     pub html_url: String,
 }
 
-/// An issue.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Issue {
-    /// Its number in the repository.
-    pub number: u64,
-    /// Who opened it.
-    pub user: Option<User>,
-    /// Its title.
-    #[serde(default)]
-    pub title: String,
-    /// Its text.
-    #[serde(default)]
-    pub body: String,
-    /// `open` or `closed`.
-    #[serde(default)]
-    pub state: String,
-    /// Its page.
-    #[serde(default, deserialize_with = "shown")]
-    pub html_url: String,
+impl Post {
+    /// Returns the number of an issue, or the id of a comment.
+    pub fn id(&self) -> u64 {
+        self.number.unwrap_or(self.id)
+    }
+
+    /// Returns who wrote it.
+    pub fn author(&self) -> Option<i64> {
+        self.user.as_ref().map(|user| user.id)
+    }
 }
 
 /// What to change of an issue; `None` leaves a field.
@@ -70,13 +66,13 @@ impl Repo {
     ///
     /// One request: this list is not paginated, and a loop over pages would not end (docs/gitea-api.md, "Comments").
     /// For an unknown number Gitea answers 500.
-    pub fn comments(&self, number: u64) -> Result<Vec<Comment>, GiteaError> {
+    pub fn comments(&self, number: u64) -> Result<Vec<Post>, GiteaError> {
         let path = format!("/issues/{number}/comments");
         self.get(&path, "a list of comments")
     }
 
     /// Writes a comment. It needs no more than read access to the pull request, and the scope `write:issue`.
-    pub fn create_comment(&self, number: u64, body: &str) -> Result<Comment, GiteaError> {
+    pub fn create_comment(&self, number: u64, body: &str) -> Result<Post, GiteaError> {
         let path = format!("/issues/{number}/comments");
         let reply = self.send(Method::Post, &path, Some(&json!({"body": masked(body)})))?;
         decode(&reply, "a comment")
@@ -96,7 +92,7 @@ impl Repo {
     }
 
     /// Returns the open issues, newest first; with `created_by` only that user's. Pull requests are not among them.
-    pub fn open_issues(&self, created_by: Option<&str>) -> Result<Vec<Issue>, GiteaError> {
+    pub fn open_issues(&self, created_by: Option<&str>) -> Result<Vec<Post>, GiteaError> {
         let mut path = "/issues?state=open&type=issues".to_owned();
         if let Some(login) = created_by {
             path.push_str(&format!("&created_by={}", encode(login)));
@@ -105,7 +101,7 @@ impl Repo {
     }
 
     /// Opens an issue.
-    pub fn create_issue(&self, title: &str, body: &str) -> Result<Issue, GiteaError> {
+    pub fn create_issue(&self, title: &str, body: &str) -> Result<Post, GiteaError> {
         let new = json!({"title": masked(title), "body": masked(body)});
         decode(&self.send(Method::Post, "/issues", Some(&new))?, "an issue")
     }

@@ -113,6 +113,7 @@ pub fn commit(
         makes: false,
         max: MAX_BYTES as u64,
         patience,
+        way_out: "use --via-pr",
     };
     let outcome = write.make()?;
     let edit = last.expect("there is no outcome without an edit");
@@ -162,7 +163,12 @@ pub fn propose(
             // Another run made, moved or removed the branch or the pull request: look again.
             Err(CommitError::Gitea(error)) if error.may_be_a_race() || error.is_not_found() => {
                 if rounds >= patience.rounds {
-                    return Err(CommitError::Refused { error, rounds });
+                    let hint = error.hint();
+                    return Err(CommitError::Refused {
+                        error,
+                        rounds,
+                        hint,
+                    });
                 }
                 log::info!("not proposed yet: {error}");
                 (patience.sleep)(patience.first_wait * rounds);
@@ -223,12 +229,11 @@ impl Proposal<'_> {
                 commit(self.repo, onto, self.environment, &names, self.patience)?;
                 (pull, true)
             }
-            Some(_) => {
-                self.discard(pull.as_ref())?;
-                self.branch_off(file, &wanted)?;
-                (None, true)
-            }
-            None => {
+            ours => {
+                let pull = match ours {
+                    Some(_) => self.discard(pull.as_ref()).map(|()| None)?,
+                    None => pull,
+                };
                 self.branch_off(file, &wanted)?;
                 (pull, true)
             }
@@ -272,7 +277,7 @@ impl Proposal<'_> {
             .unwrap_or((&wanted.message, ""));
         let body = format!(
             "{}\n\nThese keys were used to enroll a peer. Merging this records it in `{}`; until then every run of \
-             `sync-events` comes back here. The branch is the bot's and may be made anew at any time.\n",
+             `sync-events` looks at this pull request again. The branch is the bot's: it can be created again at any time.\n",
             rest.trim(),
             self.at.path.replace('`', "'")
         );

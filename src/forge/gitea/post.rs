@@ -10,7 +10,7 @@
 //! Scheduled runs set no commit status (docs/gitea-api.md, "Statuses"), so an issue is how they are heard. A closed issue
 //! is not opened again: the next drift is another story, and gets an issue of its own that people are told about.
 
-use super::{Comment, GiteaError, Issue, IssueEdit, Repo, User};
+use super::{ForgeUser, GiteaError, IssueEdit, Post, Repo};
 use crate::render::markdown::keep_sealed;
 
 /// Where a text is kept.
@@ -46,56 +46,6 @@ pub enum PostAction {
     Unchanged,
     /// It was open, and is closed now.
     Closed,
-}
-
-/// A comment or an issue.
-#[derive(Debug)]
-struct Post {
-    id: u64,
-    author: Option<User>,
-    /// Empty for a comment.
-    title: String,
-    body: String,
-    url: String,
-}
-
-impl Post {
-    fn author(&self) -> Option<i64> {
-        self.author.as_ref().map(|user| user.id)
-    }
-
-    fn posted(&self, action: PostAction) -> Posted {
-        Posted {
-            id: self.id,
-            author: self.author(),
-            url: self.url.clone(),
-            action,
-        }
-    }
-}
-
-impl From<Comment> for Post {
-    fn from(comment: Comment) -> Post {
-        Post {
-            id: comment.id,
-            author: comment.user,
-            title: String::new(),
-            body: comment.body,
-            url: comment.html_url,
-        }
-    }
-}
-
-impl From<Issue> for Post {
-    fn from(issue: Issue) -> Post {
-        Post {
-            id: issue.number,
-            author: issue.user,
-            title: issue.title,
-            body: issue.body,
-            url: issue.html_url,
-        }
-    }
 }
 
 /// How often an edit is made that another one got in the way of.
@@ -146,10 +96,10 @@ impl Board<'_> {
                 user = self.repo.me()?;
             }
             if user.is_none() {
-                let number = self.pull.unwrap_or(first.id);
+                let number = self.pull.unwrap_or(first.id());
                 let asking = self.repo.create_comment(number, body)?;
                 user.clone_from(&asking.user);
-                remains(self.repo.delete_comment(asking.id));
+                remains(self.repo.delete_comment(asking.id()));
             }
             *me = user.map(|user| user.id);
         }
@@ -159,29 +109,16 @@ impl Board<'_> {
 
     /// Returns the posts with the marker of `body`, the lowest number first; issues of this user alone, where the server can
     /// filter by it: the automatic user of jobs is in no list of users (docs/gitea-api.md, "Branch rules").
-    fn marked(&self, body: &str, user: Option<&User>) -> Result<Vec<Post>, GiteaError> {
-        let mut posts: Vec<Post> = match self.pull {
-            Some(pull) => self
-                .repo
-                .comments(pull)?
-                .into_iter()
-                .map(Post::from)
-                .collect(),
-            None => {
-                let creator = user
-                    .filter(|user| user.id > 0)
-                    .map(|user| user.login.as_str());
-                self.repo
-                    .open_issues(creator)?
-                    .into_iter()
-                    .map(Post::from)
-                    .collect()
-            }
+    fn marked(&self, body: &str, user: Option<&ForgeUser>) -> Result<Vec<Post>, GiteaError> {
+        let mut posts = match (self.pull, user) {
+            (Some(pull), _) => self.repo.comments(pull)?,
+            (None, Some(user)) if user.id > 0 => self.repo.open_issues(Some(&user.login))?,
+            (None, _) => self.repo.open_issues(None)?,
         };
         let marker = body.lines().next().unwrap_or_default();
-        posts.retain(|post| post.author.is_some() && post.body.starts_with(marker));
-        posts.sort_by_key(|post| post.id);
-        posts.dedup_by_key(|post| post.id);
+        posts.retain(|post| post.user.is_some() && post.body.starts_with(marker));
+        posts.sort_by_key(Post::id);
+        posts.dedup_by_key(|post| post.id());
         Ok(posts)
     }
 
@@ -207,26 +144,26 @@ impl Board<'_> {
                 body: Some(&body),
                 state: closes.then_some("closed"),
             };
-            if action != PostAction::Unchanged && !self.edit(post.id, edit)? {
-                refused.push(post.id);
+            if action != PostAction::Unchanged && !self.edit(post.id(), edit)? {
+                refused.push(post.id());
                 continue;
             }
             self.remove(&own[n + 1..]);
-            return Ok(Some(post.posted(action)));
+            return Ok(Some(posted(post, action)));
         }
         Ok(None)
     }
 
     /// Creates a post, and gives way to an older one of its author.
     fn create(&self, title: &str, body: &str, refused: &[u64]) -> Result<Posted, GiteaError> {
-        let new: Post = match self.pull {
-            Some(pull) => self.repo.create_comment(pull, body)?.into(),
-            None => self.repo.create_issue(title, body)?.into(),
+        let new = match self.pull {
+            Some(pull) => self.repo.create_comment(pull, body)?,
+            None => self.repo.create_issue(title, body)?,
         };
         // It stands. That this could not be checked is no reason to say otherwise.
-        let mut older = self.marked(body, new.author.as_ref()).unwrap_or_default();
+        let mut older = self.marked(body, new.user.as_ref()).unwrap_or_default();
         older.retain(|post| {
-            post.id < new.id && post.author() == new.author() && !refused.contains(&post.id)
+            post.id() < new.id() && post.author() == new.author() && !refused.contains(&post.id())
         });
         // Ours is the younger text.
         match self.write(&older, title, body, false, &mut Vec::new())? {
@@ -237,7 +174,7 @@ impl Board<'_> {
                     ..written
                 })
             }
-            None => Ok(new.posted(PostAction::Created)),
+            None => Ok(posted(&new, PostAction::Created)),
         }
     }
 
@@ -269,10 +206,19 @@ impl Board<'_> {
         };
         for post in posts {
             remains(match self.pull {
-                Some(_) => self.repo.delete_comment(post.id),
-                None => self.repo.edit_issue(post.id, close),
+                Some(_) => self.repo.delete_comment(post.id()),
+                None => self.repo.edit_issue(post.id(), close),
             });
         }
+    }
+}
+
+fn posted(post: &Post, action: PostAction) -> Posted {
+    Posted {
+        id: post.id(),
+        author: post.author(),
+        url: post.html_url.clone(),
+        action,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{GiteaError, IssueEdit, Repo, User, decode, encode, shown, unless_absent};
+use super::{ForgeUser, GiteaError, IssueEdit, Repo, decode, encode, shown, unless_absent};
 use crate::wire::http::Method;
 
 /// A pull request.
@@ -31,7 +31,7 @@ pub struct Pull {
     #[serde(default, deserialize_with = "shown")]
     pub html_url: String,
     /// Who opened it, and can change its text for ever.
-    pub user: Option<User>,
+    pub user: Option<ForgeUser>,
     /// The commit that its branch began at.
     #[serde(default)]
     pub merge_base: String,
@@ -108,9 +108,9 @@ impl Repo {
     }
 
     /// Returns whether somebody may write to the code (docs/gitea-api.md, "Who agreed").
-    pub fn may_write(&self, user: &User) -> Result<MayWrite, GiteaError> {
-        let is_in = |users: &[User]| users.iter().any(|one| one.id == user.id);
-        if !is_in(&self.get::<Vec<User>>("/assignees", "a list of users")?) {
+    pub fn may_write(&self, user: &ForgeUser) -> Result<MayWrite, GiteaError> {
+        let is_in = |users: &[ForgeUser]| users.iter().any(|one| one.id == user.id);
+        if !is_in(&self.get::<Vec<ForgeUser>>("/assignees", "a list of users")?) {
             return Ok(MayWrite::No);
         }
         // of an organisation's repository that list has people who read only, too
@@ -128,7 +128,7 @@ impl Repo {
         }
         for team in writing {
             let path = format!("/teams/{}/members", team.id);
-            match self.pages::<User>(&path, "a list of users") {
+            match self.pages::<ForgeUser>(&path, "a list of users") {
                 Ok(users) if is_in(&users) => return Ok(MayWrite::Yes),
                 Ok(_) => {}
                 Err(error) if error.is_denied() => {}

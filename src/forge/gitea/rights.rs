@@ -3,13 +3,13 @@
 
 use serde::Deserialize;
 
-use super::rule::Rule;
+use super::rule::BranchRule;
 use super::{GiteaError, Repo, Scopes, encode_path, unless_absent};
 use crate::wire::http::Method;
 
 /// What is known of a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct About {
+pub struct RepoInfo {
     /// Its default branch.
     pub default_branch: String,
     #[serde(default)]
@@ -41,7 +41,7 @@ pub struct Permissions {
     pub push: Option<bool>,
 }
 
-impl About {
+impl RepoInfo {
     /// Whether everybody may read it.
     pub fn is_public(&self) -> bool {
         !self.private && !self.internal
@@ -60,7 +60,7 @@ impl About {
 
 /// What is told of a branch to everybody who may read it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-pub struct Branch {
+pub struct BranchInfo {
     /// The commit at its tip.
     pub commit: Tip,
     /// Whether a rule covers it.
@@ -91,12 +91,12 @@ pub struct Tip {
 
 impl Repo {
     /// Returns what is known of the repository itself.
-    pub fn about(&self) -> Result<About, GiteaError> {
+    pub fn about(&self) -> Result<RepoInfo, GiteaError> {
         self.get("", "a repository")
     }
 
     /// Returns what is told of a branch.
-    pub fn branch(&self, name: &str) -> Result<Branch, GiteaError> {
+    pub fn branch(&self, name: &str) -> Result<BranchInfo, GiteaError> {
         self.get(&format!("/branches/{}", encode_path(name)), "a branch")
     }
 
@@ -107,50 +107,76 @@ impl Repo {
 
     /// Returns the rule that covers a branch; of a branch that is not there yet, the one of its name. Only administrators may
     /// ask.
-    pub fn branch_rule(&self, branch: &str) -> Result<Option<Rule>, GiteaError> {
+    pub fn branch_rule(&self, branch: &str) -> Result<Option<BranchRule>, GiteaError> {
         let told = unless_absent(self.branch(branch))?.unwrap_or_default();
         self.rule(branch, &told)
     }
 
     /// Returns the rule of which a branch told the name, else one of the branch's name; `None` where neither is listed. Only
     /// administrators may ask.
-    pub fn rule(&self, branch: &str, told: &Branch) -> Result<Option<Rule>, GiteaError> {
-        let mut rules: Vec<Rule> = self.get("/branch_protections", "a list of branch rules")?;
+    pub fn rule(&self, branch: &str, told: &BranchInfo) -> Result<Option<BranchRule>, GiteaError> {
+        let mut rules: Vec<BranchRule> =
+            self.get("/branch_protections", "a list of branch rules")?;
         let named = |name: &str| rules.iter().position(|rule| rule.rule_name == name);
         let found = named(&told.rule).or_else(|| named(branch));
         Ok(found.map(|at| rules.swap_remove(at)))
     }
 
-    /// Says why the server refused a commit to a branch and what to do, as far as its words and what the token's user may ask
+    /// Says why the server refuses a commit to a branch and what to do, as far as its words and what the token's user may ask
     /// tell (docs/gitea-api.md, "Branch rules"): the rules are for administrators, whether the user may push is for everybody.
     /// `way_out`: what else can be done, as in "use --via-pr".
-    pub fn why_refused(&self, error: &GiteaError, branch: &str, way_out: &str) -> Option<String> {
-        let answer = error.answer().filter(|answer| answer.status == 403)?;
-        if answer.message.contains("path is protected") {
-            return Some(format!(
+    pub(super) fn why_refused(
+        &self,
+        error: &GiteaError,
+        branch: &str,
+        way_out: &str,
+    ) -> Option<String> {
+        let message = error.answer().map_or("", |answer| &answer.message);
+        let says = |words: &str| message.contains(words);
+        Some(if error.says_name_taken() {
+            let taken = branch.split('/').next().unwrap_or_default();
+            format!("a branch {taken} is in the way of {branch}: rename it, or {way_out}")
+        } else if says("cannot commit to repo") {
+            return Some(self.which_rule(branch, way_out));
+        } else if says("path is protected") {
+            format!(
                 "a protected file pattern of the branch rule of {branch:?} covers the file: take the pattern out, or {way_out}"
-            ));
-        }
-        if !answer.message.contains("cannot commit to repo") {
-            return None;
-        }
-        // the same words are for who may not push and for a commit that is not signed
-        let told = unless_absent(self.branch(branch)).ok()?.unwrap_or_default();
+            )
+        } else if says("permission to write") {
+            "the token's user needs write access to the repository".to_owned()
+        } else if error.is_failure() || message.is_empty() || says("no message for end users") {
+            format!(
+                "a rule of the branch or a hook refuses the commit, or the token is the automatic one of a job, which cannot \
+                 commit: use the bot's token, or {way_out}"
+            )
+        } else if error.status() == Some(403) {
+            format!(
+                "a hook of the server refuses the commit, in its own words: change what it asks for, or {way_out}"
+            )
+        } else {
+            return error.hint();
+        })
+    }
+
+    /// Says which rule of a branch refused a commit: who may not push and a commit that is not signed get the same words.
+    fn which_rule(&self, branch: &str, way_out: &str) -> String {
+        let told = self.branch(branch).unwrap_or_default();
         let rule = self.rule(branch, &told).ok().flatten();
-        Some(match rule {
+        match rule {
             Some(rule) if rule.require_signed_commits => format!(
                 "the branch rule {:?} requires signed commits, and this one would not be: let Gitea sign, or {way_out}",
                 rule.rule_name
             ),
             // that answer does not look at signatures
             None if told.user_can_push == Some(true) => format!(
-                "the token's user may push to {branch:?}, so most likely the branch rule requires signed commits: let Gitea sign, \
-                 or {way_out}"
+                "the token's user may push to {branch:?}, so most likely the branch rule requires signed commits: let Gitea \
+                 sign, or {way_out}"
             ),
             _ => format!(
-                "the branch rule of {branch:?} does not let the token's user push: put that user on its push list, alone, or {way_out}"
+                "the branch rule of {branch:?} does not let the token's user push: put that user on its push list, alone, or \
+                 {way_out}"
             ),
-        })
+        }
     }
 
     /// Deletes a branch.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// A rule as administrators of the repository read it, with the fields about pushing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct Rule {
+pub struct BranchRule {
     /// Its name: a branch, or the pattern of its branches.
     pub rule_name: String,
     /// Whether anybody may push.
@@ -26,7 +26,7 @@ pub struct Rule {
     pub require_signed_commits: bool,
 }
 
-impl Rule {
+impl BranchRule {
     /// Whether a user is on its push list.
     pub fn lists(&self, login: &str) -> bool {
         let mut users = self.push_whitelist_usernames.iter();
@@ -142,10 +142,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::super::without_nulls;
-    use super::{Rule, pattern_of};
+    use super::{BranchRule, pattern_of};
 
     fn gap(rule: Value) -> Option<String> {
-        let rule: Rule = serde_json::from_value(without_nulls(rule)).unwrap();
+        let rule: BranchRule = serde_json::from_value(without_nulls(rule)).unwrap();
         rule.gap("netbird.json", None, false).map(|(text, _)| text)
     }
 
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn a_bot_that_may_not_push_is_told() {
         let gap = |rule: Value, needs_push| {
-            let rule: Rule = serde_json::from_value(rule).unwrap();
+            let rule: BranchRule = serde_json::from_value(rule).unwrap();
             rule.gap("f", Some("bot"), needs_push).map(|(text, _)| text)
         };
         let list = |users: Value| json!({ "enable_push": true, "enable_push_whitelist": true, "push_whitelist_usernames": users });

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{GiteaError, Repo, Rule, Token, decode, encode};
+use super::{BranchRule, GiteaError, Repo, Token, decode, encode};
 use crate::wire::http::Method;
 
 impl Repo {
@@ -52,11 +52,11 @@ impl Repo {
     /// Errors where there is no such user.
     pub fn permission(&self, login: &str) -> Result<String, GiteaError> {
         #[derive(Deserialize)]
-        struct Answer {
+        struct Permission {
             permission: String,
         }
         let path = format!("/collaborators/{}/permission", encode(login));
-        Ok(self.get::<Answer>(&path, "a permission")?.permission)
+        Ok(self.get::<Permission>(&path, "a permission")?.permission)
     }
 
     /// Lets a user write to the repository.
@@ -68,7 +68,7 @@ impl Repo {
 
     /// Makes a rule by which one user alone may push to a branch, and returns it as the server has it: from the list it leaves
     /// out, without a word, who may not write.
-    pub fn protect(&self, branch: &str, login: &str) -> Result<Rule, GiteaError> {
+    pub fn protect(&self, branch: &str, login: &str) -> Result<BranchRule, GiteaError> {
         let body = json!({
             "rule_name": branch,
             "enable_push": true,

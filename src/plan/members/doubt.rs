@@ -66,8 +66,8 @@ pub(super) fn namesakes(name: &str, meant: &Id, way_out: WayOut, known: Known) -
 
 pub(super) fn machine(peer: &objects::Peer) -> Machine {
     let answer = peer.answer.as_ref();
-    let seen = answer.and_then(|answer| answer.read::<objects::Seen>().ok());
-    let objects::Seen {
+    let seen = answer.and_then(|answer| answer.read::<objects::LastSeen>().ok());
+    let objects::LastSeen {
         connected,
         last_seen,
     } = seen.unwrap_or_default();

@@ -179,7 +179,7 @@ pub struct Peer {
 
 /// What of an entry of `GET /peers` tells whether the machine lives; of most nobody asks.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub struct Seen {
+pub struct LastSeen {
     /// Holds a connection to the management server.
     #[serde(default)]
     pub connected: bool,

@@ -291,7 +291,7 @@ fn forgejo_hides_why_it_refuses_and_takes_a_pull_request() {
     site.gitea().refuse_pushes(Some("not today"));
     let run = site.run(&["sync-events"]).expect(4);
     run.says("not committed: ")
-        .says("use the bot's token, or --via-pr");
+        .says("use the bot's token, or use --via-pr");
     site.gitea().refuse_pushes(None);
     site.gitea().protect("main", json!({}));
     let run = site.run(&["sync-events", "--via-pr"]).expect(0);

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Network;
-use crate::forge::gitea::Rule;
+use crate::forge::gitea::BranchRule;
 
 /// The secrets of the workflows, and what each is.
 pub const SECRETS: [(&str, &str); 3] = [
@@ -63,9 +63,9 @@ pub struct There {
     /// Is it the owner?
     pub bot_owns: bool,
     /// The rule of the branch.
-    pub rule: Option<Rule>,
+    pub rule: Option<BranchRule>,
     /// The rule of the branch of the inventory.
-    pub inventory_rule: Option<Rule>,
+    pub inventory_rule: Option<BranchRule>,
     /// Does the branch hold the network's file?
     pub has_network: bool,
 }
@@ -80,7 +80,7 @@ pub enum Setting {
     /// A variable, which is no secret, likewise.
     Variable(&'static str),
     /// A branch's rule, with this bot alone on its push list.
-    Rule(String, String),
+    BranchRule(String, String),
 }
 
 /// How a setting stands.
@@ -119,7 +119,7 @@ pub fn decide(wanted: &WantedSettings, there: &There) -> Vec<Deed> {
             Setting::Collaborator(bot) => format!("collaborator {bot}"),
             Setting::Secret(name) => format!("secret {}", stored(name)),
             Setting::Variable(name) => format!("variable {}", stored(name)),
-            Setting::Rule(branch, _) => format!("branch rule {branch}"),
+            Setting::BranchRule(branch, _) => format!("branch rule {branch}"),
         };
         let text = text.to_owned();
         deeds.push(Deed {
@@ -177,7 +177,7 @@ pub fn decide(wanted: &WantedSettings, there: &There) -> Vec<Deed> {
         (&there.rule, &wanted.branch, file, false),
     ] {
         let named = rule.as_ref().map_or(branch, |rule| &rule.rule_name);
-        let setting = Setting::Rule(named.clone(), bot.clone());
+        let setting = Setting::BranchRule(named.clone(), bot.clone());
         match rule {
             Some(rule) => match rule.gap(file, wanted.bot.as_deref(), needs_push) {
                 Some((gap, way_out)) => {
@@ -232,14 +232,14 @@ mod tests {
     }
 
     /// A rule by which those may push.
-    fn rule_of(name: &str, allowed: &[&str]) -> Rule {
+    fn rule_of(name: &str, allowed: &[&str]) -> BranchRule {
         let logins = allowed.iter();
-        Rule {
+        BranchRule {
             rule_name: name.into(),
             enable_push: true,
             enable_push_whitelist: true,
             push_whitelist_usernames: logins.map(|&login| login.to_owned()).collect(),
-            ..Rule::default()
+            ..BranchRule::default()
         }
     }
 

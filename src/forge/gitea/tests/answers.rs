@@ -58,7 +58,7 @@ fn recorded_refusals() {
         (
             "gitea/contents-put-protected-branch",
             "PUT: 403 user cannot commit to repo [user: gitops-bot]",
-            "--via-pr",
+            "a branch rule",
         ),
         (
             "gitea/contents-put-read-only-user",

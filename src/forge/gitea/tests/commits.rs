@@ -139,7 +139,15 @@ fn a_refusal_with_nothing_moved_is_real_after_five_rounds() {
         ),
         (recorded("gitea/contents-put-hook-rejected"), "a hook"),
         (recorded("forgejo/contents-put-hook-rejected"), "--via-pr"),
-        (bare(403), "may not do this"),
+        (bare(403), "automatic one of a job"),
+        (
+            message(403, "Internal Server Error (no message for end users)"),
+            "automatic one of a job",
+        ),
+        (
+            recorded("gitea/contents-put-read-only-user"),
+            "write access",
+        ),
     ] {
         let round = [tip("c1"), file(PENDING, "b1"), act];
         let (result, server, waits) = commit((0..6).flat_map(|_| round.clone()));

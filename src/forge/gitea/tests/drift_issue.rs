@@ -7,7 +7,7 @@ const TITLE: &str = "NetBird drift";
 const BODY: &str = "<!-- netbird-gitops drift default -->\nDrift";
 
 fn issue(number: u64, author: i64, body: &str) -> Value {
-    json!({"number": number, "user": {"id": author, "login": "x"}, "title": "NetBird drift", "body": body, "state": "open", "html_url": ""})
+    json!({"id": 9000 + number, "number": number, "user": {"id": author, "login": "x"}, "title": "NetBird drift", "body": body, "state": "open", "html_url": ""})
 }
 
 fn issues(issues: &[Value]) -> Act {
@@ -183,5 +183,5 @@ fn recorded_issues_are_read() {
         assert!(!repo.open_issues(None).unwrap().is_empty(), "{name}");
     }
     let (_server, repo) = start([recorded("gitea/issue-create")]);
-    assert_eq!(repo.create_issue("t", "b").unwrap().number, 23);
+    assert_eq!(repo.create_issue("t", "b").unwrap().id(), 23);
 }
