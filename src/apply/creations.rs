@@ -1,15 +1,13 @@
 //! Creations, and what became of one whose answer was lost or that another run was quicker with.
 
-use std::collections::BTreeSet;
-
 use anyhow::{Context, Result};
 
-use super::members::MemberMoves;
+use super::members::{MemberMoves, members_of};
 use super::write::{NotKnown, not_known};
 use super::{Execution, StepOutcome, paths, same};
 use crate::base::id::Id;
 use crate::model::address::Address;
-use crate::model::kind::{Live, Resource, Unresolved, differences};
+use crate::model::kind::{Kind, Live, Resource, Unresolved, differences};
 use crate::plan::ours;
 use crate::wire::api::ApiError;
 use crate::wire::api::objects::Event;
@@ -65,17 +63,12 @@ impl Execution<'_> {
             return Err(error.into());
         };
         self.learn(address, &live);
-        match (after, &live.resource) {
-            (Resource::Group(wanted), Resource::Group(group)) => {
-                let missing = wanted
-                    .peers
-                    .iter()
-                    .flatten()
-                    .filter(|id| !group.peers.iter().flatten().any(|at| at == *id));
-                let missing: BTreeSet<Id> = missing.cloned().collect();
-                self.write_members(&live.id, None, &MemberMoves::joining(missing))?;
-            }
-            _ => same(after, &live).context("another run made it meanwhile, and otherwise")?,
+        if address.kind == Kind::Group {
+            let members = members_of(Some(&live.resource));
+            let missing = &members_of(Some(after)) - &members;
+            self.write_members(&live.id, None, &MemberMoves::joining(missing))?;
+        } else {
+            same(after, &live).context("another run made it meanwhile, and otherwise")?;
         }
         let met = &mut self.applied.met;
         met.insert(live.id, address.clone());

@@ -4,7 +4,7 @@
 //! as in `-R <(command)`, is a pipe too, and is read; so is stdin, where it is named `-`.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 /// The largest of the small files, in bytes: tokens, keys, workflows.
@@ -33,6 +33,34 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         true => Err(ErrorKind::FileTooLarge.into()),
         false => Ok(bytes),
     }
+}
+
+/// Puts a text in the place of a file at once or not at all, and makes the folders for it. Of a new file errors where one came
+/// meanwhile.
+pub fn put(path: &Path, text: &[u8], is_new: bool) -> io::Result<()> {
+    let folder = folder_of(path);
+    fs::create_dir_all(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".netbird-gitops-");
+    // as any new file: what the user's mask leaves of it
+    #[cfg(unix)]
+    if is_new {
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(text)?;
+    file.as_file().sync_all()?;
+    let put = match is_new {
+        true => file.persist_noclobber(path),
+        false => file.persist(path),
+    };
+    put.map(drop).map_err(|error| error.error)
+}
+
+/// Returns the folder that a file is in.
+pub fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|at| !at.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
 }
 
 /// Reads a text likewise. Errors with [`ErrorKind::InvalidData`] where it is no UTF-8.

@@ -414,3 +414,30 @@ fn a_key_whose_copy_is_on_the_branch_and_that_has_no_groups_yet_gets_them() {
     assert_eq!(site.bench.id("/setup-keys", "k"), key);
     assert_one_stored_key(&site);
 }
+
+/// What a run writes down, and nothing else happens between, is one commit.
+#[test]
+fn an_apply_that_changes_nothing_writes_the_inventory_in_one_commit() {
+    let site = Site::fake();
+    let commits = || {
+        let messages = messages(&site);
+        messages
+            .iter()
+            .filter(|it| it.contains("[skip ci]"))
+            .count()
+    };
+    let applied = |groups: Value, args: &[&str], number: usize| {
+        site.commit(json!({ "groups": groups }));
+        site.checkout("origin/main");
+        site.run(&[&["apply"], args].concat()).expect(0);
+        assert_eq!(commits(), number, "{groups}");
+        let tip = site.repo().tip("main");
+        assert_eq!(site.inventory()["applied_commit"], json!(tip));
+    };
+    site.bench.group("g");
+    applied(json!({ "g": {} }), &[], 1);
+    site.bench.group("h");
+    applied(json!({ "g": {}, "h": {} }), &[], 2);
+    // what is created is written down before anything is verified, and without that as applied at once
+    applied(json!({ "g": {}, "h": {}, "i": {} }), &["--no-verify"], 3);
+}

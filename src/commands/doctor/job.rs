@@ -19,14 +19,9 @@ pub(super) fn terminal(scene: &Subject) -> Look {
             "set CI: true in the step's env",
         );
     }
-    let what = match is_terminal {
-        true => "stdout is a terminal",
-        false => "stdout is no terminal",
-    };
     let color = match use_color(scene.run.cli.global.color, is_terminal, environment) {
-        true => "with colour",
-        false if environment("NO_COLOR").is_some() => "no colour (NO_COLOR)",
-        false => "no colour",
+        true => "stdout has colour",
+        false => "stdout has no colour",
     };
     let ci = match ci {
         Some(ci) if !matches!(ci.as_str(), "false" | "0") => {
@@ -35,7 +30,7 @@ pub(super) fn terminal(scene: &Subject) -> Look {
         Some(_) => "CI is off: the log is for people",
         None => "CI is not set: the log is for people",
     };
-    Ok(format!("{what}, {color}; {ci}"))
+    Ok(format!("{color}; {ci}"))
 }
 
 /// Which job this is, and what was checked for.

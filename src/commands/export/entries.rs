@@ -444,11 +444,8 @@ fn drop_invalid(export: &mut Export) {
     }
 }
 
-/// What is wrong with a file; an empty one has no flaw here.
+/// What is wrong with a file.
 fn flaws(file: &Value) -> Vec<String> {
-    if file.as_object().is_some_and(Map::is_empty) {
-        return Vec::new();
-    }
     match Source::from_text("export", file.to_string()) {
         Err(error) => vec![error.message],
         Ok(source) => match validate(&source) {

@@ -55,6 +55,22 @@ fn each_commit_since_the_last_apply_is_a_version() {
     assert!(nothing.commits().is_empty() && !nothing.is_cut());
 }
 
+/// Each can have 10 MiB, so few texts are held at a time.
+#[test]
+fn many_versions_are_read_block_by_block() {
+    let repo = Repo::new();
+    let names: Vec<String> = (0..40).map(|number| format!("g{number}")).collect();
+    let all: Vec<&str> = names.iter().map(String::as_str).collect();
+    let commit = |number: usize| repo.file(number as i64, file(&all[..number]));
+    let commits: Vec<Sha> = (1..=40).map(commit).collect();
+    let versions = read(&repo);
+    let versions = versions.versions(Some(commits[0].as_str()), "netbird.json");
+    let versions = versions.unwrap();
+    for at in [1, 15, 16, 17, 39] {
+        assert_eq!(cause(&versions, all[at]), Some(&commits[at]));
+    }
+}
+
 #[test]
 fn versions_are_read_when_they_are_asked_for() {
     let repo = Repo::new();

@@ -1,9 +1,10 @@
 //! Files below the repository's root: looked at before the first is written, and written at once or not at all.
 
 use std::fs::{self, Metadata};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use crate::base::files;
 use crate::base::text::file_error;
 use crate::check::edit;
 
@@ -69,20 +70,7 @@ impl Tree {
 
     /// Writes a file that is not there, at once or not at all; errors where one came meanwhile.
     pub(super) fn create(&self, path: &str, text: &[u8]) -> io::Result<()> {
-        let target = self.root.join(path);
-        let directory = target.parent().unwrap_or(&self.root);
-        fs::create_dir_all(directory)?;
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".netbird-gitops-");
-        // as any new file: what the user's mask leaves of it
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let mut file = builder.tempfile_in(directory)?;
-        file.write_all(text)?;
-        file.as_file().sync_all()?;
-        file.persist_noclobber(&target)
-            .map(drop)
-            .map_err(|error| error.error)
+        files::put(&self.root.join(path), text, true)
     }
 
     /// Puts a text in the place of a file that is there, with its mode.

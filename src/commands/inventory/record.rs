@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 use super::message::message;
 use super::{At, InventoryPlace, ROOT};
 use crate::apply::{KeyCopy, NotRecorded, Recorded, Recorder};
+use crate::base::files::{self, folder_of};
 use crate::base::id::Id;
 use crate::base::text::file_error;
 use crate::check::validate::validate;
@@ -266,23 +267,8 @@ fn on_disk(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// The folder that a file is in.
-fn folder_of(path: &Path) -> &Path {
-    let folder = path.parent().filter(|at| !at.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
-}
-
-/// Puts a text in the place of a file at once or not at all, and makes the folders for it.
+/// Puts a text in the place of a file.
 fn put(path: &Path, text: &[u8]) -> Result<()> {
-    let folder = folder_of(path);
-    let write = || {
-        fs::create_dir_all(folder)?;
-        let mut file = tempfile::Builder::new()
-            .prefix(".netbird-gitops-")
-            .tempfile_in(folder)?;
-        file.write_all(text)?;
-        file.as_file().sync_all()?;
-        file.persist(path).map(drop).map_err(|error| error.error)
-    };
-    write().map_err(|error| anyhow!("cannot write {}: {}", path.display(), file_error(&error)))
+    let written = files::put(path, text, false);
+    written.map_err(|error| anyhow!("cannot write {}: {}", path.display(), file_error(&error)))
 }

@@ -127,7 +127,7 @@ fn equal_is_a_matter_of_meaning() {
         "{\"policies\": {\"Default\": {\"sources\": [\"All\"], \"destinations\": [\"All\"], \"protocol\": \"ALL\"},\
          \"p\": {\"sources\": [\"Ops | Team\"], \"destinations\": [\"g\"], \"protocol\": \"TCP\", \"ports\": [\"443\", 22]}},\
          \"groups\": {\"g\": {\"peers\": [\"pending\", \"m2\", \"m1\", \"laptop\"]}},\
-         \"setup_keys\": {\"fleet\": {\"type\": \"reusable\", \"expires_in\": 60}}}",
+         \"setup_keys\": {\"fleet\": {\"type\": \"reusable\", \"expires_in\": 86400}}}",
     );
     let run = bench
         .run(&[

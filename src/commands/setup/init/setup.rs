@@ -139,31 +139,47 @@ pub fn decide(wanted: &WantedSettings, there: &There) -> Vec<Deed> {
         (Some(_), true) => add(collaborator, Standing::There, ""),
         (Some(_), false) => add(collaborator, Standing::Make, "may write"),
     }
-    for (name, what) in SECRETS {
-        let setting = Setting::Secret(name);
-        let is_there = there.secrets.contains(&wanted.network.own_name(name));
-        match (is_there, wanted.secrets.contains(name)) {
-            (true, true) => add(setting, Standing::There, NOT_COMPARABLE),
+    let stored = |name: &str| wanted.network.own_name(name);
+    let secrets = SECRETS.map(|(name, what)| {
+        let is_there = there.secrets.contains(&stored(name));
+        let is_given = wanted.secrets.contains(name);
+        let missing = format!("set {name} or {name}_FILE: {what}");
+        (
+            Setting::Secret(name),
+            is_there,
+            is_given,
+            NOT_COMPARABLE,
+            missing,
+        )
+    });
+    // the one that the workflows do without is never missing
+    let is_needed = |(name, what): &(&str, &str)| {
+        !what.is_empty()
+            || wanted.variables.contains_key(name)
+            || there.variables.contains_key(*name)
+    };
+    let variables = VARIABLES.into_iter().filter(is_needed).map(|(name, what)| {
+        let (is, given) = (
+            there.variables.get(&stored(name)),
+            wanted.variables.get(name),
+        );
+        let is_other = is.zip(given).is_some_and(|(is, given)| !same(is, given));
+        let told = if is_other { OTHER_VALUE } else { "" };
+        let missing = format!("set {name}: {what}");
+        (
+            Setting::Variable(name),
+            is.is_some(),
+            given.is_some(),
+            told,
+            missing,
+        )
+    });
+    for (setting, is_there, is_given, told, missing) in secrets.into_iter().chain(variables) {
+        match (is_there, is_given) {
+            (true, true) => add(setting, Standing::There, told),
             (true, false) => add(setting, Standing::There, ""),
             (false, true) => add(setting, Standing::Make, ""),
-            (false, false) => {
-                let text = format!("set {name} or {name}_FILE: {what}");
-                add(setting, Standing::Missing, &text);
-            }
-        }
-    }
-    for (name, what) in VARIABLES {
-        let setting = Setting::Variable(name);
-        let is_there = there.variables.get(&wanted.network.own_name(name));
-        match (is_there, wanted.variables.get(name)) {
-            (Some(is), Some(given)) if !same(is, given) => {
-                add(setting, Standing::There, OTHER_VALUE);
-            }
-            (Some(_), _) => add(setting, Standing::There, ""),
-            (None, Some(_)) => add(setting, Standing::Make, ""),
-            // the one that the workflows do without
-            (None, None) if what.is_empty() => {}
-            (None, None) => add(setting, Standing::Missing, &format!("set {name}: {what}")),
+            (false, false) => add(setting, Standing::Missing, &missing),
         }
     }
     let file = wanted.network.file.as_str();
