@@ -187,10 +187,18 @@ impl Ending {
 
     fn json(&self) -> String {
         match &self.body {
-            Body::Document(document, applied) => render::json::document(document, *applied),
+            Body::Document(document, applied) => {
+                let mut document = document.clone();
+                // nobody must take a result for one that people can see
+                if let Some(unposted) = &self.unposted {
+                    document.error.get_or_insert_with(|| unposted.error.clone());
+                    document.hint = document.hint.take().or_else(|| unposted.hint.clone());
+                }
+                render::json::document(&document, *applied)
+            }
             Body::Answer(json, _) | Body::Shown(json, _) => {
                 let mut json = json.clone();
-                if let Some(failure) = &self.failure {
+                if let Some(failure) = self.failure.as_ref().or(self.unposted.as_ref()) {
                     json["error"] = failure.json();
                 }
                 json::text(&json)

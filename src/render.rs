@@ -51,7 +51,7 @@ pub enum Status {
 
 impl Status {
     /// Returns the word for programs, and the words for people.
-    fn words(&self) -> [&'static str; 2] {
+    pub(crate) fn words(&self) -> [&'static str; 2] {
         match self {
             Status::Pending => ["pending", "waiting"],
             Status::Success => ["success", "done"],
@@ -180,7 +180,8 @@ impl Document {
     pub fn did_nothing(&self) -> bool {
         let is_idle = |plan: &Plan| plan.is_empty() && plan.adoptions.is_empty();
         let is_idle = || self.plan.as_ref().is_some_and(is_idle) && self.error.is_none();
-        self.superseded.is_some() || is_idle()
+        let is_superseded = self.superseded.is_some() && !self.did_something();
+        is_superseded || is_idle()
     }
 
     /// Returns what became of the adoptions: an apply writes them down before its first change.

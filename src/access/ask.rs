@@ -6,6 +6,7 @@ use super::reach::{ClassAt, PASS, Reach, bits};
 use super::routes::{self, Target};
 use super::traffic::Traffic;
 use super::world::{End, Grant, GroupAt, What, World};
+use crate::base::id::Id;
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -66,6 +67,8 @@ pub enum Near {
     Unpaired(String),
     /// No policy lets the source through to the groups that guard the route.
     Guarded(String, Vec<String>),
+    /// The peer waits for approval.
+    Waits(String),
     /// The policy lets these groups in.
     Others(String, Vec<String>, Traffic),
 }
@@ -88,6 +91,11 @@ pub(super) fn ask(world: &mut World, side: usize, question: &Question) -> Result
         End::Route => None,
         _ => Some(find(&question.to)?),
     };
+    let sides = [&question.from, &question.to].into_iter();
+    let waiting = sides.filter(|(end, name)| *end == End::Peer && world.waits(name));
+    let waiting: Vec<Near> = waiting
+        .map(|(_, id)| Near::Waits(world.label(&Id::from(id.as_str()))))
+        .collect();
     world.visit(from, side, 1);
     for least in 1..=2 {
         // a group is asked of itself with two of its machines
@@ -115,6 +123,7 @@ pub(super) fn ask(world: &mut World, side: usize, question: &Question) -> Result
         }
     }
     let Answer { nearest, .. } = &mut asked.answer;
+    nearest.extend(waiting);
     *nearest = std::mem::take(nearest).into_iter().take(MOST).collect();
     Ok(asked.answer)
 }

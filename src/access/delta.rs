@@ -94,15 +94,13 @@ impl Maker<'_> {
     }
 
     /// What changed of the classes of a pair, where it is not the rule.
-    fn causes(&self, by: By, from: ClassAt, to: ClassAt) -> Vec<Address> {
+    fn causes(&self, by: By, from: ClassAt, to: ClassAt) -> BTreeSet<Address> {
         let class = match by {
-            By::Rule => return Vec::new(),
+            By::Rule => return BTreeSet::new(),
             By::Source => from,
             By::Destination => to,
         };
-        let node = self.reach.at(class).nodes.first();
-        let causes = node.map(|node| self.reach.world.nodes[*node as usize].causes.clone());
-        causes.unwrap_or_default()
+        self.reach.at(class).causes.clone()
     }
 
     /// What a passage is about on a side: a group, or what stands for one, with what of it is in these classes. `is_named`:

@@ -1,11 +1,12 @@
 //! Who reaches whom: machines of the same groups are one class, and each pair of classes is looked at once.
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::traffic::Traffic;
 use super::world::{AFTER, BEFORE, GroupAt, Node, NodeAt, SIDES, World};
+use crate::model::address::Address;
 
 /// A place in `Reach::classes`.
 pub(super) type ClassAt = u32;
@@ -21,6 +22,8 @@ pub(super) struct Class {
     pub(super) routers: [Vec<GroupAt>; 2],
     /// Whether something about it changes.
     pub(super) differs: bool,
+    /// What changes about its nodes.
+    pub(super) causes: BTreeSet<Address>,
     /// The rules that it is a source of, and those that it is a destination of, as bits.
     from: [Vec<u64>; 2],
     to: [Vec<u64>; 2],
@@ -103,12 +106,15 @@ impl<'w> Reach<'w> {
                     is_on: node.is_on,
                     routers,
                     differs: node.differs(),
+                    causes: BTreeSet::new(),
                     from: of(node, &from),
                     to: of(node, &to),
                 });
                 number(classes.len() - 1)
             });
             classes[class as usize].nodes.push(number(at));
+            let causes = &mut classes[class as usize].causes;
+            causes.extend(node.causes.iter().cloned());
             class_of.push(class);
         }
         Reach {

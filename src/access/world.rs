@@ -179,6 +179,7 @@ pub(super) struct World<'a> {
     pub(super) routers: Vec<Router>,
     by_name: HashMap<End, HashMap<String, GroupAt>>,
     peers: HashMap<&'a Id, NodeAt>,
+    keys: HashMap<String, NodeAt>,
 }
 
 impl<'a> World<'a> {
@@ -194,6 +195,7 @@ impl<'a> World<'a> {
             routers: Vec::new(),
             by_name: HashMap::new(),
             peers: HashMap::new(),
+            keys: HashMap::new(),
         };
         world.group(End::Group, ALL);
         let objects = objects(actual, plan);
@@ -314,6 +316,12 @@ impl<'a> World<'a> {
         let group = self.group(End::Peer, name);
         self.enter(node, group);
         Some(group)
+    }
+
+    /// Whether that is a peer which waits for approval.
+    pub(super) fn waits(&self, id: &str) -> bool {
+        let mut peers = self.actual.peers.iter();
+        peers.any(|peer| peer.id.0 == id && peer.approval_required)
     }
 
     /// Puts a machine into one more group.

@@ -137,6 +137,12 @@ impl Applied {
         self.kept.contains(&change)
     }
 
+    /// Returns whether a change failed, or nobody knows whether it did.
+    pub fn has_failed(&self) -> bool {
+        let failed = |status: &Status| matches!(status, Status::Failed(_) | Status::Unknown(_));
+        self.statuses.iter().any(failed)
+    }
+
     /// Returns whether the account may differ from what it was.
     pub fn changed_something(&self) -> bool {
         let unknown = |status: &Status| matches!(status, Status::Unknown(_));

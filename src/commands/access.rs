@@ -9,12 +9,12 @@ use super::failure::Failure;
 use super::session::{Origin, Request, Session, recorded};
 use super::settings::{Run, connect, readable};
 use super::versions::of_netbird;
-use super::{Ending, blank, end};
+use super::{Ending, end};
 use crate::access::{End, Ports, Question, Traffic, ask};
 use crate::account::actual::Actual;
 use crate::account::fetch::{Needs, fetch};
 use crate::base::text::{did_you_mean, quote};
-use crate::commands::cli::{AccessArgs, AccessLevel, Scope, Sealing};
+use crate::commands::cli::{AccessArgs, AccessLevel};
 use crate::commands::exit::Exit;
 use crate::commands::logging::Say;
 use crate::model::desired::Desired;
@@ -76,27 +76,17 @@ fn account(
         };
         return Ok((read(&snapshot, say)?, None, Memberships::default()));
     }
-    let scope = Scope::plain();
     let origin = match &args.live {
         Some(path) => Origin::File(path),
         None => Origin::Server(&args.server),
     };
     let request = Request {
-        run,
-        origin,
-        scope: &scope,
-        sealing: &Sealing::default(),
-        inventory: &args.inventory,
-        gitea: &args.gitea,
-        adopt: &[],
-        writes: false,
-        committed: false,
         access: AccessLevel::Groups,
+        ..Request::reading(run, origin, &args.inventory, &args.gitea)
     };
-    let mut document = blank(run);
-    let mut session = Session::open(&request, &mut document)?;
+    let mut session = Session::open(&request)?;
     let plan = session.plan_whole()?;
-    Ok((session.actual, Some(plan), document.memberships))
+    Ok((session.actual, Some(plan), session.document.memberships))
 }
 
 /// The words for what is asked about; the names of sections, in the plural, are as good.

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::branch::{Overtaken, STALE, overtaken, refuse_other_branches};
+use super::branch::{Overtaken, overtaken, refuse_other_branches};
 use super::failure::Failure;
-use super::forge::{Forge, Stale};
+use super::forge::Forge;
 use super::progress::{Announcer, Publish};
 use super::publish::Publisher;
-use super::session::{Origin, Request, Session};
+use super::session::{Origin, Request, Session, Stopped};
 use super::settings::{Run, halt, keys_dir};
 use super::signals::{asking, signals};
 use super::versions::old_netbird;
@@ -38,16 +38,13 @@ use earlier::made_earlier;
 use recording::{Recording, names};
 
 pub(super) fn run(run: &Run, args: &ApplyArgs) -> Exit {
-    let say = run.say;
-    let mut document = blank(run);
-    let came_to = make(run, args, &mut document, say);
+    let (document, came_to) = make(run, args);
     let is_of_other_file = came_to.as_ref().is_err_and(|of| of.is_of_other_file);
-    let ending = Ending::of(document, came_to, true);
-    let context = &run.context;
+    let mut ending = Ending::of(document, came_to, true);
     // Refused before any request. The commit of such a job can be another pull request's merge, whose result stays.
     if let Body::Document(document, _) = &ending.body
         && args.comment
-        && !context.is_pull_request_event()
+        && !run.context.is_pull_request_event()
         && !is_of_other_file
     {
         let did =
@@ -55,57 +52,72 @@ pub(super) fn run(run: &Run, args: &ApplyArgs) -> Exit {
         let args = &args.planning.gitea;
         let publisher = Publisher { run, args };
         let posted = publisher.result(document, did);
-        return end(run, ending.posted("cannot comment", posted));
+        ending = ending.posted("cannot comment", posted);
     }
     end(run, ending)
 }
 
-fn make(run: &Run, args: &ApplyArgs, document: &mut Document, say: Say) -> Result<Exit, Failure> {
+/// Returns what is known of the apply, and how it ends.
+fn make(run: &Run, args: &ApplyArgs) -> (Document, Result<Exit, Failure>) {
     let planning = &args.planning;
     let context = &run.context;
-    early_gates("apply", context)?;
-    refuse_other_branches("apply", run, &planning.gitea)?;
-    let origin = Origin::Server(&planning.server);
-    // who was asked nothing reads nothing: the plan of the pull request said it
-    let access = match asks(args, context) {
-        true => planning.access,
-        false => AccessLevel::None,
-    };
+    let early = early_gates("apply", context)
+        .and_then(|()| refuse_other_branches("apply", run, &planning.gitea));
+    if let Err(failure) = early {
+        return (blank(run), Err(failure));
+    }
     let request = Request {
-        run,
-        origin,
-        scope: &planning.scope,
-        sealing: &planning.sealing,
-        inventory: &planning.inventory,
-        gitea: &planning.gitea,
         adopt: &args.adopt,
-        committed: false,
-        access,
+        // who was asked nothing reads nothing: the plan of the pull request said it
+        access: match asks(args, context) {
+            true => planning.access,
+            false => AccessLevel::None,
+        },
         writes: true,
+        ..Request::of(run, Origin::Server(&planning.server), planning)
     };
-    let mut session = Session::open(&request, document)?;
+    let mut session = match Session::open(&request) {
+        Ok(session) => session,
+        Err(Stopped { document, failure }) => return (*document, Err(failure)),
+    };
     session.expected.clone_from(&args.expect_digest);
-    let plan = session.judged(run, planning, true, document)?;
+    let judged = session.judged(&request);
+    let mut document = std::mem::take(&mut session.document);
+    let came_to = judged.and_then(|plan| carry_out(run, args, &session, &plan, &mut document));
+    session.document = document;
+    session.measure();
+    (session.document, came_to)
+}
+
+/// Carries out the plan, where nothing refuses it.
+fn carry_out(
+    run: &Run,
+    args: &ApplyArgs,
+    session: &Session,
+    plan: &Plan,
+    document: &mut Document,
+) -> Result<Exit, Failure> {
+    let (planning, context, say) = (&args.planning, &run.context, run.say);
     if let Some(mut failure) = refused(&document.refusals) {
         let mut refusals = document.refusals.iter();
         if refusals.all(|refusal| !refusal.rows.is_empty())
-            && let Err(NotRecorded { why, .. }) = names(&session, &plan)
+            && let Err(NotRecorded { why, .. }) = names(session, plan)
         {
             say.note(&format!(
                 "what new names mean could not be written down: {why}"
             ));
         }
         failure.error.push_str("\nnothing was changed");
+        tell(document, false, say);
         return Err(failure);
     }
-    let session = session;
-    document.notices.extend(made_earlier(&session, &plan)?);
-    let mut recording = Recording::of(&session)?;
+    document.notices.extend(made_earlier(session, plan)?);
+    let mut recording = Recording::of(session)?;
     // without a change there is nothing to spoil, but a comment of an old file would say so as if it were the branch's
-    let is_due = !plan.is_empty() || recording.is_due(&plan);
+    let is_due = !plan.is_empty() || recording.is_due(plan);
     let forge = session.place.forge().filter(|_| is_due || args.comment);
     remove_leftovers(&keys_dir(args.keys_dir.as_ref()));
-    let custody = custody(&plan, args, &session, say)?;
+    let custody = custody(plan, args, session, say)?;
     // the comment says so, where one was asked for
     if forge.is_none() && !args.any_commit && !args.comment && !plan.is_empty() {
         let why = Forge::not_configured(run, &planning.gitea);
@@ -125,12 +137,12 @@ fn make(run: &Run, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         return before_the_first_write(overtaken(error), document);
     }
     if is_due {
-        document.notices.extend(recording.try_out(&plan)?);
+        document.notices.extend(recording.try_out(plan)?);
     }
     if !plan.is_empty() {
         tell(document, asks(args, context), say);
         // an answer can have taken its time
-        if confirm(args, context, &plan, say)? == Confirmed::AfterAQuestion
+        if confirm(args, context, plan, say)? == Confirmed::AfterAQuestion
             && let Err(error) = fresh()
         {
             return before_the_first_write(overtaken(error), document);
@@ -140,7 +152,7 @@ fn make(run: &Run, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
     let stop = signals();
 
     session.place.begin();
-    recording.first(&plan)?;
+    recording.first(plan)?;
 
     let api = session
         .api
@@ -170,23 +182,34 @@ fn make(run: &Run, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         fresh: &fresh,
         puts_back: !args.no_verify,
     };
-    let mut applied = apply(api, &plan, &session.actual, conduct, &mut observer);
+    let mut applied = apply(api, plan, &session.actual, conduct, &mut observer);
+    let mut stale = applied.stale.take().map(overtaken);
     if !applied.changed_something()
-        && let Some(error) = applied.stale.take()
+        && let Some(overtaken) = stale.take()
     {
-        return before_the_first_write(overtaken(error), document);
+        return before_the_first_write(overtaken, document);
     }
     let verifies = !args.no_verify && !plan.is_empty();
-    let is_through = applied.is_complete() && !verifies;
-    recording.last(&mut applied, &plan, is_through);
+    let is_complete = applied.is_complete();
+    recording.last(&mut applied, plan, is_complete && !verifies);
     observer.verifies();
-    let mut exit = match applied.is_complete() {
-        true => Exit::Done,
-        false => Exit::Partial,
+    let stopped = match stale {
+        // a newer run applies the rest
+        Some(Overtaken::Superseded(commit)) if !applied.has_failed() => {
+            document.superseded = Some(commit);
+            None
+        }
+        Some(Overtaken::Stopped(failure)) => Some(stopped(plan, &applied, Some(failure))),
+        _ if is_complete => None,
+        _ => Some(stopped(plan, &applied, None)),
     };
-    let mut failure = (exit != Exit::Done).then(|| stopped(&plan, &applied));
+    let mut exit = match &stopped {
+        None => Exit::Done,
+        Some(_) => Exit::Partial,
+    };
+    let mut failure = stopped;
     let mut learnt = Delta::default();
-    if exit == Exit::Done && verifies {
+    if is_complete && verifies {
         let mut verified = verify(
             api,
             &session.valid.desired,
@@ -205,7 +228,7 @@ fn make(run: &Run, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         }
     }
     // whoever was thrown out of a group comes back, also where a failure ended the run
-    if !applied.is_complete()
+    if !is_complete
         && !applied.interrupted
         && !args.no_verify
         && let Err(error) = settle_members(api, &session.actual, &mut applied, &mut observer)
@@ -214,8 +237,8 @@ fn make(run: &Run, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
             "whether a group lost a member is not known: {error:#}"
         ));
     }
-    recording.end(learnt, exit == Exit::Done);
-    let more = [recording.failure(&applied), skipped(&plan)];
+    recording.end(learnt, is_complete && exit == Exit::Done);
+    let more = [recording.failure(&applied), skipped(plan)];
     for (text, hint) in more.into_iter().flatten() {
         exit = Exit::Partial;
         failure = Some(match failure {
@@ -224,7 +247,6 @@ fn make(run: &Run, args: &ApplyArgs, document: &mut Document, say: Say) -> Resul
         });
     }
     let old = failure.is_some().then(|| old_netbird(api)).flatten();
-    session.measure(document);
     (document.error, document.hint) = failure.unzip();
     document.hint = document.hint.take().map(|hint| match old {
         Some(old) => format!("{hint}\n{old}"),
@@ -249,7 +271,12 @@ fn before_the_first_write(overtaken: Overtaken, document: &mut Document) -> Resu
             document.superseded = Some(commit);
             Ok(Exit::Done)
         }
-        Overtaken::Stopped(failure) => Err(failure),
+        Overtaken::Stopped(mut failure) => {
+            if failure.exit == Exit::Refused {
+                failure.error.push_str("; nothing was changed");
+            }
+            Err(failure)
+        }
     }
 }
 
@@ -384,6 +411,11 @@ fn tell(document: &mut Document, before_a_question: bool, say: Say) {
     let said = document.said().into_iter().flat_map(|said| said.notices);
     document.told = said.cloned().collect();
     let mut shown = document.clone();
+    if !shown.refusals.is_empty() {
+        // the error says why, and the result what to do
+        shown.refusals.clear();
+        shown.agreements.clear();
+    }
     if before_a_question {
         shown.told.clear();
     } else {
@@ -393,61 +425,45 @@ fn tell(document: &mut Document, before_a_question: bool, say: Say) {
     say.text(&terminal::text(&tree, terminal::Color(false)));
 }
 
-fn stopped(plan: &Plan, applied: &Applied) -> (String, String) {
-    let (mut done, mut failed, mut unknown, mut skipped) = (vec![], vec![], vec![], vec![]);
-    let (mut kept, mut errors) = (Vec::new(), Vec::new());
-    for (at, (change, status)) in plan.changes.iter().zip(&applied.statuses).enumerate() {
-        let name = visible(&change.address.to_string()).into_owned();
-        if let Status::Failed(error) | Status::Unknown(error) = status {
-            errors.push(format!("  {name}: {}", visible(error)));
-        }
-        match status {
-            Status::Success => done.push(name),
-            Status::Failed(_) => failed.push(name),
-            Status::Unknown(_) => unknown.push(name),
-            _ if applied.is_kept(at) => kept.push(name),
-            Status::Skipped | Status::Pending => skipped.push(name),
-        }
-    }
-    let why = if applied.interrupted && failed.is_empty() && unknown.is_empty() {
-        "stopped by a signal"
-    } else {
-        "stopped"
+/// Returns why an apply stopped, and what to do: what became of each change stands in the result.
+fn stopped(plan: &Plan, applied: &Applied, stale: Option<Failure>) -> (String, String) {
+    let number = |is: fn(&Status) -> bool| applied.statuses.iter().filter(|it| is(it)).count();
+    let errors = plan.changes.iter().zip(&applied.statuses);
+    let errors = errors.filter_map(|(change, status)| {
+        let (Status::Failed(error) | Status::Unknown(error)) = status else {
+            return None;
+        };
+        let name = change.address.to_string();
+        let label = status.words()[1];
+        Some(format!("  {label}: {}: {}", visible(&name), visible(error)))
+    });
+    let why = match applied.interrupted && !applied.has_failed() {
+        true => "stopped by a signal",
+        false => "stopped",
     };
-    let not_tried = match skipped.len() {
+    let waits = applied.statuses.iter().enumerate();
+    let waits = waits.filter(|(_, it)| matches!(it, Status::Skipped | Status::Pending));
+    let not_tried = match waits.filter(|(at, _)| !applied.is_kept(*at)).count() {
         0 => String::new(),
         1 => "; 1 was not tried".into(),
         number => format!("; {number} were not tried"),
     };
-    let mut text = vec![format!(
+    let first = format!(
         "{why} after {} of {}{not_tried}",
-        done.len(),
+        number(|status| *status == Status::Success),
         count(plan.changes.len(), "operation", "operations"),
-    )];
-    for (label, names) in [
-        ("done:     ", &done),
-        ("failed:   ", &failed),
-        ("not known:", &unknown),
-        ("stays:    ", &kept),
-        ("not tried:", &skipped),
-    ] {
-        if !names.is_empty() {
-            text.push(format!("  {label} {}", names.join(", ")));
-        }
-    }
-    text.append(&mut errors);
-    let next = applied.next.as_deref();
-    let mut hint =
-        next.unwrap_or("run plan to see what is left; running apply again continues from here");
-    if let Some(stale) = &applied.stale {
-        text.insert(0, format!("{stale:#}"));
-        if stale.is::<Stale>() {
-            hint = STALE;
-        }
-    }
+    );
+    let (overtaken, hint) = match stale {
+        Some(stale) => (Some(stale.error), stale.hint),
+        None => (None, None),
+    };
+    let text: Vec<String> = overtaken.into_iter().chain([first]).chain(errors).collect();
+    let hint = hint.or_else(|| applied.next.clone()).unwrap_or_else(|| {
+        "run plan to see what is left; running apply again continues from here".into()
+    });
     let hint = match &applied.hint {
         Some(cause) => format!("{cause}\n{hint}"),
-        None => hint.to_owned(),
+        None => hint,
     };
     (text.join("\n"), hint)
 }

@@ -62,9 +62,7 @@ pub(super) fn overtaken(
         return Overtaken::Stopped(Failure::from(error));
     };
     let refused = |more: String, hint: &str| {
-        Overtaken::Stopped(
-            Failure::refused(format!("{stale}{more}; nothing was changed")).hint(hint),
-        )
+        Overtaken::Stopped(Failure::refused(format!("{stale}{more}")).hint(hint))
     };
     match forge.successor(context, wait) {
         Ok(Successor::Run(commit)) => Overtaken::Superseded(commit),

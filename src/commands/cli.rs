@@ -201,13 +201,11 @@ pub struct Scope {
 
 impl Scope {
     /// What the inventory has, and no more.
-    pub fn plain() -> Scope {
-        Scope {
-            prune: Prune::Owned,
-            replace: Vec::new(),
-            protect: Vec::new(),
-        }
-    }
+    pub const PLAIN: &Scope = &Scope {
+        prune: Prune::Owned,
+        replace: Vec::new(),
+        protect: Vec::new(),
+    };
 }
 
 /// Where the inventory is kept: the ids of the objects that applies made or adopted.
@@ -252,6 +250,14 @@ pub struct Gates {
     pub allow_deletes: Option<String>,
 }
 
+impl Gates {
+    /// Whoever reads a plan deletes nothing.
+    pub const NONE: &Gates = &Gates {
+        max_deletes: usize::MAX,
+        allow_deletes: None,
+    };
+}
+
 /// Who can open new setup keys.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Sealed keys")]
@@ -266,6 +272,15 @@ pub struct Sealing {
     /// everybody may read the repository]
     #[arg(long, env = "NETBIRD_GITOPS_KEY_COPIES", value_name = "WHERE")]
     pub key_copies: Option<String>,
+}
+
+impl Sealing {
+    /// For nobody.
+    pub const NOBODY: &Sealing = &Sealing {
+        recipient: Vec::new(),
+        recipients_file: Vec::new(),
+        key_copies: None,
+    };
 }
 
 /// Flags of whatever makes a plan and lets the gates judge it.

@@ -11,9 +11,9 @@ use super::history::History;
 use super::session::notices::of_token;
 use super::session::{Origin, Request, Session};
 use super::settings::Run;
-use super::{Ending, blank, end};
+use super::{Ending, end};
 use crate::base::text::visible;
-use crate::commands::cli::{AccessLevel, DriftArgs, Gates, Scope, Sealing};
+use crate::commands::cli::DriftArgs;
 use crate::commands::exit::Exit;
 use crate::commands::logging::Say;
 use crate::forge::gitea::post::{Board, PostAction};
@@ -58,31 +58,22 @@ fn found(run: &Run, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
         // people read the issue as the state of the branch that is applied
         refuse_other_branches("drift --issue", run, &args.gitea)?;
     }
-    let scope = Scope::plain();
     let request = Request {
-        run,
-        origin: Origin::Server(&args.server),
-        scope: &scope,
-        sealing: &Sealing::default(),
-        inventory: &args.inventory,
-        gitea: &args.gitea,
-        adopt: &[],
-        writes: false,
         committed: true,
-        access: AccessLevel::None,
+        ..Request::reading(
+            run,
+            Origin::Server(&args.server),
+            &args.inventory,
+            &args.gitea,
+        )
     };
-    let mut document = blank(run);
-    let mut session = Session::open(&request, &mut document)?;
-    let gates = Gates {
-        max_deletes: usize::MAX,
-        allow_deletes: None,
-    };
-    let plan = session.plan(run, &gates, &args.gitea, &mut document)?;
+    let mut session = Session::open(&request)?;
+    let plan = session.plan(&request)?;
     let mut drift = drift::drift(&plan, &session.valid.desired, &session.actual);
     if let Some(notice) = of_token(&session.actual) {
         say.note(&visible(&notice.words()));
     }
-    for notice in document.said() {
+    for notice in session.document.said() {
         log::info!("{}", notice.text);
     }
     if drift.is_alarming() {
@@ -97,7 +88,7 @@ fn found(run: &Run, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
             drift::blame_events(&mut drift, &events, &session.actual);
         }
     }
-    Ok((drift, plan, document.file))
+    Ok((drift, plan, session.document.file))
 }
 
 /// Versions of the file, the newest first; those that are no valid file are passed over.

@@ -5,7 +5,7 @@ use super::forge::Forge;
 use super::history::is_touched;
 use super::inventory::{InventoryPlace, InventoryWanted};
 use super::publish::Publisher;
-use super::session::{Origin, Request, Session};
+use super::session::{Origin, Request, Session, Stopped};
 use super::settings::Run;
 use super::{Body, Ending, blank, end, refused};
 use crate::commands::cli::{PlanArgs, Planning};
@@ -18,24 +18,20 @@ use crate::render::{Document, Unplanned};
 
 pub(super) fn run(run: &Run, args: &PlanArgs) -> Exit {
     let say = run.say;
-    let mut document = blank(run);
-    let mut red = Vec::new();
-    let came_to = make(run, args, &mut document, &mut red);
+    let (document, came_to, red) = make(run, args);
     let is_of_other_file = came_to.as_ref().is_err_and(|of| of.is_of_other_file);
-    let ending = Ending::of(document, came_to, false);
-    let is_wanted = args.comment && !is_of_other_file;
-    let posted = if let (Body::Document(document, _), true) = (&ending.body, is_wanted) {
+    let mut ending = Ending::of(document, came_to, false);
+    if let (Body::Document(document, _), true) = (&ending.body, args.comment && !is_of_other_file) {
         let args = &args.planning.gitea;
         let publisher = Publisher { run, args };
-        match document.unplanned {
+        let posted = match document.unplanned {
             Some(Unplanned::Closed { .. }) => Ok(()),
             Some(Unplanned::Untouched) => publisher.correction(document),
             None => publisher.plan(document),
-        }
-    } else {
-        Ok(())
-    };
-    let exit = end(run, ending.posted("cannot comment", posted));
+        };
+        ending = ending.posted("cannot comment", posted);
+    }
+    let exit = end(run, ending);
     if let Some(failure) = refused(&red) {
         let error = format!(
             "{}\nonce this is merged, every apply is refused",
@@ -46,67 +42,71 @@ pub(super) fn run(run: &Run, args: &PlanArgs) -> Exit {
     exit
 }
 
-/// `red` are the refusals that the pull request of this job causes.
-fn make(
-    run: &Run,
-    args: &PlanArgs,
-    document: &mut Document,
-    red: &mut Vec<Refusal>,
-) -> Result<Exit, Failure> {
+/// Returns what is known of the plan, how the run ends, and the refusals that the pull request of this job causes.
+fn make(run: &Run, args: &PlanArgs) -> (Document, Result<Exit, Failure>, Vec<Refusal>) {
     let planning = &args.planning;
-    let (path, context) = (&run.file, &run.context);
-    let recipients = &planning.sealing.recipients_file;
-    let of_pull_request = context.is_pull_request_event() && context.pull_request.is_some();
     // before any secret is needed: the workflow runs for each pull request
-    let unplanned = match &context.pull_request {
-        Some(pull) if of_pull_request && is_closed(pull, run, args)? => Some(Unplanned::Closed {
-            number: pull.number,
-        }),
-        _ if of_pull_request && !is_touched(path, recipients, context)? => {
-            if args.comment {
-                of_other_file(run, planning)?;
-            }
-            Some(Unplanned::Untouched)
+    match unplanned(run, args) {
+        Ok(None) => {}
+        unplanned => {
+            let mut document = blank(run);
+            let came_to = unplanned.map(|why| {
+                document.unplanned = why;
+                Exit::Done
+            });
+            return (document, came_to, Vec::new());
         }
-        _ => None,
-    };
-    if unplanned.is_some() {
-        document.unplanned = unplanned;
-        return Ok(Exit::Done);
     }
     let origin = match &args.live {
         Some(path) => Origin::File(path),
         None => Origin::Server(&planning.server),
     };
-    let request = Request {
-        run,
-        origin,
-        scope: &planning.scope,
-        sealing: &planning.sealing,
-        inventory: &planning.inventory,
-        gitea: &planning.gitea,
-        adopt: &[],
-        writes: false,
-        committed: false,
-        access: planning.access,
+    let request = Request::of(run, origin, planning);
+    let mut session = match Session::open(&request) {
+        Ok(session) => session,
+        Err(Stopped { document, failure }) => return (*document, Err(failure), Vec::new()),
     };
-    let mut session = Session::open(&request, document)?;
-    let plan = session.judged(run, planning, false, document)?;
-    *red = session.red(&plan, &planning.gates, path, document);
-    let lacks = |change: &Change| change.makes_key() && !change.names_recipients();
-    // they may be known to the apply's job alone, so this is no refusal yet
-    if session.recipients.is_empty() && plan.changes.iter().any(lacks) {
-        document.notices.push(Notice::general(OfRun::NoRecipient));
-    }
-    let pending = args.detailed_exitcode && !plan.is_empty();
-    let exit = match pending {
-        _ if !red.is_empty() => Exit::Refused,
-        true => Exit::Pending,
-        false => Exit::Done,
-    };
+    let judged = session.judged(&request).map(|plan| {
+        let red = session.red(&plan, &request);
+        let lacks = |change: &Change| change.makes_key() && !change.names_recipients();
+        // they may be known to the apply's job alone, so this is no refusal yet
+        if session.recipients.is_empty() && plan.changes.iter().any(lacks) {
+            let notice = Notice::general(OfRun::NoRecipient);
+            session.document.notices.push(notice);
+        }
+        let exit = match args.detailed_exitcode && !plan.is_empty() {
+            _ if !red.is_empty() => Exit::Refused,
+            true => Exit::Pending,
+            false => Exit::Done,
+        };
+        (exit, red)
+    });
     // the process ends now: to give back its memory piece by piece would take a tenth of a large plan's time
     std::mem::forget((session.snapshot, session.actual));
-    Ok(exit)
+    match judged {
+        Ok((exit, red)) => (session.document, Ok(exit), red),
+        Err(failure) => (session.document, Err(failure), Vec::new()),
+    }
+}
+
+/// Returns why the pull request of this job needs no plan, if it needs none.
+fn unplanned(run: &Run, args: &PlanArgs) -> Result<Option<Unplanned>, Failure> {
+    let (path, context) = (&run.file, &run.context);
+    let pull = context.pull_request.as_ref();
+    let Some(pull) = pull.filter(|_| context.is_pull_request_event()) else {
+        return Ok(None);
+    };
+    if is_closed(pull, run, args)? {
+        let number = pull.number;
+        return Ok(Some(Unplanned::Closed { number }));
+    }
+    if is_touched(path, &args.planning.sealing.recipients_file, context)? {
+        return Ok(None);
+    }
+    if args.comment {
+        of_other_file(run, &args.planning)?;
+    }
+    Ok(Some(Unplanned::Untouched))
 }
 
 /// Errors where the environment, and so the comment, is that of another file.

@@ -85,8 +85,12 @@ impl Publisher<'_> {
         };
         let mut me = None;
         match forge.repo.pull_merged_as(sha)? {
-            // what an earlier attempt of this run did stands
-            Some(pull) if document.did_nothing() && posts.has_result(pull.number, &mut me)? => {
+            // what an earlier attempt of this run did stands, and what somebody starts by hand is about no pull request
+            Some(pull)
+                if (document.did_nothing()
+                    || self.run.context.event == JobEvent::WorkflowDispatch)
+                    && posts.has_result(pull.number, &mut me)? =>
+            {
                 say.note("no comment: this commit has its result already");
             }
             Some(pull) => me = posts.post(pull.number)?,

@@ -25,7 +25,10 @@ use crate::base::id::Id;
 use crate::base::json;
 use crate::base::text::{hex, short_commit};
 use crate::check::validate::{Valid, validate};
-use crate::commands::cli::{AccessLevel, GiteaArgs, InventoryArgs, Scope, Sealing, Server};
+use crate::commands::blank;
+use crate::commands::cli::{
+    AccessLevel, Gates, GiteaArgs, InventoryArgs, Planning, Scope, Sealing, Server,
+};
 use crate::file::{self, Place as Position, Source};
 use crate::forge::ci::Context;
 use crate::model::address::Address;
@@ -78,7 +81,21 @@ pub(super) struct Session {
     protected: BTreeSet<Address>,
     /// The digest of the plan that somebody looked at.
     pub(super) expected: Option<String>,
+    /// What the run says, as far as it knows.
+    pub(super) document: Document,
     started: Instant,
+}
+
+/// A run that stopped, with what it knew by then.
+pub(super) struct Stopped {
+    pub(super) document: Box<Document>,
+    pub(super) failure: Failure,
+}
+
+impl From<Stopped> for Failure {
+    fn from(stopped: Stopped) -> Failure {
+        stopped.failure
+    }
 }
 
 /// Where the live account comes from.
@@ -94,6 +111,7 @@ pub(super) struct Request<'a> {
     pub(super) run: &'a Run<'a>,
     pub(super) origin: Origin<'a>,
     pub(super) scope: &'a Scope,
+    pub(super) gates: &'a Gates,
     pub(super) sealing: &'a Sealing,
     pub(super) inventory: &'a InventoryArgs,
     pub(super) gitea: &'a GiteaArgs,
@@ -107,14 +125,68 @@ pub(super) struct Request<'a> {
     pub(super) access: AccessLevel,
 }
 
+impl<'a> Request<'a> {
+    /// Reads a plan of what the inventory has, which nobody carries out.
+    pub(super) fn reading(
+        run: &'a Run<'a>,
+        origin: Origin<'a>,
+        inventory: &'a InventoryArgs,
+        gitea: &'a GiteaArgs,
+    ) -> Self {
+        Request {
+            run,
+            origin,
+            scope: Scope::PLAIN,
+            gates: Gates::NONE,
+            sealing: Sealing::NOBODY,
+            inventory,
+            gitea,
+            adopt: &[],
+            writes: false,
+            committed: false,
+            access: AccessLevel::None,
+        }
+    }
+
+    /// What the flags of a plan or an apply say.
+    pub(super) fn of(run: &'a Run<'a>, origin: Origin<'a>, planning: &'a Planning) -> Self {
+        Request {
+            scope: &planning.scope,
+            gates: &planning.gates,
+            sealing: &planning.sealing,
+            access: planning.access,
+            ..Request::reading(run, origin, &planning.inventory, &planning.gitea)
+        }
+    }
+}
+
 impl Session {
-    /// Reads the file, the settings and the live account. `document` tells of it as far as it goes, after an error too.
-    pub(super) fn open(request: &Request, document: &mut Document) -> Result<Session, Failure> {
+    /// Reads the file, the settings and the live account.
+    pub(super) fn open(request: &Request) -> Result<Session, Stopped> {
+        let mut document = blank(request.run);
+        match Session::read_all(request, &mut document) {
+            Ok(mut session) => {
+                session.document = document;
+                Ok(session)
+            }
+            Err(failure) => Err(Stopped {
+                document: Box::new(document),
+                failure,
+            }),
+        }
+    }
+
+    fn read_all(request: &Request, document: &mut Document) -> Result<Session, Failure> {
         let started = Instant::now();
         readable()?;
         let path = &request.run.file;
-        document.commit = environment("GITHUB_SHA").map(|sha| short_commit(&sha).to_owned());
         let context = request.run.context.clone();
+        // of a fork's plan the job's own commit is the base's
+        let head = context.pull_request.as_ref();
+        let head = head.filter(|_| context.is_pull_request_event());
+        let head = head.and_then(|pull| pull.head_sha.clone());
+        let commit = head.or_else(|| environment("GITHUB_SHA"));
+        document.commit = commit.map(|sha| short_commit(&sha).to_owned());
         document.actor.clone_from(&context.actor);
         document.run.clone_from(&context.run_url);
         let api = match request.origin {
@@ -262,6 +334,7 @@ impl Session {
             access: request.access,
             protected,
             expected: None,
+            document: Document::default(),
             started,
         };
         session.read()?;
@@ -444,9 +517,9 @@ impl Session {
     }
 
     /// Puts the numbers of the run into the document.
-    pub(super) fn measure(&self, document: &mut Document) {
-        document.requests = self.api.as_ref().map_or(0, Api::requests);
-        document.duration_ms =
+    pub(super) fn measure(&mut self) {
+        self.document.requests = self.api.as_ref().map_or(0, Api::requests);
+        self.document.duration_ms =
             u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
     }
 

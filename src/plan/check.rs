@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Given;
 use super::order::{Step, order};
-use super::referrers::{deleted, referrers};
+use super::referrers::{deleted, fields_naming, referrers};
 use super::resolve::Resolved;
 use crate::account::actual::Actual;
 use crate::base::text::did_you_mean;
@@ -190,7 +190,12 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
         .filter_map(|(_, live)| {
             let (id, name) = (&live.id, actual.label(live));
             let users = left.get(name).into_iter().flatten();
-            let users = users.map(|(address, _)| address.to_string());
+            let users = users.map(|(address, live)| match address.kind {
+                Kind::AccountSettings => {
+                    format!("{} of the {address}", fields_naming(live, name))
+                }
+                _ => address.to_string(),
+            });
             let others = actual
                 .unmanaged_referrers
                 .get(id)

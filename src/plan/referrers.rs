@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use crate::account::actual::Actual;
 use crate::base::id::Id;
 use crate::model::address::Address;
@@ -59,4 +61,17 @@ pub(super) fn naming<'a>(
     let names = |live| then(live, changes).is_some_and(|then| then.others().contains(&name));
     let policies = actual.each().filter(|(at, _)| at.kind == Kind::Policy);
     policies.filter(|(_, live)| names(live)).collect()
+}
+
+/// Returns the fields of an object that name a group.
+pub(super) fn fields_naming(live: &Live, group: &str) -> String {
+    let has = |value: &Value| {
+        let all = value.as_array();
+        all.is_some_and(|all| all.contains(&group.into()))
+    };
+    let fields = live.resource.fields().into_iter();
+    let fields: Vec<String> = fields
+        .filter_map(|(field, value)| has(&value).then_some(field))
+        .collect();
+    fields.join(", ")
 }

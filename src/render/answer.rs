@@ -80,6 +80,9 @@ pub fn json(answer: &Answer) -> Value {
 
 fn words(near: &Near) -> String {
     match near {
+        Near::Waits(peer) => {
+            format!("peer {peer} waits for approval in NetBird, and reaches nobody until then")
+        }
         Near::Drops(policy) => format!("policy {policy} drops it"),
         Near::Other(policy, passes) => format!("policy {policy} lets {} through", traffic(passes)),
         Near::Disabled(policy) => format!("policy {policy} would let it through, but is disabled"),

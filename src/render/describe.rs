@@ -33,17 +33,14 @@ pub(super) fn object(address: &Address) -> Sentence {
 }
 
 /// Returns what is said of an adoption.
-pub(super) fn adoption(address: &Address, of: &Adoption) -> String {
+pub(super) fn adoption(of: &Adoption) -> String {
     let what = match of.origin {
         Origin::Adopted => "exists in NetBird; this file manages it from now on",
         Origin::Created => {
             "was created by a run that did not record it; this file manages it from now on"
         }
     };
-    match place(address).filter(|_| address.name.is_empty()) {
-        Some(place) => format!("{place}; {what}"),
-        None => what.to_owned(),
-    }
+    what.to_owned()
 }
 
 /// Returns an object's name; of one without a name, what it stands in.
@@ -79,7 +76,9 @@ pub(super) fn summary(change: &Change, plan: &Plan) -> String {
     };
     let parts = [
         object,
-        place(&change.address).unwrap_or_default(),
+        place(&change.address)
+            .filter(|_| !change.address.name.is_empty())
+            .unwrap_or_default(),
         visible(&change.why()).into_owned(),
     ];
     parts

@@ -33,7 +33,7 @@ pub fn document(document: &Document, applied: bool) -> String {
         let mut operation = named(address, "type", &format!("adopt_{}", address.kind.word()));
         operation["id"] = json!(of.id.0);
         operation["status"] = json!(adoption.words()[0]);
-        operation["reason"] = json!(describe::adoption(address, of));
+        operation["reason"] = json!(describe::adoption(of));
         operation["changes"] = json!([]);
         operation["cause"] = Value::Null;
         operation
@@ -90,6 +90,7 @@ pub fn document(document: &Document, applied: bool) -> String {
         "operations": operations,
         "created_keys": keys.collect::<Map<_, _>>(),
         "summary": summary(planned, document, applied),
+        "superseded_by": document.superseded,
         "notices": said.iter().map(|said| &said.text).collect::<Vec<_>>(),
         "memberships": memberships(document),
         "access": document.access.as_ref().map(access::json),

@@ -170,3 +170,40 @@ fn a_question_that_cannot_be_answered_says_why() {
         .expect(1)
         .says("write tcp/22");
 }
+
+#[test]
+fn whoever_waits_for_approval_reaches_nobody() {
+    let bench = two_machines();
+    bench.agreed(file(json!({ "ssh": ssh() })));
+    let asked = ["access", "peer/machine-pilots", "group/stations", "tcp/22"];
+    bench.run(&asked).expect(0).shows("yes: ");
+    let mut peers = bench.netbird().list("/peers");
+    for peer in peers.as_array_mut().unwrap() {
+        peer["approval_required"] = json!(peer["name"] == "machine-pilots");
+    }
+    let answer = fakes::Effect::Status(200, peers);
+    bench
+        .netbird()
+        .fault(fakes::Fault::on("GET", "/peers").always().then(answer));
+    bench
+        .run(&asked)
+        .shows("no: ")
+        .shows("peer machine-pilots waits for approval in NetBird, and reaches nobody until then");
+}
+
+#[test]
+fn every_key_that_lets_machines_in_is_named() {
+    let bench = two_machines();
+    bench.agreed(file(json!({ "ssh": ssh() })));
+    let mut more = file(json!({ "ssh": ssh() }));
+    for key in ["q1", "q2", "q3", "q4"] {
+        more["setup_keys"][key] =
+            json!({ "type": "one-off", "expires_in": 86400, "auto_groups": ["pilots"] });
+    }
+    bench.file(more);
+    let json = bench.plan(&["--format", "json"]).expect(0).json();
+    assert_eq!(
+        json["access"]["gained"][0]["because"],
+        "setup key q1, setup key q2, setup key q3, setup key q4, policy ssh"
+    );
+}

@@ -213,7 +213,7 @@ fn a_signal_never_comes_between_a_key_and_its_secret() {
         .start(&["apply"], hook)
         .wait()
         .expect(4)
-        .says("not tried: setup key k2");
+        .shows("setup key  k2  not tried");
     bench.assert_writes(&["POST /groups", "POST /setup-keys", "PUT /setup-keys"]);
     assert_eq!(bench.sealed_files(), ["k1.age"]);
     bench.server().enroll(&bench.unseal("k1"), "k1").unwrap();

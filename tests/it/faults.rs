@@ -208,8 +208,8 @@ fn a_429_that_does_not_end_ends_the_run_and_another_completes_it() {
             .then(too_many(None)),
     );
     let run = bench.apply(&[]).expect(4);
-    run.says("done:      group a")
-        .says("not tried: group c")
+    run.says("[1/3] group a: created")
+        .shows("group  c  not tried")
         .says("429 too many requests");
     let posts = bench.writes().len();
     assert_eq!(posts, 1 + 13, "the first, and one with twelve waits");

@@ -116,12 +116,14 @@ fn an_offboarded_peer_counts_and_a_changed_one_does_not() {
         bench
             .run_with(args, &protect)
             .expect(3)
-            .says("this plan deletes 1 protected object\n  peer gw\n");
+            .says("this plan deletes 1 protected object, because of commit ")
+            // the log has what was refused
+            .says("NetBird plan: 2 to delete");
     }
     bench
         .run_with(&["plan"], &protect)
         .expect(0)
-        .shows("Apply would refuse this plan:\n  !  this plan deletes 1 protected object\n        peer gw\n");
+        .shows("Apply would refuse this plan:\n  !  this plan deletes 1 protected object, because of commit ");
     // another name, other members
     let mut renamed = file(both);
     renamed["groups"] = json!({ "h": { "renamed_from": "g", "peers": ["gw"] } });
@@ -206,7 +208,7 @@ fn the_job_of_the_pull_request_that_brings_it_is_red() {
     let number = site.repo().open_pr("removes", "main");
     plan("removes", number)
         .expect(3)
-        .says(r"this plan deletes 1 protected object\n  group a")
+        .says("this plan deletes 1 protected object, because of pull request #")
         .says("once this is merged, every apply is refused");
     // merged all the same: the next pull request did not bring it
     push("main", &["b", "c"]);

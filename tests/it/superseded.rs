@@ -43,6 +43,7 @@ fn two_merges_in_a_row_are_one_apply_and_two_results() {
         .map(|(commit, state)| site.gitea().run("apply.yml", "main", commit, state));
     let run = apply(&site, &one, runs[0], &["--format", "json"]).expect(0);
     assert_eq!(run.json()["status"], "superseded");
+    assert_eq!(run.json()["superseded_by"], two[..10]);
     assert_eq!(run.json()["summary"]["created"], 0);
     site.bench.assert_writes(&[]);
     let said = format!(
@@ -89,6 +90,48 @@ fn found_out_right_before_the_first_write_too() {
     apply(&site, &one, id, &[]).expect(0).shows("superseded by");
     site.bench.assert_writes(&[]);
     assert!(bodies(&site, number)[0].contains("superseded by"));
+}
+
+#[test]
+fn between_its_writes_it_is_green_and_names_what_it_made() {
+    let site = Site::fake();
+    let file = json!({ "groups": { "g": {} },
+        "setup_keys": { "k": { "type": "one-off", "expires_in": 86400, "auto_groups": ["g"] } } });
+    let (number, one) = merged(&site, "one", "netbird.json", &site.text(file));
+    let id = site.gitea().run("apply.yml", "main", &one, "in_progress");
+    let gitea = site.gitea().clone();
+    site.bench.netbird().after("POST", "/groups", move |_| {
+        let tip = gitea.push("main", "netbird.json", "{\"groups\": {}}", "newer");
+        gitea.run("apply.yml", "main", &tip, "queued");
+    });
+    let json = apply(&site, &one, id, &["--format", "json"])
+        .expect(0)
+        .json();
+    assert_eq!(json["status"], "superseded");
+    assert_eq!(json["operations"][0]["status"], "success");
+    assert_eq!(json["operations"][1]["status"], "skipped");
+    let body = &bodies(&site, number)[0];
+    assert!(
+        body.contains("NetBird apply **superseded**: 1 created, 1 not tried")
+            && body.contains("applies what is left, and keeps what this run did.")
+            && body.contains("| group | `g` | done |"),
+        "{body}"
+    );
+}
+
+#[test]
+fn what_somebody_starts_by_hand_leaves_the_result_of_the_pull_request() {
+    let site = Site::fake();
+    let (number, one) = change(&site, "one", &["a"]);
+    apply(&site, &one, 1, &[]).expect(0);
+    let before = bodies(&site, number);
+    site.bench.delete("/groups", "a");
+    let job = Job::push(&site, &one).by_hand(&site);
+    site.in_job(&["apply", "--comment"], &job)
+        .expect(0)
+        .shows("1 created")
+        .says("no comment: this commit has its result already");
+    assert_eq!(bodies(&site, number), before);
 }
 
 #[test]

@@ -107,7 +107,9 @@ impl<'a> World<'a> {
                 None => Some(peer.ssh_enabled),
             };
             let is_on = [peer.ssh_enabled, after.unwrap_or(false)];
-            let node = self.add_node(What::Peer(&peer.id), [true, after.is_some()], is_on);
+            // whoever waits for approval is in nobody's map
+            let is = [true, after.is_some()].map(|is| is && !peer.approval_required);
+            let node = self.add_node(What::Peer(&peer.id), is, is_on);
             if after != Some(peer.ssh_enabled) {
                 let cause = change.map(|change| change.address.clone());
                 self.nodes[node as usize].causes.extend(cause);
@@ -164,7 +166,15 @@ impl<'a> World<'a> {
         if is == [false, false] {
             return;
         }
-        let node = self.add_node(What::Key(name.clone()), is, [false, false]);
+        // of several keys of an entry each lets its machine in
+        let node = match self.keys.get(name) {
+            Some(node) => *node,
+            None => self.add_node(What::Key(name.clone()), is, [false, false]),
+        };
+        self.keys.insert(name.clone(), node);
+        for side in SIDES {
+            self.nodes[node as usize].is[side] |= is[side];
+        }
         let lists = plan.pending_members.iter();
         let lists = lists.filter(|(_, keys)| keys.contains(name));
         let listed: BTreeSet<String> = lists.map(|(group, _)| group.clone()).collect();
@@ -178,6 +188,9 @@ impl<'a> World<'a> {
                 groups[side].extend(key.auto_groups.iter().flatten().cloned());
             }
             groups[side].insert(ALL.to_owned());
+            if !is[side] {
+                continue;
+            }
             for group in self.groups(&groups[side]) {
                 self.put(node, group, side);
             }

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::{Session, notices};
+use super::{Origin, Request, Session, notices};
 use crate::access::Delta;
 use crate::account::fetch::More;
 use crate::base::id::Id;
+use crate::base::text::listed;
 use crate::commands::agreements;
-use crate::commands::cli::{AccessLevel, Gates, GiteaArgs, Planning};
+use crate::commands::cli::{AccessLevel, Gates};
 use crate::commands::failure::Failure;
 use crate::commands::forge::Forge;
-use crate::commands::settings::{Run, halt, setting};
+use crate::commands::settings::{halt, setting};
 use crate::model::change::Change;
 use crate::model::kind::Kind;
 use crate::model::let_go::LeftBy;
@@ -25,13 +26,8 @@ use crate::render::Document;
 impl Session {
     /// Makes the plan, with what is let go where somebody agreed to delete it. Looks for agreements as far as the plan needs
     /// them.
-    pub(in crate::commands) fn plan(
-        &mut self,
-        run: &Run,
-        gates: &Gates,
-        gitea: &GiteaArgs,
-        document: &mut Document,
-    ) -> Result<Plan, Failure> {
+    pub(in crate::commands) fn plan(&mut self, request: &Request) -> Result<Plan, Failure> {
+        let gates = request.gates;
         // who is bound to a key whose entry was removed decides about a peer, so it is not left to times alone
         let more = More {
             events: self.offboards(),
@@ -41,11 +37,12 @@ impl Session {
             self.read()?;
         }
         let mut plan = self.plan_whole()?;
-        document.notices.extend(notices::of_token(&self.actual));
+        let of_token = notices::of_token(&self.actual);
+        self.document.notices.extend(of_token);
         let asked = gates.allow_deletes.as_deref();
-        self.statements = agreements::asked(asked, &document.environment, &self.context)?;
+        self.statements = agreements::asked(asked, &request.run.environment, &self.context)?;
         agreements::of_this_job(&mut self.statements, &self.context);
-        let mut outcome = self.outcome(&plan, gates, (run, gitea), document)?;
+        let mut outcome = self.outcome(&plan, request)?;
         let mut before = None;
         if !outcome.release.is_empty() {
             self.options.release.clone_from(&outcome.release);
@@ -63,9 +60,10 @@ impl Session {
             let deleted = || let_go.get(&change.deleted()?.id).copied().cloned();
             self.statements.left_by(&newest.or_else(deleted)?, versions)
         };
-        document.causes = plan.changes.iter().map(cause).collect();
-        document.notices.extend(outcome.notices);
-        document.agreements = outcome.agreements;
+        let causes = plan.changes.iter().map(cause).collect();
+        self.document.causes = causes;
+        self.document.notices.extend(outcome.notices);
+        self.document.agreements = outcome.agreements;
         self.agreed = outcome.rows;
         Ok(plan)
     }
@@ -79,14 +77,8 @@ impl Session {
 
     /// Gathers what was said, and judges the plan by it: in commits wherever something is deleted or let go, in pull requests
     /// where it is still wanted.
-    fn outcome(
-        &mut self,
-        plan: &Plan,
-        gates: &Gates,
-        (run, gitea): (&Run, &GiteaArgs),
-        document: &mut Document,
-    ) -> Result<Outcome, Failure> {
-        let ours = &self.options.ours;
+    fn outcome(&mut self, plan: &Plan, request: &Request) -> Result<Outcome, Failure> {
+        let (gates, ours) = (request.gates, &self.options.ours);
         if !plan.counted_rows().is_empty() || !plan.let_go.is_empty() {
             agreements::in_messages(&mut self.statements, &self.history, ours)?;
         }
@@ -95,14 +87,15 @@ impl Session {
         if is_said && !self.statements.lines.iter().any(Said::is_of_message) {
             return Ok(outcome);
         }
-        let forge = Forge::open(run, gitea).map_err(|failure| failure.error);
+        let forge = Forge::open(request.run, request.gitea);
+        let forge = forge.map_err(|failure| failure.error);
         let asked = forge.and_then(|forge| {
             let asked = self.ask(plan, gates, forge.as_ref());
             asked.map_err(|error| format!("{error:#}"))
         });
         if let Err(error) = asked {
             let notice = Notice::general(OfAgreement::NotAsked(error));
-            document.notices.push(notice);
+            self.document.notices.push(notice);
         }
         Ok(self.judge(plan, None, gates))
     }
@@ -132,22 +125,11 @@ impl Session {
         self.statements.judge(plan, before, ours, &needed)
     }
 
-    /// Makes the plan and lets the gates judge it; `document` tells what came of both.
-    pub(in crate::commands) fn judged(
-        &mut self,
-        run: &Run,
-        planning: &Planning,
-        applying: bool,
-        document: &mut Document,
-    ) -> Result<Plan, Failure> {
-        let Planning {
-            gates,
-            server,
-            gitea,
-            ..
-        } = planning;
-        let plan = self.plan(run, gates, gitea, document);
-        self.measure(document);
+    /// Makes the plan and lets the gates judge it.
+    pub(in crate::commands) fn judged(&mut self, request: &Request) -> Result<Plan, Failure> {
+        let run = request.run;
+        let plan = self.plan(request);
+        self.measure();
         let mut plan = plan?;
         let recipients = self.recipients.describe().into_iter();
         plan.sealed_for = recipients.map(|who| who.key).collect();
@@ -155,38 +137,33 @@ impl Session {
         let mut told =
             notices::recipients_of_keys(&plan, &self.valid.desired, &run.file, &self.history);
         notices::place(&mut told, &self.valid);
-        document.notices.extend(told);
+        self.document.notices.extend(told);
         let idle = notices::protects_nothing(&self.protected, &self.valid.desired, &self.actual);
-        document.notices.extend(idle);
-        let account = setting(server.account.as_ref());
-        let context = self.gates(gates, account, applying);
-        let refusals = gates::check(&plan, &context);
-        document.refusals = self.with_way_out(refusals, &plan, document);
-        document.access = match self.access {
-            AccessLevel::None => None,
-            level => {
-                let peers = level == AccessLevel::Peers;
-                let memberships = &document.memberships;
-                Some(Delta::of(&self.actual, &plan, memberships, peers))
-            }
-        };
-        document.plan = Some(plan.clone());
+        self.document.notices.extend(idle);
+        let refusals = gates::check(&plan, &self.gates(request));
+        self.document.refusals = self.with_way_out(refusals, &plan);
+        self.document.access = self.delta(&plan);
+        self.document.plan = Some(plan.clone());
         Ok(plan)
+    }
+
+    /// Who reaches whom by a plan, as finely as somebody asked.
+    fn delta(&self, plan: &Plan) -> Option<Delta> {
+        let peers = match self.access {
+            AccessLevel::None => return None,
+            level => level == AccessLevel::Peers,
+        };
+        let memberships = &self.document.memberships;
+        Some(Delta::of(&self.actual, plan, memberships, peers))
     }
 
     /// Returns the refusals of what goes that the pull request of this job causes; none in another job. What it takes away
     /// is the plan of the merge without that of the base's file. All else that goes is set apart in the document.
-    pub(in crate::commands) fn red(
-        &self,
-        plan: &Plan,
-        gates: &Gates,
-        file: &Path,
-        document: &mut Document,
-    ) -> Vec<Refusal> {
+    pub(in crate::commands) fn red(&mut self, plan: &Plan, request: &Request) -> Vec<Refusal> {
         if !self.context.is_pull_request_event() {
             return Vec::new();
         }
-        let base = self.base_plan(file);
+        let base = self.base_plan(&request.run.file);
         let own = match &base {
             Some(base) => &plan.rows() - &base.rows(),
             // nobody can plan the base's file: what history says has to do
@@ -206,10 +183,21 @@ impl Session {
         let others = places
             .filter(|(_, change)| is_others(change))
             .map(|(place, _)| place);
-        document.others = others.collect();
-        let red = gates::deletions_of(plan, gates.max_deletes, &self.agreed, &own);
+        self.document.others = others.collect();
+        if !self.document.others.is_empty() {
+            // what others left to do is nothing that this pull request opens or closes
+            let mut own = plan.clone();
+            let mut place = 0..;
+            own.changes.retain(|_| {
+                !place
+                    .next()
+                    .is_some_and(|at| self.document.others.contains(&at))
+            });
+            self.document.access = self.delta(&own);
+        }
+        let red = gates::deletions_of(plan, request.gates.max_deletes, &self.agreed, &own);
         if red.is_empty() {
-            blame(document);
+            blame(&mut self.document);
         }
         // nobody can agree to what is protected, so that a pull request must not bring it
         let protected = |plan| gates::protected(plan, &self.protected);
@@ -218,25 +206,33 @@ impl Session {
             let known = |name| before.iter().any(|before| before.names.contains(name));
             !now.names.iter().all(known)
         });
-        let mut red = self.with_way_out(red, plan, document);
-        red.extend(brought);
+        let mut red = self.with_way_out(red, plan);
+        let brought = brought.into_iter().collect();
+        red.extend(self.with_way_out(brought, plan));
         red
     }
 
-    /// Says of refused deletions what to do about them.
-    fn with_way_out(
-        &self,
-        mut refusals: Vec<Refusal>,
-        plan: &Plan,
-        document: &Document,
-    ) -> Vec<Refusal> {
+    /// Says of refused deletions what to do about them, and of what is protected which change wants it to go.
+    fn with_way_out(&self, mut refusals: Vec<Refusal>, plan: &Plan) -> Vec<Refusal> {
         let hint = agreement::way_out(
-            &document.agreements,
+            &self.document.agreements,
             plan.counted_rows().len(),
             self.context.is_ci,
         );
-        for refusal in refusals.iter_mut().filter(|it| !it.rows.is_empty()) {
-            refusal.hint.clone_from(&hint);
+        for refusal in &mut refusals {
+            if refusal.gate == "protected" {
+                let causes = plan.changes.iter().zip(&self.document.causes);
+                let is_it = |change: &Change| refusal.names.contains(&change.address.to_string());
+                let causes = causes.filter(|(change, _)| is_it(change));
+                let causes = causes.filter_map(|(_, cause)| Some(cause.as_ref()?.words()));
+                let causes: Vec<String> = causes.collect::<BTreeSet<_>>().into_iter().collect();
+                if !causes.is_empty() {
+                    refusal.text += &format!(", because of {}", listed(&causes));
+                }
+            }
+            if !refusal.rows.is_empty() {
+                refusal.hint.clone_from(&hint);
+            }
         }
         refusals
     }
@@ -249,18 +245,22 @@ impl Session {
     }
 
     /// What the gates look at.
-    fn gates(&self, gates: &Gates, account: Option<String>, applying: bool) -> gates::Context {
+    fn gates(&self, request: &Request) -> gates::Context {
+        let account = match request.origin {
+            Origin::Server(server) => setting(server.account.as_ref()),
+            Origin::File(_) => None,
+        };
         let accounts = self.actual.named(Kind::AccountSettings, "").iter();
         let ids = accounts.map(|account| account.id.to_string());
         gates::Context {
-            max_deletes: gates.max_deletes,
+            max_deletes: request.gates.max_deletes,
             agreed: self.agreed.clone(),
             halt: halt(),
             me: self.actual.me.clone(),
             account,
             accounts: ids.collect(),
             online: self.api.is_some(),
-            applying,
+            applying: request.writes,
             recipients: self.recipients.describe().len(),
             protected: self.protected.clone(),
             expected: self.expected.clone(),

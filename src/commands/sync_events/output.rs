@@ -187,6 +187,7 @@ fn entry(done: &Done) -> Value {
         "renamed_from": done.enrollment.renamed_from,
         "dns_label": done.dns_label,
         "proof": done.enrollment.evidence,
+        "waits_for_approval": done.waits_for_approval,
     });
     if !done.replaces.is_empty() {
         entry["replaces"] = json!(done.enrollment.replaces);

@@ -9,12 +9,12 @@ use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::held::{Held, Why};
-use crate::model::kind::{Kind, Live, Resource};
+use crate::model::kind::{Kind, Live, PeerRef, Resource};
 use crate::model::reason::Reason;
 use crate::plan::Given;
 use crate::plan::keys::Decisions;
 use crate::plan::ours::Ours;
-use crate::plan::referrers::{deleted, naming, referrers};
+use crate::plan::referrers::{deleted, fields_naming, naming, referrers};
 
 /// Names an object for people, with its id and, of a key, its state.
 pub(super) fn holder(address: &Address, live: &Live, actual: &Actual) -> String {
@@ -29,7 +29,22 @@ pub(super) fn holder(address: &Address, live: &Live, actual: &Actual) -> String 
             let parent = address.parent().map(|at| format!(" of {}", at.quoted()));
             let parent = parent.unwrap_or_default();
             match address.name.as_str() {
-                "" => format!("{} {}{parent}", address.kind.label(), live.id),
+                "" => {
+                    let through = match &live.resource {
+                        Resource::NetworkRouter(router) => {
+                            let peer = match &router.peer {
+                                Some(PeerRef::Id(id)) => Some(actual.peer_label(id)),
+                                Some(PeerRef::Name(name)) => Some(name.clone()),
+                                None => None,
+                            };
+                            let groups = router.peer_groups.iter().cloned();
+                            let all: Vec<String> = peer.into_iter().chain(groups).collect();
+                            format!(" through {}", all.join(", "))
+                        }
+                        _ => String::new(),
+                    };
+                    format!("{} {}{parent}{through}", address.kind.label(), live.id)
+                }
                 _ => format!("{} ({}{state}){parent}", address.quoted(), live.id),
             }
         }
@@ -80,7 +95,10 @@ pub(super) fn keep_groups(given: Given, so_far: &FollowUp, resolved: &Resolved) 
             continue;
         }
         let users = users.iter().map(|(address, user)| {
-            let holder = holder(address, user, actual);
+            let holder = match address.kind {
+                Kind::AccountSettings => format!("{} of the {address}", fields_naming(user, name)),
+                _ => holder(address, user, actual),
+            };
             match is_ours(address, user) {
                 true => format!("{holder}, in a field that the file does not say"),
                 false => holder,

@@ -76,13 +76,13 @@ a policy, a route, nameservers and a key that are not managed
     held: group g: it is still used by nameserver group "n" (daojn07mlbcpef9967cg), policy "p" (daojn064mr64fain5cug), policy "q" (daojn064mr5kfain5650), route "s" (daojn050rej00m8berrg), setup key "k" (daojn058v557f7ctlctg, valid)
     adopts group keep as Adopted
 a network resource, a user, a router, a zone, the DNS settings
-    held: group g: it is still used by DNS zone "lab" (z), network resource res1, network router router1 of network "office", the DNS settings, user Mira
+    held: group g: it is still used by DNS zone "lab" (z), network resource res1, network router router1 of network "office" through g, the DNS settings, user Mira
     adopts group keep as Adopted
 a resource, a peer and a router, by the names of their networks
-    held: group g: it is still used by network resource "printer" (res1) of network "office", network resource res2, which no longer exists, network router router1 of network "office", peer "gw" as a resource of it
+    held: group g: it is still used by network resource "printer" (res1) of network "office", network resource res2, which no longer exists, network router router1 of network "office" through g, peer "gw" as a resource of it
     adopts group keep as Adopted
 settings of the account that the server does not check
-    held: group g: it is still used by the account settings
+    held: group g: it is still used by ipv6_enabled_groups, peer_expose_groups of the account settings
     adopts group keep as Adopted
 parts that not every server has
     held: group g: it is still used by agent network budget rule "ceiling", agent network policy "agents", reverse proxy service "app.example", reverse proxy service "b.example"

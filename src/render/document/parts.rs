@@ -1,0 +1,382 @@
+//! The parts of a plan and of a result below their heading.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::way;
+use crate::base::sentence::Sentence;
+use crate::base::text::{MOST_NAMES, count};
+use crate::model::address::Address;
+use crate::model::change::{Change, list_changes};
+use crate::model::held::Held;
+use crate::model::kind::{FieldChange, words};
+use crate::model::let_go::LetGo;
+use crate::plan::Plan;
+use crate::plan::agreement::{Agreement, Origin};
+use crate::render::describe::{self, object};
+use crate::render::impact::impact;
+use crate::render::tree::{Attached, Block, Look, Mark, Rank, Row, Rows};
+use crate::render::{CreatedKey, Document, Status, access, markdown, memberships};
+
+/// Most warnings at the top; the table has them all.
+const MOST_WARNINGS: usize = 20;
+/// Most rows of what is let go that are not folded.
+const MOST_LET_GO: usize = 10;
+
+/// What takes something away or opens something, as sentences.
+pub(super) fn warnings(document: &Document, plan: &Plan) -> Rows {
+    let row = |text: Sentence| Row::of(Mark::LOUD, text, Rank::Notice);
+    let (mut rows, mut idle) = (Vec::new(), Vec::new());
+    let own = plan.changes.iter().enumerate();
+    for (_, change) in own.filter(|(place, _)| !document.others.contains(place)) {
+        match impact(change, plan) {
+            None => {}
+            Some(impact) if impact.harmless => idle.push(object(&change.address)),
+            Some(impact) => {
+                let what =
+                    Sentence::from(format!("{} ", impact.verb)).then(object(&change.address));
+                rows.push(row(what.say(": ").then(impact.what).say(".")));
+            }
+        }
+    }
+    if !idle.is_empty() {
+        let what = Sentence::from("Deletes, and nobody loses anything by it: ");
+        rows.push(row(what.listed(idle, MOST_NAMES).say(".")));
+    }
+    let more = rows.len().saturating_sub(MOST_WARNINGS);
+    if more > 0 {
+        rows.truncate(MOST_WARNINGS);
+        let more = format!("And {more} more of that sort, first in the table below.");
+        rows.push(row(more.into()));
+    }
+    let calls = document.access.iter().flat_map(access::calls_beside_rules);
+    rows.extend(calls.map(|call| row(format!("{call}.").into())));
+    Rows {
+        look: Look::Warning,
+        rows,
+        ..Rows::default()
+    }
+}
+
+/// The table of changes: what takes something away or opens something to all stands first, so that a reader who stops early has
+/// seen it.
+pub(super) fn changes(document: &Document, plan: &Plan, applied: bool) -> Rows {
+    let has_results = !document.statuses.is_empty();
+    let own = plan.changes.iter().enumerate();
+    let own = own.filter(|(index, _)| !document.others.contains(index));
+    let rows = own.map(|(index, change)| row(change, plan, document.statuses.get(index)));
+    let adopted = document.adoption(true);
+    let adoptions = plan.adoptions.iter().map(|(address, of)| {
+        let what = describe::adoption(of);
+        let status = has_results.then_some(&adopted);
+        columns(Mark::ADOPT, address, what, status, Rank::Quiet)
+    });
+    let mut rows: Vec<Row> = rows.chain(adoptions).collect();
+    rows.sort_by_key(|row| row.rank);
+    for row in rows.iter_mut().filter(|_| applied) {
+        // the plan was shown before, and the heading has the numbers
+        row.is_read = !has_results || row.cells[2] == Sentence::from("done");
+    }
+    Rows {
+        head: match has_results {
+            true => &["kind", "name", "result", "what changes"],
+            false => &["kind", "name", "what changes"],
+        },
+        short: if has_results { 3 } else { 2 },
+        rows,
+        ..Rows::default()
+    }
+}
+
+fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> Row {
+    let rank = match impact(change, plan) {
+        Some(_) => Rank::Loud,
+        None => Rank::Quiet,
+    };
+    let mark = describe::mark(&change.operation);
+    let what = describe::summary(change, plan);
+    let fields = change.told_fields().map(FieldChange::named);
+    Row {
+        more: fields.map(Sentence::from).collect(),
+        ..columns(mark, &change.address, what, status, rank)
+    }
+}
+
+fn columns(
+    mark: Mark,
+    address: &Address,
+    what: String,
+    status: Option<&Status>,
+    rank: Rank,
+) -> Row {
+    let result = status.map(|status| match (status.words()[1], status.error()) {
+        (words, Some(_)) => Sentence::default().strong(words),
+        (words, None) => words.into(),
+    });
+    let what = match what.as_str() {
+        "" => Sentence::default(),
+        what => what.into(),
+    };
+    let name = match address.name.as_str() {
+        "" => describe::name(address).into(),
+        name => Sentence::default().name(name),
+    };
+    let cells = [address.kind.label().into(), name].into_iter();
+    Row {
+        cells: cells.chain(result).chain([what]).collect(),
+        ..Row::of(mark, "", rank)
+    }
+}
+
+/// What others left to do, by its cause: all of it takes something away.
+pub(super) fn others(document: &Document, plan: &Plan) -> Vec<Block> {
+    let part = |(cause, places): (String, Vec<usize>)| {
+        let rows = places.iter();
+        let rows = rows.map(|place| row(&plan.changes[*place], plan, None));
+        Block::Rows(Rows {
+            title: format!("Not of this pull request, left to do by {cause}").into(),
+            head: &["kind", "name", "what changes"],
+            short: 2,
+            rows: rows.collect(),
+            ..Rows::default()
+        })
+    };
+    document.others_by_cause().into_iter().map(part).collect()
+}
+
+/// Who joins what once it enrolls, and who does no more.
+pub(super) fn to_come(document: &Document) -> Rows {
+    let memberships = document.memberships_to_tell();
+    let row = |row: memberships::Row| {
+        let names = |groups: &BTreeSet<String>| {
+            Sentence::default().names(groups.iter().map(String::as_str))
+        };
+        let key = Sentence::default().name(row.key);
+        let (mark, words) = match row.joins {
+            true => (
+                Mark::CREATE,
+                key.say(" will join ")
+                    .then(names(row.groups))
+                    .say(" when it enrolls"),
+            ),
+            false => (
+                Mark::DELETE,
+                key.say(" will not join ")
+                    .then(names(row.groups))
+                    .say(" any more"),
+            ),
+        };
+        let words = match row.joins && row.groups.len() != row.all.len() {
+            true => words.say("; all its groups then: ").then(names(row.all)),
+            false => words,
+        };
+        Row::of(mark, words, Rank::Reach)
+    };
+    Rows {
+        title: "Memberships after enrollment".into(),
+        rows: memberships::rows(&memberships).map(row).collect(),
+        ..Rows::default()
+    }
+}
+
+/// One diff per change that has a before and an after: the lines that differ.
+pub(super) fn details(plan: &Plan) -> Option<Block> {
+    let changed = plan.changes.iter();
+    let changed = changed.filter(|change| change.told_fields().next().is_some());
+    let texts: Vec<(Sentence, String)> = changed
+        .map(|change| (object(&change.address), diff(change)))
+        .collect();
+    (!texts.is_empty()).then_some(Block::Attached(Attached {
+        title: "Details".into(),
+        texts,
+        language: "diff",
+        rank: Rank::Extra,
+    }))
+}
+
+fn diff(change: &Change) -> String {
+    let mut out = String::new();
+    for FieldChange {
+        field,
+        before,
+        after,
+    } in change.told_fields()
+    {
+        let value = |value: &Value| words::value(field, value);
+        let Some((gone, new)) = list_changes(before, after) else {
+            let (before, after) = (value(before), value(after));
+            out.push_str(&format!("- {field}: {before}\n+ {field}: {after}\n"));
+            continue;
+        };
+        out.push_str(&format!("  {field}:\n"));
+        // without a port it is every port
+        let is_all =
+            |ports: &Value| field == "ports" && ports.as_array().is_some_and(Vec::is_empty);
+        for (sign, entries, list) in [("-", &gone, before), ("+", &new, after)] {
+            let all = is_all(list).then(|| "all ports".to_owned());
+            let entries = entries.iter().map(|entry| value(entry)).chain(all);
+            out.extend(entries.map(|entry| format!("{sign}   {entry}\n")));
+        }
+        let same = after.as_array().map_or(0, Vec::len) - new.len();
+        if same > 0 {
+            out.push_str(&format!("    ({same} unchanged)\n"));
+        }
+    }
+    out
+}
+
+pub(super) fn notices(document: &Document) -> Rows {
+    let said = document.said().into_iter().map(|said| {
+        let mark = match said.is_warning() {
+            true => Mark::WARNING,
+            false => Mark::NOTE,
+        };
+        let mut notices = said.notices.iter();
+        Row {
+            is_read: notices.all(|notice| document.told.contains(*notice)),
+            ..Row::of(mark, said.text.as_str(), Rank::Notice)
+        }
+    });
+    Rows {
+        rows: said.collect(),
+        ..Rows::default()
+    }
+}
+
+/// What was ours once and stays, why, and what to do.
+pub(super) fn held(document: &Document) -> Rows {
+    let name = |held: &Held| object(&held.address).say(format!(" ({})", held.id.0));
+    let row = |(reason, way_out, held): (String, &str, Vec<&Held>)| {
+        let names = Sentence::default().listed(held.into_iter().map(name), MOST_NAMES);
+        let text = names.say(format!(": {reason}; {way_out}."));
+        Row::of(Mark::NONE, text, Rank::Notice)
+    };
+    Rows {
+        title: "Held back".into(),
+        rows: document.held().into_iter().map(row).collect(),
+        ..Rows::default()
+    }
+}
+
+/// What is let go, and the lines that delete it instead.
+pub(super) fn let_go(document: &Document, plan: &Plan) -> Vec<Block> {
+    let row = |of: &LetGo| {
+        let text = object(&of.address).say(format!(" {}", of.words()));
+        Row::of(Mark::LET_GO, text, Rank::Notice)
+    };
+    let number = plan.let_go.len();
+    if number == 0 {
+        return Vec::new();
+    }
+    let (title, look) = match number > MOST_LET_GO {
+        true => (format!("Let go: {number} objects"), Look::Folded),
+        false => ("Let go".into(), Look::Open),
+    };
+    let rows = Rows {
+        title: title.into(),
+        look,
+        rows: plan.let_go.iter().map(row).collect(),
+        ..Rows::default()
+    };
+    let ways = document.agreements.iter();
+    let ways = ways.filter_map(|agreement| way_to_delete(agreement, plan));
+    [Block::Rows(rows)]
+        .into_iter()
+        .chain(ways.flatten())
+        .collect()
+}
+
+/// The line that deletes what the plan lets go because of that change.
+fn way_to_delete(agreement: &Agreement, plan: &Plan) -> Option<[Block; 2]> {
+    let objects = plan.let_go.iter();
+    let objects: Vec<Sentence> = objects
+        .filter(|of| agreement.let_go.contains(&of.id))
+        .map(|of| object(&of.address))
+        .collect();
+    let what = match (objects.len() == plan.let_go.len(), objects.len()) {
+        (_, 0) => return None,
+        (true, 1) => "it".into(),
+        (true, _) => "them".into(),
+        (false, _) => Sentence::default().listed(objects, MOST_NAMES),
+    };
+    let place = match &agreement.cause {
+        Some(Origin::Pull(_)) if agreement.is_proposed => "to the pull request".into(),
+        Some(Origin::Pull(number)) if !agreement.is_fork => format!("to pull request #{number}"),
+        _ => "to a commit message".into(),
+    };
+    let (too, also) = match (agreement.line.is_some(), agreement.rows) {
+        (false, _) => (" instead", String::new()),
+        (true, rows) => {
+            let deletions = match rows {
+                1 => "deletion".into(),
+                rows => format!("{rows} deletions"),
+            };
+            (", too", format!("; it also approves the {deletions}"))
+        }
+    };
+    let how = Sentence::from("To delete ").then(what);
+    let how = how.say(format!("{too}, add this line {place}{also}"));
+    Some(way(how, agreement.line_with_let_go.as_ref()?.to_string()))
+}
+
+/// What is not managed and left alone: by kind, and members by group.
+pub(super) fn left_alone(document: &Document, plan: &Plan) -> Rows {
+    let row = |text| Row::of(Mark::NONE, text, Rank::Extra);
+    let name = |address: &Address| match address.name.as_str() {
+        "" => describe::name(address).into(),
+        name => Sentence::default().name(name),
+    };
+    let mut counts = Vec::new();
+    let mut rows = Vec::new();
+    for (label, objects) in document.unmanaged() {
+        counts.push(format!("{} {label}", objects.len()));
+        let names = objects.into_iter().map(name);
+        rows.push(row(
+            Sentence::from(format!("{label} ")).listed(names, MOST_NAMES)
+        ));
+    }
+    for (group, members) in &plan.unmanaged_members {
+        let labels = members.iter().filter_map(|id| plan.peer_labels.get(id));
+        let labels = labels.map(|label| Sentence::default().name(label));
+        let group = Sentence::from("in group ").name(group).say(": ");
+        rows.push(row(group.listed(labels, MOST_NAMES)));
+    }
+    let members = plan.unmanaged_members.values().map(BTreeSet::len).sum();
+    counts.extend((members > 0).then(|| count(members, "group member", "group members")));
+    Rows {
+        title: format!("Left alone, not managed here ({})", counts.join(", ")).into(),
+        look: Look::Folded,
+        rows,
+        ..Rows::default()
+    }
+}
+
+/// The sealed keys of this run.
+pub(super) fn sealed_keys(document: &Document) -> Option<Block> {
+    let text = |(name, key): (&String, &CreatedKey)| {
+        let code = |text: &String| Sentence::default().code(text);
+        let label = Sentence::from("setup key ").code(name).say(" for ");
+        let label = label.listed(key.recipients.iter().map(code), usize::MAX);
+        // as git takes it after a fetch
+        let stored = key.stored.iter().map(|place| match place.contains(':') {
+            true => format!("origin/{place}"),
+            false => place.clone(),
+        });
+        let places = [key.file.clone()].into_iter().chain(stored);
+        let places = places.map(|place| Sentence::default().code(place));
+        let sealed = key.sealed.lines().map(str::trim);
+        let sealed: Vec<&str> = sealed.filter(|line| !line.is_empty()).collect();
+        (label.say(", in ").listed(places, 2), sealed.join("\n"))
+    };
+    let texts: Vec<_> = document.created_keys.iter().map(text).collect();
+    (!texts.is_empty()).then(|| {
+        let number = count(texts.len(), "sealed key", "sealed keys");
+        Block::Attached(Attached {
+            title: markdown::title_of_sealed(&number),
+            texts,
+            language: "",
+            rank: Rank::Must,
+        })
+    })
+}
