@@ -18,11 +18,16 @@ const MOST: f64 = 12.0;
 /// Makes a file of about so many bytes.
 type File = fn(usize) -> String;
 
-/// Shapes that are planned, too: one entry has many objects.
-const PLANNED: [&str; 3] = [
+/// Shapes that are planned, too: one entry has many objects, or much follows from it.
+const PLANNED: [&str; 8] = [
     "routes of one name",
     "records of one name",
     "routers of one network",
+    "policies",
+    "one policy of many groups",
+    "routes and policies",
+    "groups and policies",
+    "names undeclared, typos",
 ];
 
 /// What a shape is called, and its file.
@@ -45,6 +50,41 @@ const SHAPES: &[(&str, File)] = &[
             )
         });
         format!(r#"{{"groups":{{"g":{{}}}},"policies":{{{policies}}}}}"#)
+    }),
+    ("one policy of many groups", |bytes| {
+        let keys = list(bytes * 2 / 5, |n| {
+            format!(r#""k{n}":{{"type":"one-off","expires_in":3600}}"#)
+        });
+        let all = list(bytes / 5, |n| format!(r#""g{n}":{{"peers":["k{n}"]}}"#));
+        let named = list(bytes / 10, |n| format!(r#""g{n}""#));
+        format!(
+            r#"{{"setup_keys":{{{keys}}},"groups":{{{all}}},"policies":{{"p":{{"sources":[{named}],"destinations":[{named}]}}}}}}"#
+        )
+    }),
+    ("routes and policies", |bytes| {
+        let routes = list(bytes / 2, |n| {
+            let (a, b, c) = (n >> 16, n >> 8 & 255, n & 255);
+            format!(
+                r#""r{n}":{{"network":"{}.{b}.{c}.0/24","peer_groups":["pilots"],"groups":["g"]}}"#,
+                a + 1
+            )
+        });
+        let policies = list(bytes / 2, |n| {
+            format!(
+                r#""p{n}":{{"sources":["g"],"destinations":["pilots"],"protocol":"tcp","ports":[{}]}}"#,
+                n % 65_535 + 1
+            )
+        });
+        format!(
+            r#"{{"groups":{{"g":{{"peers":["survey-laptop"]}}}},"routes":{{{routes}}},"policies":{{{policies}}}}}"#
+        )
+    }),
+    ("groups and policies", |bytes| {
+        let all = list(bytes / 2, |n| format!(r#""g{n}":{{}}"#));
+        let policies = list(bytes / 2, |n| {
+            format!(r#""p{n}":{{"sources":["g{n}"],"destinations":["All"]}}"#)
+        });
+        format!(r#"{{"groups":{{{all}}},"policies":{{{policies}}}}}"#)
     }),
     ("routes of one name", |bytes| {
         let routes = list(bytes, |n| {
@@ -244,7 +284,7 @@ fn run(file: &Path, plans: bool) -> (Duration, u64) {
     let live = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/live.json");
     let mut command = Command::new(env!("CARGO_BIN_EXE_netbird-gitops"));
     match plans {
-        true => command.args(["plan", "--live", live, "--file"]),
+        true => command.args(["plan", "--format", "markdown", "--live", live, "--file"]),
         false => command.args(["validate", "--file"]),
     };
     command.arg(file);

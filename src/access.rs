@@ -153,10 +153,16 @@ pub enum WhyIdle {
 
 impl Delta {
     /// Who gains and who loses which reach by a plan. `memberships` are those that this version of the file grants and the
-    /// one before did not; `peers`: machines are named one by one.
-    pub fn of(actual: &Actual, plan: &Plan, memberships: &Memberships, peers: bool) -> Self {
+    /// one before did not; `peers`: machines are named one by one. `None` where it would take too long: a small file can
+    /// pair all its machines with each other.
+    pub fn of(
+        actual: &Actual,
+        plan: &Plan,
+        memberships: &Memberships,
+        peers: bool,
+    ) -> Option<Self> {
         if plan.is_empty() && memberships.len() == 0 {
-            return Delta::default();
+            return Some(Delta::default());
         }
         delta::delta(&World::new(actual, plan, memberships), peers)
     }

@@ -31,7 +31,7 @@ pub(crate) use path::has_git_above;
 use crate::base::files::MAX_BYTES;
 use command::GitCommand;
 use error::MISSING_OBJECTS;
-use object::mode_of;
+use object::{LINK, SUBMODULE, mode_of};
 use scratch::{ObjectStore, Scratch};
 
 /// What a directory turned out to be.
@@ -168,6 +168,7 @@ impl Git {
         let (mode, id) = (facts.next().unwrap_or_default(), facts.nth(1));
         match (mode_of(mode), id.and_then(Sha::parse)) {
             (None, Some(id)) => Ok(Some(GitEntry::File(id))),
+            (Some(what @ (LINK | SUBMODULE)), Some(id)) => Ok(Some(GitEntry::Link(what, id))),
             (Some(other), _) => Ok(Some(GitEntry::Other(other))),
             (None, None) => Err(GitError::new(format!("git ls-tree answered {found:?}"))),
         }
@@ -178,8 +179,30 @@ impl Git {
         match self.entry(commit, path)? {
             None => Ok(None),
             Some(GitEntry::File(id)) => Ok(Some(id)),
-            Some(GitEntry::Other(what)) => Err(not_a_file(path, commit, what)),
+            Some(GitEntry::Link(what, _) | GitEntry::Other(what)) => {
+                Err(not_a_file(path, commit, what))
+            }
         }
+    }
+
+    /// Returns whether a link or a submodule on the way to a file, or in its place, is in one of two commits only, or leads
+    /// elsewhere in the other. The file is named as by [`locate`](Self::locate).
+    pub fn leads_elsewhere(&self, one: &Sha, other: &Sha, file: &Path) -> Result<bool, GitError> {
+        let Some(path) = path::named(&self.top, file) else {
+            return Ok(false);
+        };
+        let ends = path.match_indices('/').map(|(at, _)| at);
+        for end in ends.chain([path.len()]) {
+            let Some(part) = RepoPath::parse(&path[..end]) else {
+                return Ok(false);
+            };
+            let (one, other) = (self.entry(one, &part)?, self.entry(other, &part)?);
+            let is_link = |entry: &Option<GitEntry>| matches!(entry, Some(GitEntry::Link(..)));
+            if one != other && (is_link(&one) || is_link(&other)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the file that `commit` has at `path`, byte by byte as committed; `None` where it has none.

@@ -103,6 +103,8 @@ pub struct Plan {
     pub unmanaged_members: BTreeMap<String, BTreeSet<Id>>,
     /// Setup keys whose peer joins a declared group once it enrolls, by group.
     pub pending_members: BTreeMap<String, BTreeSet<String>>,
+    /// The same by setup key.
+    pub pending_groups: BTreeMap<String, BTreeSet<String>>,
     /// Names of the pending keys of ours that nobody used yet and that stay, by id.
     pub waiting_keys: BTreeMap<Id, String>,
     /// Live objects that are declared or go, by kind; of the keys those that are valid.
@@ -269,11 +271,16 @@ pub fn plan(
     let waiting = waiting.filter_map(|(name, decision)| Some((decision.waiting?, name)));
     let enrolling = resolved.enrollments.into_iter();
     let (mut unmanaged_members, mut pending_members) = (BTreeMap::new(), BTreeMap::new());
+    let mut pending_groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (group, members) in resolved.members {
         if !members.unmanaged.is_empty() {
             unmanaged_members.insert(group.clone(), members.unmanaged);
         }
         if !members.pending.is_empty() {
+            for key in &members.pending {
+                let groups = pending_groups.entry(key.clone()).or_default();
+                groups.insert(group.clone());
+            }
             pending_members.insert(group, members.pending);
         }
     }
@@ -297,6 +304,7 @@ pub fn plan(
         gone_sections: claimed.gone_sections,
         unmanaged_members,
         pending_members,
+        pending_groups,
         waiting_keys: waiting.collect(),
         counted,
         parents,

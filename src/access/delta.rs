@@ -6,7 +6,7 @@ mod tally;
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::reach::{ClassAt, Reach};
+use super::reach::{ClassAt, MOST_WORDS, Reach};
 use super::routes;
 use super::world::{AFTER, BEFORE, End, GroupAt, Node, NodeAt, Rule, SIDES, What, World};
 use super::{Delta, Members, Passage, Place, Side, is_network};
@@ -17,8 +17,11 @@ use tally::{By, Pairs, Said, Tally};
 /// Most machines of a group that are named one by one where it is not all of them.
 const MOST_NAMES: usize = 4;
 
-/// Makes the delta. `peers`: machines are named one by one, each entry a full product.
-pub(super) fn delta(world: &World, peers: bool) -> Delta {
+/// About what a passage costs, in the steps of [`Reach::spend`].
+const PASSAGE: usize = 5_000;
+
+/// Makes the delta. `peers`: machines are named one by one, each entry a full product. `None` where that would take too long.
+pub(super) fn delta(world: &World, peers: bool) -> Option<Delta> {
     let mut touched = HashSet::new();
     for node in world.nodes.iter().filter(|node| node.differs()) {
         touched.extend(node.groups.iter().flatten().copied());
@@ -35,10 +38,10 @@ pub(super) fn delta(world: &World, peers: bool) -> Delta {
         .collect();
     let mut paths = world.routes.iter().map(|route| &route.paths);
     if affected.is_empty() && paths.all(|paths| paths[BEFORE] == paths[AFTER]) {
-        return Delta::default();
+        return Some(Delta::default());
     }
     let mut maker = Maker {
-        reach: Reach::new(world),
+        reach: Reach::within(world, MOST_WORDS)?,
         peers,
         delta: Delta::default(),
     };
@@ -50,7 +53,7 @@ pub(super) fn delta(world: &World, peers: bool) -> Delta {
     }
     let mut delta = maker.delta;
     delta.sort();
-    delta
+    (!maker.reach.is_spent()).then_some(delta)
 }
 
 struct Maker<'w> {
@@ -113,6 +116,7 @@ impl Maker<'_> {
     ) -> Side {
         let world = self.reach.world;
         let group = &world.groups[at as usize];
+        self.reach.spend(PASSAGE + group.members[AFTER].len());
         let these = self.nodes(classes);
         let nodes = || these.iter().map(|node| &world.nodes[*node as usize]);
         let addresses = nodes().filter_map(|node| match &node.what {

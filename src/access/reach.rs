@@ -1,6 +1,6 @@
 //! Who reaches whom: machines of the same groups are one class, and each pair of classes is looked at once.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -41,6 +41,11 @@ pub(super) const PASS: usize = 0;
 /// Every posture check fails.
 pub(super) const FAIL: usize = 1;
 
+/// The most words of bits that are held: 256 MiB of them.
+pub(super) const MOST_WORDS: usize = 1 << 25;
+/// The most steps that are taken, each about a word of bits or a name in a list: some seconds of them.
+const MOST_STEPS: usize = if cfg!(test) { 1 << 25 } else { 1 << 30 };
+
 /// Answers who reaches whom in a world.
 pub(super) struct Reach<'w> {
     pub(super) world: &'w World<'w>,
@@ -55,11 +60,22 @@ pub(super) struct Reach<'w> {
     /// Whether a rule has posture checks.
     has_checks: bool,
     known: HashMap<(Vec<u64>, [bool; 2]), Rc<Diff>>,
+    /// Steps that may still be taken.
+    left: Cell<usize>,
 }
 
 impl<'w> Reach<'w> {
+    /// For one question, whatever it takes.
     pub(super) fn new(world: &'w World<'w>) -> Self {
+        Reach::within(world, usize::MAX).expect("there is no bound")
+    }
+
+    /// Returns `None` where it would take more words of bits.
+    pub(super) fn within(world: &'w World<'w>, most: usize) -> Option<Self> {
         let words = world.rules.len().div_ceil(64);
+        if world.groups.len().saturating_mul(4 * words) > most {
+            return None;
+        }
         let empty = || vec![vec![0; words]; world.groups.len()];
         let (mut from, mut to) = ([empty(), empty()], [empty(), empty()]);
         let mut both_ways = [vec![0; words], vec![0; words]];
@@ -116,8 +132,11 @@ impl<'w> Reach<'w> {
             let causes = &mut classes[class as usize].causes;
             causes.extend(node.causes.iter().cloned());
             class_of.push(class);
+            if (world.groups.len() + classes.len()).saturating_mul(4 * words) > most {
+                return None;
+            }
         }
-        Reach {
+        Some(Reach {
             world,
             classes,
             class_of,
@@ -130,7 +149,19 @@ impl<'w> Reach<'w> {
                 grants.into_iter().any(|grant| !grant.checks.is_empty())
             }),
             known: HashMap::new(),
-        }
+            left: Cell::new(MOST_STEPS),
+        })
+    }
+
+    /// Takes so many steps, and returns whether there are no more.
+    pub(super) fn spend(&self, steps: usize) -> bool {
+        self.left.set(self.left.get().saturating_sub(steps));
+        self.is_spent()
+    }
+
+    /// Whether so many steps were taken that what was found is not all.
+    pub(super) fn is_spent(&self) -> bool {
+        self.left.get() == 0
     }
 
     pub(super) fn at(&self, class: ClassAt) -> &Class {
@@ -192,6 +223,7 @@ impl<'w> Reach<'w> {
 
     /// Whether the machines of a class are in one of these groups.
     pub(super) fn is_in(&self, side: usize, class: ClassAt, groups: &[GroupAt]) -> bool {
+        self.spend(groups.len() + 1);
         let node = self.at(class).nodes.first();
         let node = node.map(|node| &self.world.nodes[*node as usize]);
         node.is_some_and(|node| groups.iter().any(|at| node.groups[side].contains(at)))
@@ -210,6 +242,7 @@ impl<'w> Reach<'w> {
         a: ClassAt,
         b: ClassAt,
     ) -> impl Iterator<Item = usize> {
+        self.spend(self.words());
         let (a, b) = (self.at(a), self.at(b));
         let forth = a.from[side].iter().zip(&b.to[side]);
         let back = a.to[side].iter().zip(&b.from[side]);
@@ -232,6 +265,7 @@ impl<'w> Reach<'w> {
 
     /// What these rules let through to a machine, or a resource; `ssh`: whether it has NetBird's SSH server on.
     pub(super) fn traffic(&self, side: usize, rules: &[u64], ssh: bool, checks: usize) -> Traffic {
+        self.spend(self.words());
         let (mut passes, mut dropped) = (Traffic::default(), Traffic::default());
         for at in bits(rules.iter().copied()) {
             let Some(grant) = self.world.rules[at].on(side) else {
@@ -323,6 +357,7 @@ impl<'w> Reach<'w> {
 
     /// The rules from a class to these groups, as bits.
     fn rules_to(&self, side: usize, from: ClassAt, groups: &[GroupAt]) -> Vec<u64> {
+        self.spend(self.words() * (groups.len() + 1));
         let mut rules = vec![0; self.words()];
         for group in groups {
             let to = &self.to_groups[side][*group as usize];

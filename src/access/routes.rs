@@ -99,6 +99,7 @@ impl Target<'_> {
         };
         let differing = reach.differing_rules();
         let opening = differing.filter_map(|at| {
+            reach.spend(1);
             let rule = &reach.world.rules[at];
             let mut groups = BTreeSet::new();
             for grant in SIDES.iter().filter_map(|side| rule.on(*side)) {

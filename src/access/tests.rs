@@ -69,7 +69,29 @@ fn told(file: Value, live: Value) -> String {
 fn told_of(case: &Case, peers: bool) -> String {
     let plan = case.possible();
     let delta = Delta::of(&case.actual(), &plan, &Memberships::default(), peers);
+    let delta = delta.expect("not too much");
     access_lines(&delta).join("\n") + "\n"
+}
+
+/// A small file can pair all its machines with each other.
+#[test]
+fn what_would_take_too_long_is_left_out() {
+    let file = |number: usize| {
+        let names: Vec<String> = (0..number).map(|n| format!("g{n}")).collect();
+        let mut file = json!({ "groups": {}, "setup_keys": {}, "policies": { "p": { "sources": names, "destinations": names, "protocol": "all" } } });
+        for (n, name) in names.iter().enumerate() {
+            let key = format!("k{n}");
+            file["groups"][name] = json!({ "peers": [key] });
+            file["setup_keys"][key] = json!({ "type": "one-off", "expires_in": 86_400 });
+        }
+        file
+    };
+    for (number, is_told) in [(20, true), (70, false)] {
+        let case = Case::new(file(number), account(json!({})));
+        let (actual, plan) = (case.actual(), case.possible());
+        let delta = Delta::of(&actual, &plan, &Memberships::default(), false);
+        assert_eq!(delta.is_some(), is_told, "{number}");
+    }
 }
 
 /// A file with one policy.
@@ -395,7 +417,7 @@ fn a_membership_to_come_is_told_where_the_file_grants_it() {
     let case = Case::new(file.clone(), live);
     let plan = case.possible();
     let memberships = Memberships::between(&desired(&file), &desired(&base), &Default::default());
-    let delta = Delta::of(&case.actual(), &plan, &memberships, false);
+    let delta = Delta::of(&case.actual(), &plan, &memberships, false).expect("not too much");
     assert_data_eq!(
         access_lines(&delta).join("\n"),
         str!["+ k (not enrolled yet) (of a) → b (1 machine): everything, by setup key k, policy p"]

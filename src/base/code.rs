@@ -167,6 +167,8 @@ codes! {
     Merge,
     /// A recipient that the base branch does not have.
     NewRecipient,
+    /// Who reaches whom would take too long to find out.
+    ReachUntold,
     /// A key has other recipients than the one that lives was sealed for.
     RecipientsChanged => "{} setup keys have other recipients than before; the keys that live stay sealed as they are: \
         reissue_after makes new ones",

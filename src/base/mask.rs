@@ -1,8 +1,8 @@
 //! The secrets of this run, taken out of every text that leaves it: a server may repeat our token or a new key in what it
 //! says, plain or in an encoding of the web.
 //!
-//! Nothing here holds a secret: what is kept of one is its length and a hash with a seed of this process. Case does not
-//! count, since NetBird lower-cases its messages.
+//! Nothing here holds a secret: what is kept of one are hashes of its pieces with a seed of this process. A piece alone is as good
+//! as a secret: what repeats one may cut it, or break it over lines. Case does not count, since NetBird lower-cases its messages.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -19,6 +19,8 @@ use zeroize::Zeroizing;
 pub const MASK: &str = "***";
 /// The shortest secret that is looked for, in bytes; tokens and keys have 36 and more.
 const SHORTEST: usize = 8;
+/// The shortest piece of a longer one that is.
+const PIECE: usize = 12;
 /// Encodings around encodings.
 const LAYERS: usize = 3;
 /// Lenient: what comes before and behind a secret is anybody's.
@@ -30,7 +32,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 );
 
 static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-/// The hashes of the secrets, by length.
+/// The hashes of the pieces of secrets, by length.
 static KNOWN: RwLock<BTreeMap<usize, HashSet<u64>>> = RwLock::new(BTreeMap::new());
 
 /// Takes a secret out of all texts from here on.
@@ -38,12 +40,13 @@ pub fn remember(secret: &str) {
     let lower = Zeroizing::new(secret.to_ascii_lowercase().into_bytes());
     if lower.len() >= SHORTEST {
         let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
-        let hash = SEED.hash_one(lower.as_slice());
-        known.entry(lower.len()).or_default().insert(hash);
+        let length = lower.len().min(PIECE);
+        let pieces = lower.windows(length).map(|piece| SEED.hash_one(piece));
+        known.entry(length).or_default().extend(pieces);
     }
 }
 
-/// Returns the text with [`MASK`] in the place of each secret.
+/// Returns the text with [`MASK`] in the place of each secret, and of each longer piece of one.
 pub fn masked(text: &str) -> Cow<'_, str> {
     let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
     let Some((shortest, _)) = known.first_key_value() else {
@@ -123,7 +126,7 @@ fn in_word(word: &str, start: usize, known: &BTreeMap<usize, HashSet<u64>>) -> V
     found
 }
 
-/// Where the secrets are.
+/// Where the secrets are, or pieces of them that overlap.
 fn secrets(text: &[u8], known: &BTreeMap<usize, HashSet<u64>>) -> Vec<Range<usize>> {
     let lower = text.to_ascii_lowercase();
     let of_length = |(length, hashes): (&usize, &HashSet<u64>)| {
@@ -134,8 +137,20 @@ fn secrets(text: &[u8], known: &BTreeMap<usize, HashSet<u64>>) -> Vec<Range<usiz
     known.iter().flat_map(of_length).collect()
 }
 
-/// Whether base64 has a secret in it, wherever the text that was encoded begins.
+/// Whether base64, or hexadecimal digits, have a secret in them, wherever the text that was encoded begins.
 fn holds(run: &[Unit], known: &BTreeMap<usize, HashSet<u64>>) -> bool {
+    let digit = |(byte, _): &Unit| char::from(*byte).to_digit(16);
+    let digits: Option<Vec<u32>> = run.iter().map(digit).collect();
+    let is_hex = digits.is_some_and(|digits| {
+        (0..2).any(|skip| {
+            let pairs = digits[skip..].chunks_exact(2);
+            let bytes: Vec<u8> = pairs.map(|pair| (pair[0] * 16 + pair[1]) as u8).collect();
+            !secrets(&bytes, known).is_empty()
+        })
+    });
+    if is_hex {
+        return true;
+    }
     let to_standard = |(byte, _): &Unit| match byte {
         b'-' => b'+',
         b'_' => b'/',
@@ -179,6 +194,9 @@ fn escape(units: &[Unit]) -> Option<(usize, u8)> {
     }
     if text.starts_with("\\u00") {
         return Some((6, hex(4)?));
+    }
+    if text.starts_with("\\x") {
+        return Some((4, hex(2)?));
     }
     if let Some(rest) = text.strip_prefix("&#") {
         let (number, _) = rest.split_once(';')?;
@@ -229,10 +247,17 @@ mod tests {
             percent(&base64(format!("user:{TOKEN}"))),
             format!("Basic%20{}", base64(format!("user:{TOKEN}"))),
             format!("é{TOKEN}é"),
+            TOKEN[..12].to_owned(),
+            format!("{}…", &TOKEN[..30]),
+            encoded(TOKEN, |byte| format!("\\x{byte:02x}")),
+            encoded(&format!("u:{TOKEN}"), |byte| format!("{byte:02X}")),
+            format!("{}\n{}", &TOKEN[..20], &TOKEN[20..]),
+            percent(&TOKEN[5..25]),
+            base64(format!("user:{}", &TOKEN[..20])),
         ];
         for text in rows {
             let shown = masked(&text);
-            let left = shown.replace(MASK, "").len();
+            let left = shown.replace(MASK, "").trim().len();
             assert!(shown.contains(MASK) && left < 12, "{text}: {shown}");
             let said = format!("cannot do it: token={text}, says\nthe server");
             let shown = masked(&said);
@@ -252,7 +277,7 @@ mod tests {
             "",
             "short",
             "a%b\\c&d",
-            &TOKEN[1..],
+            &TOKEN[1..12],
             "é%C3%A9 \u{1f989}",
             "&#;",
         ] {

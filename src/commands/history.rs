@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,6 +37,8 @@ pub(super) struct History {
     pub(super) merged: Option<Source>,
     /// The files of recipients that it would leave.
     pub(super) recipients: BTreeMap<PathBuf, Vec<u8>>,
+    /// Of files of recipients those to which links of the base branch lead elsewhere, or nowhere.
+    relinked: BTreeSet<PathBuf>,
     /// What a reader of the plan should know of the merge.
     pub(super) notices: Vec<Notice>,
 }
@@ -63,6 +65,7 @@ impl History {
             tip: None,
             merged: None,
             recipients: BTreeMap::new(),
+            relinked: BTreeSet::new(),
             notices: Vec::new(),
         };
         let git = match Git::around(file)? {
@@ -90,6 +93,15 @@ impl History {
         if let Some(merge) = merge {
             let notices = merge.notices().into_iter();
             history.notices.extend(notices.map(Notice::general));
+            let named = recipients.iter().map(PathBuf::as_path);
+            for file in named.chain([file]) {
+                if git.leads_elsewhere(&merge.base, &merge.head, file)? {
+                    if needs_merge {
+                        return Err(relinked(file));
+                    }
+                    history.relinked.insert(file.to_owned());
+                }
+            }
             for file in recipients {
                 let Some(path) = tracked(&git, file, &merge)? else {
                     continue;
@@ -216,7 +228,8 @@ impl History {
 
     /// A file of recipients as the base branch (without a pull request: the newest commit) has it.
     pub(super) fn base_recipients(&self, file: &Path) -> Option<Vec<u8>> {
-        self.base_version(&real(file))
+        let is_same = !self.relinked.contains(file);
+        is_same.then(|| self.base_version(&real(file))).flatten()
     }
 
     fn base_version(&self, file: &Path) -> Option<Vec<u8>> {
@@ -279,6 +292,15 @@ impl VersionReader for InCheckout {
     }
 }
 
+/// The checkout is the base's: what is behind the link of the head is not looked for.
+fn relinked(file: &Path) -> Failure {
+    let text = format!(
+        "the pull request makes {} another link, or changes a link or a submodule on the way to it",
+        file.display()
+    );
+    Failure::error(text).hint("put the file itself where the link is")
+}
+
 fn unknown_head(context: &Context) -> Failure {
     let pull = context.pull_request.as_ref();
     let number = pull.map(|pull| pull.number).unwrap_or_default();
@@ -306,6 +328,11 @@ pub(super) fn is_touched(
     let Some(start) = git.merge_base(&base, &head)? else {
         return Ok(true);
     };
+    for file in recipients.iter().map(PathBuf::as_path).chain([file]) {
+        if git.leads_elsewhere(&start, &head, file)? {
+            return Ok(true);
+        }
+    }
     let recipients = recipients.iter().filter_map(|file| located(&git, file));
     for path in std::iter::once(git.locate(file)?).chain(recipients) {
         if git.entry(&start, &path)? != git.entry(&head, &path)? {

@@ -22,6 +22,7 @@ use super::forge::{Forge, path_in_repository};
 use super::settings::{Run, setting};
 use crate::account::actual::Actual;
 use crate::apply::NotRecorded;
+use crate::base::files;
 use crate::base::id::Id;
 use crate::base::text::file_error;
 use crate::commands::cli::{GiteaArgs, InventoryArgs};
@@ -214,7 +215,7 @@ impl InventoryPlace {
                 Err(error) => Err((brief(&error), error.hint())),
                 Ok(stored) => Ok(stored.map(|stored| stored.bytes)),
             },
-            At::File { path, is_named } => match fs::read(path) {
+            At::File { path, is_named } => match files::read(path, files::LARGE) {
                 Ok(text) => Ok(Some(text)),
                 Err(error) if error.kind() != ErrorKind::NotFound => {
                     Err((file_error(&error), None))
@@ -430,7 +431,7 @@ impl InventoryPlace {
                     let name = entry.file_name().to_string_lossy().into_owned();
                     let path = entry.path().join("inventory.json");
                     if name != own && path.is_file() {
-                        let text = fs::read(&path);
+                        let text = files::read(&path, files::LARGE);
                         let text = text.map_err(|error| Failure::of_file("read", &path, &error))?;
                         texts.push((name, text));
                     }

@@ -126,7 +126,9 @@ impl Git {
         };
         match taken {
             None => Ok(MergedFile::Absent),
-            Some(GitEntry::Other(what)) => Err(super::not_a_file(path, head, what)),
+            Some(GitEntry::Link(what, _) | GitEntry::Other(what)) => {
+                Err(super::not_a_file(path, head, what))
+            }
             Some(GitEntry::File(id)) => Ok(MergedFile::File(self.content(head, path, &id)?)),
         }
     }

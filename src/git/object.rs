@@ -33,12 +33,17 @@ impl fmt::Display for Sha {
     }
 }
 
+pub(super) const LINK: &str = "a symbolic link";
+pub(super) const SUBMODULE: &str = "a submodule";
+
 /// What a commit has at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitEntry {
     /// A file, executable or not, and its blob.
     File(Sha),
-    /// A symbolic link, a directory or a submodule; says which.
+    /// A symbolic link or a submodule, and the object that says where it leads; says which.
+    Link(&'static str, Sha),
+    /// A directory; says so.
     Other(&'static str),
 }
 
@@ -58,9 +63,9 @@ pub struct Message {
 /// What a mode of a tree says that is no file.
 pub(super) fn mode_of(mode: &str) -> Option<&'static str> {
     match mode {
-        "120000" => Some("a symbolic link"),
+        "120000" => Some(LINK),
         "040000" => Some("a directory"),
-        "160000" => Some("a submodule"),
+        "160000" => Some(SUBMODULE),
         _ => None,
     }
 }

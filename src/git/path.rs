@@ -74,6 +74,24 @@ pub(super) fn locate(top: &Path, file: &Path) -> Result<RepoPath, GitError> {
     Ok(RepoPath(parts.collect::<Result<Vec<_>, _>>()?.join("/")))
 }
 
+/// The path below `top`, the canonical root, of a file as it is named: of its links none is followed that is below it. None of a
+/// file that is elsewhere.
+pub(super) fn named(top: &Path, file: &Path) -> Option<String> {
+    let file = std::env::current_dir().ok()?.join(file);
+    let above: Vec<&Path> = file.ancestors().collect();
+    let mut above = above.into_iter().rev();
+    let root = above.find(|dir| dir.canonicalize().is_ok_and(|dir| dir == top))?;
+    let mut parts = Vec::new();
+    for part in file.strip_prefix(root).ok()?.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(parts.pop()),
+            part => parts.push(part.as_os_str().to_str()?),
+        }
+    }
+    Some(parts.join("/"))
+}
+
 /// Canonical as far as it exists; the rest (the directory of a file that moved away) word by word.
 fn lexical(dir: &Path) -> Result<PathBuf, GitError> {
     let mut found = if dir.is_absolute() {

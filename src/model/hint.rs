@@ -7,6 +7,10 @@ use crate::base::id::Id;
 use crate::base::text::did_you_mean;
 use crate::model::kind::ALL;
 
+/// Most comparisons of names that a plan spends on what may be meant. Beyond that nobody is asked any more: a file of unknown names
+/// would cost the product of their number and that of all names.
+pub const MAX_GUESSES: usize = 1_000_000;
+
 /// The first second of 2020: NetBird is not older.
 const FIRST_SECOND: i64 = 1_577_836_800;
 /// The first second of 2100.

@@ -79,12 +79,13 @@ fn references(
     let made = resources.keys();
     let made = made.filter_map(|at| Some((at.kind.referred_as()?, at.name.as_str())));
     let made: BTreeSet<(Refers, &str)> = made.collect();
+    let number = made.len() + actual.objects.len();
     let going = changes.iter().filter_map(|change| {
         let kind = change.address.kind.referred_as()?;
         Some((kind, actual.label(change.deleted()?)))
     });
     let going: BTreeSet<(Refers, &str)> = going.collect();
-    let mut problems = Vec::new();
+    let (mut problems, mut guesses) = (Vec::new(), 0_usize);
     for (address, all) in resources.iter().chain(&keys) {
         let groups_of = all.iter().flat_map(Resource::references);
         let groups_of = groups_of.map(|group| (Refers::Group, group));
@@ -100,6 +101,9 @@ fn references(
                 Err(Unresolved::Absent(..)) => {
                     let made = made.iter().filter(|(made, _)| *made == what);
                     let names = groups.other_names(what).chain(made.map(|(_, name)| *name));
+                    guesses += number;
+                    let names = (guesses <= hint::MAX_GUESSES).then_some(names);
+                    let names = names.into_iter().flatten();
                     let hint = match what {
                         Refers::Group => hint::group(name, names),
                         Refers::Resource | Refers::Check => did_you_mean(name, names),

@@ -225,9 +225,6 @@ fn by_key(member: &str, at: &Address, live: &BTreeSet<Id>, known: Known) -> Foun
 
 /// Another name is the machine that it was bound to. Of one that means nobody, whom somebody put there by hand stays there.
 fn by_name(member: &str, live: &BTreeSet<Id>, known: Known) -> Found {
-    let Known {
-        desired, actual, ..
-    } = known;
     if let Some(id) = known.names.meant(member) {
         let said = namesakes(member, id, WayOut::Adopt, known);
         return Found::Peers(vec![id.clone()], said);
@@ -237,7 +234,7 @@ fn by_name(member: &str, live: &BTreeSet<Id>, known: Known) -> Found {
     let there: Vec<Id> = there.map(|machine| machine.id.clone()).collect();
     match bearing.is_empty() {
         _ if !there.is_empty() => Found::Peers(there, None),
-        true => Found::Nobody(OfMember::Absent(meant(member, desired, actual))),
+        true => Found::Nobody(OfMember::Absent(meant(member, known))),
         false => Found::Nobody(OfMember::MeansNobody {
             gone: known.names.gone.get(member).cloned(),
             others: bearing,
@@ -246,7 +243,10 @@ fn by_name(member: &str, live: &BTreeSet<Id>, known: Known) -> Found {
 }
 
 /// What may be meant by a name that neither a key nor a peer has.
-fn meant(member: &str, desired: &Desired, actual: &Actual) -> Option<String> {
+fn meant(member: &str, known: Known) -> Option<String> {
+    let Known {
+        desired, actual, ..
+    } = known;
     let is_otherwise_called = |peer: &&objects::Peer| {
         peer.id.0 == member || peer.ip == member || peer.dns_label == member
     };
@@ -255,7 +255,8 @@ fn meant(member: &str, desired: &Desired, actual: &Actual) -> Option<String> {
     }
     let keys = desired.setup_keys().map(|(name, _)| name.as_str());
     let peers = actual.peers.iter().map(|peer| peer.name.as_str());
-    hint::member(member, keys.chain(peers))
+    let names = known.names.may_guess.then(|| keys.chain(peers));
+    hint::member(member, names.into_iter().flatten())
 }
 
 /// The names by which a file can list a peer: its own, and that of the key by which it came.

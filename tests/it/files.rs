@@ -13,7 +13,7 @@ fn what_is_no_file_is_an_error_and_never_waited_for() {
     let made = Command::new("mkfifo").arg(bench.path("pipe")).status();
     assert!(made.expect("mkfifo").success());
     std::fs::create_dir(bench.path("folder")).expect("a directory");
-    let arguments: [&[&str]; 8] = [
+    let arguments: [&[&str]; 9] = [
         &["validate", "--file", "FILE"],
         &["plan", "--live", "FILE"],
         &["plan", "--netbird-token-file", "FILE"],
@@ -28,6 +28,7 @@ fn what_is_no_file_is_an_error_and_never_waited_for() {
         &["plan", "--report", "FILE"],
         &["mark-enrolled", "--local", "--from", "FILE"],
         &["doctor", "--file", "FILE"],
+        &["plan", "--inventory", "FILE"],
     ];
     for (file, words) in [
         ("pipe", "pipe"),

@@ -240,6 +240,87 @@ fn a_linked_file_of_recipients_is_that_which_it_leads_to() {
         .shows("in linked.txt is new: the base branch does not have it");
 }
 
+/// What a pull request makes a link to may be in the base branch already, and then nothing but the link changes.
+#[cfg(unix)]
+#[test]
+fn a_link_that_a_pull_request_makes_changes_what_it_leads_to() {
+    use std::os::unix::fs::symlink;
+    let newcomer = age::x25519::Identity::generate().to_public().to_string();
+    // a file, a link to another file, a folder, a submodule
+    for row in 0..4 {
+        let bench = Bench::in_git();
+        for folder in ["keys", "other"] {
+            fs::create_dir(bench.path(folder)).unwrap();
+        }
+        let (old, new) = (bench.path("keys/team.txt"), bench.path("other/team.txt"));
+        fs::write(&old, format!("{RECIPIENT}\n")).unwrap();
+        fs::write(&new, format!("{RECIPIENT}\n{newcomer}\n")).unwrap();
+        symlink("keys/team.txt", bench.path("link.txt")).unwrap();
+        fs::write(old.with_file_name("netbird.json"), r#"{"groups":{"a":{}}}"#).unwrap();
+        fs::write(new.with_file_name("netbird.json"), r#"{"groups":{"b":{}}}"#).unwrap();
+        let submodule = |commit: &str| {
+            let entry = format!("160000,{},sub", commit.repeat(40));
+            bench.git(&["update-index", "--add", "--cacheinfo", &entry]);
+        };
+        bench.file(one_key()).git(&["add", "-A"]);
+        submodule("1");
+        bench.git(&["commit", "-qm", "start"]);
+        let base = bench.git(&["rev-parse", "HEAD"]);
+        let (named, leads_to) = [
+            ("keys/team.txt", "../other/team.txt"),
+            ("link.txt", "other/team.txt"),
+            ("keys", "other"),
+            ("sub/team.txt", ""),
+        ][row];
+        match row {
+            2 => fs::remove_dir_all(bench.path(named)).unwrap(),
+            3 => fs::create_dir(bench.path("sub")).unwrap(),
+            _ => fs::remove_file(bench.path(named)).unwrap(),
+        }
+        if row == 3 {
+            fs::copy(&new, bench.path(named)).unwrap();
+            submodule("2");
+        } else {
+            symlink(leads_to, bench.path(named)).unwrap();
+            bench.git(&["add", "-A"]);
+        }
+        bench.git(&["commit", "-qm", "a link"]);
+        let head = bench.git(&["rev-parse", "HEAD"]);
+        let event = json!({ "action": "opened", "number": 1, "pull_request": {
+            "number": 1, "base": { "ref": "main", "sha": base, "repo_id": 1 }, "head": { "ref": "change", "sha": head, "repo_id": 1 } } });
+        fs::write(bench.path("event.json"), event.to_string()).unwrap();
+        let event = bench.path("event.json").display().to_string();
+        let job = |name: &'static str| {
+            [
+                ("CI", "true"),
+                ("GITHUB_EVENT_NAME", name),
+                ("GITHUB_EVENT_PATH", event.as_str()),
+            ]
+        };
+        let recipients = if row == 2 { "keys/team.txt" } else { named };
+        let plan = ["plan", "-R", recipients];
+        bench
+            .run_with(&plan, &job("pull_request"))
+            .expect(0)
+            .shows(&format!(
+                "in {recipients} is new: the base branch does not have it"
+            ));
+        bench.git(&["checkout", "-q", &base]);
+        let target = job("pull_request_target");
+        let words = "another link, or changes a link or a submodule on the way to it";
+        bench.run_with(&plan, &target).expect(1).says(words);
+        if row == 2 {
+            let plan = ["plan", "-f", "keys/netbird.json"];
+            bench.run_with(&plan, &target).expect(1).says(words);
+            bench.git(&["checkout", "-q", &head]);
+            bench
+                .run_with(&plan, &job("pull_request"))
+                .expect(0)
+                .shows("group  b");
+        }
+    }
+}
+
 #[test]
 fn every_recipient_of_a_key_is_named_and_one_that_is_new_for_it_is_called_new() {
     let people: Vec<String> = (0..12)

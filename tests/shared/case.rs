@@ -235,12 +235,7 @@ impl Case {
     pub(crate) fn document(&self) -> Document {
         let plan = self.possible();
         Document {
-            access: Some(Delta::of(
-                &self.actual(),
-                &plan,
-                &Memberships::default(),
-                false,
-            )),
+            access: Delta::of(&self.actual(), &plan, &Memberships::default(), false),
             plan: Some(plan),
             ..document()
         }

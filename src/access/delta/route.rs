@@ -24,6 +24,9 @@ impl Maker<'_> {
     /// What comes and goes behind a route: of machines that change, of routers that change, by rules that pair them anew.
     pub(super) fn target(&mut self, target: &Target) {
         let reach = &self.reach;
+        if reach.is_spent() {
+            return;
+        }
         let routers = SIDES.into_iter().flat_map(|side| target.routers(side));
         let routers: BTreeSet<ClassAt> = routers.collect();
         let is_all = target.differs() || routers.iter().any(|class| reach.at(*class).differs);
@@ -53,6 +56,9 @@ impl Maker<'_> {
             // few things pass, for many classes
             let mut known: FxHashMap<Passing, [Vec<usize>; 2]> = FxHashMap::default();
             for class in members {
+                if reach.is_spent() {
+                    return;
+                }
                 let passing = SIDES.map(|side| {
                     reach.by_checks(|checks| target.traffic(reach, side, checks, class))
                 });

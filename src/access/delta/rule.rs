@@ -32,6 +32,12 @@ impl Maker<'_> {
         let mut is_idle = true;
         for from in &from {
             for to in &to {
+                // each of them is looked for in these lists
+                let lists = grants.iter().flatten();
+                let lists = lists.map(|grant| grant.from.len() + grant.to.len());
+                if self.reach.spend(lists.sum()) {
+                    return;
+                }
                 is_idle &= !self.pairs(at, *from, *to, false);
                 if both_ways && from != to {
                     self.pairs(at, *to, *from, true);
@@ -71,6 +77,10 @@ impl Maker<'_> {
         let mut is_met = false;
         let mut key = Vec::new();
         for a in sources.iter() {
+            let pair = 2 * self.reach.words() + 10;
+            if self.reach.spend(destinations.len() * pair) {
+                return false;
+            }
             for b in destinations.iter() {
                 let (source, destination) = (self.reach.at(*a), self.reach.at(*b));
                 let is_itself = a == b && source.nodes.len() == 1;

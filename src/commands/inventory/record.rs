@@ -256,7 +256,7 @@ fn name_of_copy(name: &str, id: &Id) -> String {
 
 /// Reads a file; none where it is not there.
 fn on_disk(path: &Path) -> Result<Option<Vec<u8>>> {
-    match fs::read(path) {
+    match files::read(path, files::LARGE) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(anyhow!(

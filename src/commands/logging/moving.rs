@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::base::mask::masked;
+
 /// What stands there; none without a terminal, and while nothing moves.
 static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
 
@@ -124,7 +126,8 @@ pub(super) struct AroundLine;
 
 impl Write for AroundLine {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        around(|stderr| stderr.write_all(bytes));
+        let text = String::from_utf8_lossy(bytes);
+        around(|stderr| stderr.write_all(masked(&text).as_bytes()));
         Ok(bytes.len())
     }
 

@@ -16,7 +16,7 @@ use crate::commands::settings::{halt, setting};
 use crate::model::change::Change;
 use crate::model::kind::Kind;
 use crate::model::let_go::LeftBy;
-use crate::model::notice::{Notice, OfAgreement};
+use crate::model::notice::{Notice, OfAgreement, OfRun};
 use crate::model::origin::Cause;
 use crate::plan::agreement::{self, Agreement, Outcome, Said};
 use crate::plan::gates::{self, Refusal};
@@ -143,6 +143,10 @@ impl Session {
         let refusals = gates::check(&plan, &self.gates(request));
         self.document.refusals = self.with_way_out(refusals, &plan);
         self.document.access = self.delta(&plan);
+        if self.document.access.is_none() && !matches!(self.access, AccessLevel::None) {
+            let untold = Notice::general(OfRun::ReachUntold);
+            self.document.notices.push(untold);
+        }
         self.document.plan = Some(plan.clone());
         Ok(plan)
     }
@@ -154,7 +158,7 @@ impl Session {
             level => level == AccessLevel::Peers,
         };
         let memberships = &self.document.memberships;
-        Some(Delta::of(&self.actual, plan, memberships, peers))
+        Delta::of(&self.actual, plan, memberships, peers)
     }
 
     /// Returns the refusals of what goes that the pull request of this job causes; none in another job. What it takes away
@@ -193,7 +197,7 @@ impl Session {
                     .next()
                     .is_some_and(|at| self.document.others.contains(&at))
             });
-            self.document.access = self.delta(&own);
+            self.document.access = self.document.access.take().and_then(|_| self.delta(&own));
         }
         let red = gates::deletions_of(plan, request.gates.max_deletes, &self.agreed, &own);
         if red.is_empty() {

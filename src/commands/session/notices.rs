@@ -6,6 +6,7 @@ use std::path::Path;
 use super::super::history::History;
 use crate::account::actual::Actual;
 use crate::base::code::Code;
+use crate::base::files;
 use crate::base::text::nearest;
 use crate::check::validate::Valid;
 use crate::commands::cli::Sealing;
@@ -114,7 +115,7 @@ pub(super) fn new_recipients(sealing: &Sealing, history: &History) -> Vec<Notice
     }
     for file in &sealing.recipients_file {
         let now = history.recipients.get(file).cloned();
-        let now = now.or_else(|| std::fs::read(file).ok());
+        let now = now.or_else(|| files::read(file, files::SMALL).ok());
         let now =
             now.and_then(|text| Recipients::parse_file(&file.display().to_string(), &text).ok());
         let base = history.base_recipients(file).unwrap_or_default();

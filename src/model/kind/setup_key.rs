@@ -176,9 +176,8 @@ impl Spec for SetupKey {
         let granted = self.auto_groups.iter().flatten().map(String::as_str);
         let mut groups: BTreeSet<&str> = granted.collect();
         if !about.goes {
-            let lists = |keys: &BTreeSet<String>| keys.contains(about.name);
-            let listing = about.pending_members.iter().filter(|(_, keys)| lists(keys));
-            groups.extend(listing.map(|(group, _)| group.as_str()));
+            let listing = about.pending_groups.get(about.name).into_iter().flatten();
+            groups.extend(listing.map(String::as_str));
         }
         match groups.is_empty() {
             true => parts.push("joins no group".into()),

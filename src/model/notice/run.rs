@@ -24,6 +24,11 @@ facts! {
         NewRecipient { recipient: String, file: String } => Code::NewRecipient.says(format!(
             "recipient {recipient} in {file} is new: the base branch does not have it"
         )),
+        /// Who reaches whom would take too long to find out.
+        ReachUntold => Code::ReachUntold.says(
+            "who gains and who loses which reach is left out: these policies have too many groups, or these groups too many machines \
+             of different groups. netbird-gitops access FROM TO --after answers for two of them"
+        ),
         /// Nobody is named who could open new keys.
         NoRecipient => Code::NoRecipient.says(
             "no recipient is named here for new setup keys; an apply needs AGE_PUBLIC_KEY, -r or -R"

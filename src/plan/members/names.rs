@@ -9,6 +9,7 @@ use crate::account::actual::Actual;
 use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
+use crate::model::hint::MAX_GUESSES;
 use crate::model::kind::{Kind, PeerRef};
 use crate::model::notice::{Machine, Notice, OfRun};
 use crate::plan::keys::{Decision, Decisions};
@@ -27,6 +28,8 @@ pub struct Names {
     pub fresh: BTreeMap<String, Option<Id>>,
     /// Those that a person bound (`--adopt`).
     pub rebound: BTreeMap<String, Id>,
+    /// Whether so few of them mean nobody that what may be meant is looked for.
+    pub may_guess: bool,
     /// What a reader should know.
     pub notices: Vec<Notice>,
 }
@@ -90,6 +93,9 @@ impl Names {
             };
             names.meant.insert(name, meant);
         }
+        let unknown = names.meant.values().filter(|meant| meant.is_none()).count();
+        let known = desired.setup_keys().count() + actual.peers.iter().count();
+        names.may_guess = unknown.saturating_mul(known) <= MAX_GUESSES;
         if !nobody.is_empty() {
             let what = OfRun::NamesOfNobody(nobody);
             names.notices.push(Notice::general(what));

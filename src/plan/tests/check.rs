@@ -416,3 +416,36 @@ update route r
         .raw()
     );
 }
+
+/// A file of names that nothing has would cost the product of their number and that of all names.
+#[test]
+fn what_may_be_meant_is_looked_for_among_so_many_names() {
+    let hints = |unknown: usize| {
+        let mut sources: Vec<String> = (0..unknown).map(|n| format!("u{n}")).collect();
+        sources.push("zz-pilot".to_owned());
+        let mut groups = json!({ "zz-pilots": {} });
+        for n in 0..1100 {
+            groups[format!("a-group-with-a-longer-name-{n}")] = json!({});
+        }
+        let policy =
+            json!({ "sources": sources, "destinations": ["zz-pilots"], "protocol": "all" });
+        let file = json!({ "groups": groups, "policies": { "p": policy } });
+        let outcome = Case::new(file, json!({})).outcome();
+        outcome.matches("did you mean \"zz-pilots\"?").count()
+    };
+    assert_eq!((hints(1), hints(1000)), (1, 0));
+
+    let hints = |unknown: usize| {
+        let mut listed: Vec<String> = (0..unknown).map(|n| format!("u{n}")).collect();
+        listed.push("zz-pilot".to_owned());
+        let mut keys = json!({ "zz-pilots": { "type": "one-off", "expires_in": 86_400 } });
+        for n in 0..1100 {
+            keys[format!("a-key-with-a-longer-name-{n}")] =
+                json!({ "type": "one-off", "expires_in": 86_400 });
+        }
+        let file = json!({ "groups": { "g": { "peers": listed } }, "setup_keys": keys });
+        let outcome = Case::new(file, json!({})).outcome();
+        outcome.matches("did you mean \"zz-pilots\"?").count()
+    };
+    assert_eq!((hints(1), hints(1000)), (1, 0));
+}

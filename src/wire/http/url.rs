@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use ureq::http::Uri;
 
 use super::{HttpError, Trouble, text};
+use crate::base::mask::MASK;
 
 /// Where an API lives: `https://host[:port][/sub/path]` and the API's own path behind it, without a slash at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,12 +140,17 @@ impl fmt::Display for BaseUrl {
     }
 }
 
+/// The shortest word that is taken for a token, in bytes.
+const TOKEN: usize = 20;
+
 /// Returns a URL fit for a message: user-info replaced, query and fragment cut off.
 pub(super) fn without_secrets(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = url.split_at(url.find("://").map_or(0, |at| at + 3));
     let shown = match rest.rsplit_once('@') {
         Some((_, host)) => format!("{scheme}***@{host}"),
+        // no host is called so: a token in the place of the URL
+        None if rest.len() >= TOKEN && !rest.contains(['.', ':', '/']) => MASK.to_owned(),
         None => url.to_owned(),
     };
     text::clean(&shown, 200)
@@ -281,6 +287,7 @@ mod tests {
             "u:hunter2@h",
             "https://h/?token=hunter2",
             "ftp://u:hunter2@h/#hunter2",
+            "hunter2-in-the-place-of-the-url",
         ] {
             let refused = BaseUrl::parse(text, "/api").unwrap_err();
             let said = format!("{refused} {refused:?}");
