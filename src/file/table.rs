@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Cursor, Log, did_you_mean, nearest, quote};
 use crate::base::code::Code;
-use crate::base::text::ask;
+use crate::base::text::{ask, listed};
 
 /// One field of an object: what there is to say of it, and how it is read into a `T`.
 pub(crate) struct Field<T: 'static> {
@@ -226,8 +226,19 @@ impl<T> Table<T> {
         self.fields.iter().find(|field| field.row.name == name)
     }
 
-    /// Says how to write such an object.
-    fn braces(&self) -> String {
+    /// Says how to write such an object: around a list of names, where its first field is one.
+    fn braces(&self, found: Cursor<'_>) -> String {
+        let first = self.fields[0].row;
+        let is_list = match first.shape {
+            Shape::Groups | Shape::SomeGroups => true,
+            Shape::Schema(schema) => schema.contains("\"array\""),
+            _ => false,
+        };
+        let names = found.elements().filter_map(|name| name.text().map(quote));
+        let names: Vec<String> = names.filter(|_| is_list).collect();
+        if !names.is_empty() {
+            return format!("write {{ {:?}: [{}] }}", first.name, listed(&names));
+        }
         let mut required = self.fields.iter();
         let needs_some = required.any(|field| field.row.presence == Presence::Required);
         let empty = match needs_some || self.rules != "{}" {
@@ -323,7 +334,7 @@ impl Cursor<'_> {
             let _: Option<()> = self.wrong(
                 log,
                 &format!("{} {{ … }}", table.what),
-                Some(table.braces()),
+                Some(table.braces(*self)),
             );
             return;
         }

@@ -187,7 +187,9 @@ fn planned(tree: &mut Tree, document: &Document, plan: &Plan, applied: bool) {
     tree.body.extend(details(plan));
     tree.body.push(Block::Rows(notices(document)));
     tree.body.push(Block::Rows(held(document)));
-    tree.body.push(Block::Rows(left_alone(document, plan)));
+    if !applied {
+        tree.body.push(Block::Rows(left_alone(document, plan)));
+    }
     let recipients = document.key_recipients().iter().filter(|_| !applied);
     let recipients: Vec<Sentence> = recipients
         .map(|who| Sentence::default().code(who))

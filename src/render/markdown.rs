@@ -6,7 +6,7 @@ mod sealed;
 
 use std::collections::BTreeMap;
 
-use super::tree::{Attached, Block, Look, Rank, Row, Rows, Tree};
+use super::tree::{Attached, Block, Look, Mark, Rank, Row, Rows, Tree};
 use crate::base::sentence::{Piece, Sentence};
 use crate::base::text::{count, visible};
 
@@ -19,13 +19,20 @@ use escape::{cell, fenced, text};
 /// Size that a comment must not exceed, in characters: larger ones slow the page and are mailed to watchers.
 pub const BUDGET: usize = 60_000;
 
+/// Most warnings at the top of a comment.
+const MOST_WARNINGS: usize = 20;
+
 /// What the words take that say what is left out.
 const WORDS: usize = 1_000;
 
 /// Returns the tree. What does not fit the budget is left out by its rank, and the text says so at its top. Whoever loses a sealed
 /// key loses the key, so they are left out for no budget.
 pub fn comment(tree: &Tree, budget: usize) -> String {
-    let error = budget / 4;
+    // an error alone has all the room
+    let error = match tree.body.is_empty() {
+        true => budget.saturating_sub(2 * WORDS),
+        false => budget / 4,
+    };
     let (keys, parts): (Vec<Part>, Vec<Part>) = tree
         .act
         .iter()
@@ -167,9 +174,10 @@ impl Kept {
             parts: parts.iter().map(|_| (false, 0, is_short)).collect(),
             missing: BTreeMap::new(),
         };
-        let notices = room / 4;
+        let mut floor = 0;
         for rank in [
             Rank::Must,
+            Rank::Warning,
             Rank::Notice,
             Rank::Loud,
             Rank::Reach,
@@ -177,7 +185,11 @@ impl Kept {
             Rank::Extra,
         ] {
             let reserved = match rank {
-                Rank::Notice => room.saturating_sub(notices),
+                Rank::Warning => {
+                    floor = room - room / 4;
+                    floor
+                }
+                Rank::Notice => floor,
                 _ => 0,
             };
             for (part, (is_kept, number, _)) in parts.iter().zip(&mut kept.parts) {
@@ -221,22 +233,21 @@ impl Kept {
 
     /// Says at the top what is missing below.
     fn left_out(&self, parts: &[Part]) -> Option<String> {
-        let rows = self
-            .missing
-            .iter()
-            .filter(|(_, [left_out, _])| *left_out > 0);
-        let rows = rows.map(|(rank, [left_out, all])| {
+        let mut missing: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+        for (rank, [left_out, all]) in &self.missing {
             let what = match rank {
-                Rank::Loud => "deletions, replacements and other losses",
+                Rank::Loud => "deletions, replacements and other losses**",
                 Rank::Reach => "changes of who reaches whom",
                 Rank::Quiet => "creations and changes",
-                Rank::Must | Rank::Notice | Rank::Extra => "notes and warnings",
+                Rank::Must | Rank::Warning | Rank::Notice | Rank::Extra => "notes and warnings",
             };
-            let words = format!("{left_out} of {all} {what}");
-            match rank {
-                Rank::Loud => format!("**{words}**"),
-                _ => words,
-            }
+            let sum = missing.entry(what).or_default();
+            *sum = [sum[0] + left_out, sum[1] + all];
+        }
+        let rows = missing.iter().filter(|(_, [left_out, _])| *left_out > 0);
+        let rows = rows.map(|(what, [left_out, all])| {
+            let strong = if what.ends_with("**") { "**" } else { "" };
+            format!("{strong}{left_out} of {all} {what}")
         });
         let short = self.parts.iter().any(|(.., is_short)| *is_short);
         let short = short.then(|| "what the changes are".to_owned());
@@ -285,13 +296,23 @@ fn rows(of: &Rows, part: Part) -> Part {
         true => [entry(row, of.look), entry(row, of.look)],
         false => [cells(row, usize::MAX), cells(row, short)],
     };
+    let more = match of.look {
+        Look::Warning => of.rows.len().saturating_sub(MOST_WARNINGS),
+        _ => 0,
+    };
+    let shown = &of.rows[..of.rows.len() - more];
+    let more = (more > 0).then(|| {
+        let words = format!("And {more} more of that sort, in the job's log.");
+        Row::of(Mark::NONE, words, Rank::Warning)
+    });
+    let shown: Vec<&Row> = shown.iter().chain(&more).collect();
     Part {
         before: match of.head.is_empty() {
             true => before,
             false => before + &columns,
         },
-        rows: of.rows.iter().map(row).collect(),
-        ranks: of.rows.iter().map(|row| row.rank).collect(),
+        ranks: shown.iter().map(|row| row.rank).collect(),
+        rows: shown.into_iter().map(row).collect(),
         ..part
     }
 }

@@ -2,9 +2,9 @@
 
 use comfy_table::{Table, presets};
 
-use super::tree::{Attached, Block, Row, Rows, Tree};
+use super::tree::{Attached, Block, Look, Row, Rows, Tree};
 use crate::base::sentence::{Piece, Sentence};
-use crate::base::text::visible;
+use crate::base::text::{MOST_NAMES, visible};
 
 /// Whether to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,6 +137,9 @@ impl Out {
         }
         let is_list = rows.head.is_empty();
         let cells = |row: &&Row| match is_list {
+            true if rows.look == Look::Folded => {
+                vec![self.color.sentence(&first_names(&row.cells[0]))]
+            }
             true => vec![self.color.sentence(&row.cells[0])],
             false => row.cells.iter().map(cell).collect(),
         };
@@ -168,6 +171,20 @@ impl Out {
                 self.text.push_str(&format!("        {more}\n"));
             }
         }
+    }
+}
+
+/// A sentence up to its tenth name, and how many more there are.
+fn first_names(sentence: &Sentence) -> Sentence {
+    let is_name = |piece: &&Piece| matches!(piece, Piece::Name(_));
+    let all = sentence.0.iter().filter(is_name).count();
+    let names = sentence.0.iter().enumerate();
+    let mut names = names.filter(|(_, piece)| is_name(piece));
+    match names.nth(MOST_NAMES - 1) {
+        Some((last, _)) if all > MOST_NAMES => {
+            Sentence(sentence.0[..=last].to_vec()).say(format!(" and {} more", all - MOST_NAMES))
+        }
+        _ => sentence.clone(),
     }
 }
 

@@ -53,9 +53,9 @@ pub(crate) struct Rows {
 pub(crate) enum Look {
     #[default]
     Open,
-    /// Closed, until somebody opens it.
+    /// Closed, until somebody opens it; a terminal has the first names of each row.
     Folded,
-    /// As what somebody should see first.
+    /// As what somebody should see first: the first rows in a comment, on a terminal all.
     Warning,
     /// As what stops an apply.
     Caution,
@@ -91,7 +91,9 @@ impl Row {
 pub(crate) enum Rank {
     /// Never left out.
     Must,
-    /// What a reader is told beside the rows; at most a quarter of a comment.
+    /// What a reader must not miss beside the rows: with the notes at most a quarter of a comment.
+    Warning,
+    /// A note.
     Notice,
     /// What takes something away, or opens something to all.
     Loud,

@@ -97,7 +97,9 @@ impl Board<'_> {
             }
             if user.is_none() {
                 let number = self.pull.unwrap_or(first.id());
-                let asking = self.repo.create_comment(number, body)?;
+                // watchers get a mail of it
+                let asks = self.pull.map_or("This is looked at.", |_| body);
+                let asking = self.repo.create_comment(number, asks)?;
                 user.clone_from(&asking.user);
                 remains(self.repo.delete_comment(asking.id()));
             }
@@ -190,7 +192,7 @@ impl Board<'_> {
                 None => self.repo.edit_issue(id, edit).map(|()| true),
             };
             match edited {
-                Err(error) if error.is_denied() => return Ok(false),
+                Err(error) if error.is_denied() && !error.is_scope() => return Ok(false),
                 Err(error) if error.is_failure() && n + 1 < EDITS => self.repo.pause(n),
                 other => return other,
             }

@@ -1,5 +1,6 @@
 //! The parts of a plan and of a result below their heading.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
@@ -10,48 +11,44 @@ use crate::base::text::{MOST_NAMES, count};
 use crate::model::address::Address;
 use crate::model::change::{Change, list_changes};
 use crate::model::held::Held;
-use crate::model::kind::{FieldChange, words};
+use crate::model::kind::{FieldChange, Reach, words};
 use crate::model::let_go::LetGo;
 use crate::plan::Plan;
 use crate::plan::agreement::{Agreement, Origin};
 use crate::render::describe::{self, object};
-use crate::render::impact::impact;
+use crate::render::impact::{Impact, impact};
 use crate::render::tree::{Attached, Block, Look, Mark, Rank, Row, Rows};
 use crate::render::{CreatedKey, Document, Status, access, markdown, memberships};
 
-/// Most warnings at the top; the table has them all.
-const MOST_WARNINGS: usize = 20;
 /// Most rows of what is let go that are not folded.
 const MOST_LET_GO: usize = 10;
 
-/// What takes something away or opens something, as sentences.
+/// What takes something away or opens something, as sentences: what opens first, then what more depends on.
 pub(super) fn warnings(document: &Document, plan: &Plan) -> Rows {
-    let row = |text: Sentence| Row::of(Mark::LOUD, text, Rank::Notice);
-    let (mut rows, mut idle) = (Vec::new(), Vec::new());
+    let row = |text: Sentence| Row::of(Mark::LOUD, text, Rank::Warning);
+    let calls = document.access.iter().flat_map(access::calls_beside_rules);
+    let mut rows: Vec<Row> = calls.map(|call| row(format!("{call}.").into())).collect();
     let own = plan.changes.iter().enumerate();
-    for (_, change) in own.filter(|(place, _)| !document.others.contains(place)) {
-        match impact(change, plan) {
-            None => {}
-            Some(impact) if impact.harmless => idle.push(object(&change.address)),
-            Some(impact) => {
-                let what =
-                    Sentence::from(format!("{} ", impact.verb)).then(object(&change.address));
-                rows.push(row(what.say(": ").then(impact.what).say(".")));
-            }
-        }
-    }
+    let own = own.filter(|(place, _)| !document.others.contains(place));
+    let mut own: Vec<(&Change, Impact)> = own
+        .filter_map(|(_, change)| Some((change, impact(change, plan)?)))
+        .collect();
+    own.sort_by_key(|(change, impact)| {
+        let kind = change.address.kind;
+        let is_first = matches!(impact.verb, "Opens" | "Moves machines by");
+        let reaches = kind.descriptor().reach != Reach::Nothing;
+        (!is_first, !reaches, Reverse(kind))
+    });
+    let (idle, loud): (Vec<_>, Vec<_>) = own.into_iter().partition(|(_, impact)| impact.harmless);
+    rows.extend(loud.into_iter().map(|(change, impact)| {
+        let what = Sentence::from(format!("{} ", impact.verb)).then(object(&change.address));
+        row(what.say(": ").then(impact.what).say("."))
+    }));
     if !idle.is_empty() {
         let what = Sentence::from("Deletes, and nobody loses anything by it: ");
+        let idle = idle.iter().map(|(change, _)| object(&change.address));
         rows.push(row(what.listed(idle, MOST_NAMES).say(".")));
     }
-    let more = rows.len().saturating_sub(MOST_WARNINGS);
-    if more > 0 {
-        rows.truncate(MOST_WARNINGS);
-        let more = format!("And {more} more of that sort, first in the table below.");
-        rows.push(row(more.into()));
-    }
-    let calls = document.access.iter().flat_map(access::calls_beside_rules);
-    rows.extend(calls.map(|call| row(format!("{call}.").into())));
     Rows {
         look: Look::Warning,
         rows,
@@ -132,13 +129,20 @@ fn columns(
 /// What others left to do, by its cause: all of it takes something away.
 pub(super) fn others(document: &Document, plan: &Plan) -> Vec<Block> {
     let part = |(cause, places): (String, Vec<usize>)| {
-        let rows = places.iter();
-        let rows = rows.map(|place| row(&plan.changes[*place], plan, None));
+        let rows = places.iter().map(|place| {
+            let change = &plan.changes[*place];
+            let mut row = row(change, plan, None);
+            row.more
+                .extend(impact(change, plan).map(|impact| impact.what));
+            row
+        });
+        let mut rows: Vec<Row> = rows.collect();
+        rows.sort_by_key(|row| row.rank);
         Block::Rows(Rows {
             title: format!("Not of this pull request, left to do by {cause}").into(),
             head: &["kind", "name", "what changes"],
             short: 2,
-            rows: rows.collect(),
+            rows,
             ..Rows::default()
         })
     };
@@ -228,14 +232,14 @@ fn diff(change: &Change) -> String {
 
 pub(super) fn notices(document: &Document) -> Rows {
     let said = document.said().into_iter().map(|said| {
-        let mark = match said.is_warning() {
-            true => Mark::WARNING,
-            false => Mark::NOTE,
+        let (mark, rank) = match said.is_warning() {
+            true => (Mark::WARNING, Rank::Warning),
+            false => (Mark::NOTE, Rank::Notice),
         };
         let mut notices = said.notices.iter();
         Row {
             is_read: notices.all(|notice| document.told.contains(*notice)),
-            ..Row::of(mark, said.text.as_str(), Rank::Notice)
+            ..Row::of(mark, said.text.as_str(), rank)
         }
     });
     Rows {
@@ -250,7 +254,7 @@ pub(super) fn held(document: &Document) -> Rows {
     let row = |(reason, way_out, held): (String, &str, Vec<&Held>)| {
         let names = Sentence::default().listed(held.into_iter().map(name), MOST_NAMES);
         let text = names.say(format!(": {reason}; {way_out}."));
-        Row::of(Mark::NONE, text, Rank::Notice)
+        Row::of(Mark::NONE, text, Rank::Warning)
     };
     Rows {
         title: "Held back".into(),
@@ -263,7 +267,7 @@ pub(super) fn held(document: &Document) -> Rows {
 pub(super) fn let_go(document: &Document, plan: &Plan) -> Vec<Block> {
     let row = |of: &LetGo| {
         let text = object(&of.address).say(format!(" {}", of.words()));
-        Row::of(Mark::LET_GO, text, Rank::Notice)
+        Row::of(Mark::LET_GO, text, Rank::Warning)
     };
     let number = plan.let_go.len();
     if number == 0 {
@@ -294,12 +298,11 @@ fn way_to_delete(agreement: &Agreement, plan: &Plan) -> Option<[Block; 2]> {
         .filter(|of| agreement.let_go.contains(&of.id))
         .map(|of| object(&of.address))
         .collect();
-    let what = match (objects.len() == plan.let_go.len(), objects.len()) {
-        (_, 0) => return None,
-        (true, 1) => "it".into(),
-        (true, _) => "them".into(),
-        (false, _) => Sentence::default().listed(objects, MOST_NAMES),
-    };
+    if objects.is_empty() {
+        return None;
+    }
+    // by name, since a comment without room has not their rows
+    let what = Sentence::default().listed(objects, MOST_NAMES);
     let place = match &agreement.cause {
         Some(Origin::Pull(_)) if agreement.is_proposed => "to the pull request".into(),
         Some(Origin::Pull(number)) if !agreement.is_fork => format!("to pull request #{number}"),
@@ -332,15 +335,14 @@ pub(super) fn left_alone(document: &Document, plan: &Plan) -> Rows {
     for (label, objects) in document.unmanaged() {
         counts.push(format!("{} {label}", objects.len()));
         let names = objects.into_iter().map(name);
-        rows.push(row(
-            Sentence::from(format!("{label} ")).listed(names, MOST_NAMES)
-        ));
+        let label = Sentence::from(format!("{label} "));
+        rows.push(row(label.listed(names, usize::MAX)));
     }
     for (group, members) in &plan.unmanaged_members {
         let labels = members.iter().filter_map(|id| plan.peer_labels.get(id));
         let labels = labels.map(|label| Sentence::default().name(label));
         let group = Sentence::from("in group ").name(group).say(": ");
-        rows.push(row(group.listed(labels, MOST_NAMES)));
+        rows.push(row(group.listed(labels, usize::MAX)));
     }
     let members = plan.unmanaged_members.values().map(BTreeSet::len).sum();
     counts.extend((members > 0).then(|| count(members, "group member", "group members")));

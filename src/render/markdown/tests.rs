@@ -12,8 +12,9 @@ use crate::access::{Delta, Members, Passage, Place, Side, Traffic, Why};
 use crate::model::address::Address;
 use crate::model::kind::Kind;
 use crate::model::notice::{Notice, OfAgreement};
+use crate::render::terminal::{self, Color};
 use crate::render::{Document, Status, testing as examples, tree};
-use crate::testing::{Case, group, key};
+use crate::testing::{Case, group, key, peer, policy};
 
 fn document(document: &Document, applied: bool, budget: usize) -> String {
     comment(&tree(document, applied), budget)
@@ -127,6 +128,53 @@ fn a_plan_that_deletes_too_much_says_so_first() {
     );
 }
 
+/// What opens or takes away reach stands before what takes little away; a terminal has all of it.
+#[test]
+fn the_loudest_of_many_warnings_come_first_and_a_terminal_has_all() {
+    let live = (0..25).map(|n| group(&format!("team-{n:02}"), &["a"]));
+    let live: Vec<Value> = live.chain([group("All", &["a"])]).collect();
+    let live = json!({
+        "groups": live, "peers": [peer("a")], "policies": [policy("Default", &["All"], &["All"])],
+    });
+    let file = json!({ "groups": { "keep": {} }, "policies": {} });
+    let made = Case::new(file, live).prune_all().document();
+    let text = document(&made, false, BUDGET);
+    let first = text.lines().find(|line| line.starts_with("> - "));
+    let loud = "policy `Default`: peers that no other policy connects lose each other";
+    assert!(first.is_some_and(|line| line.contains(loud)), "{first:?}");
+    assert!(
+        text.contains("> - And 6 more of that sort, in the job's log."),
+        "{text}"
+    );
+    let text = terminal::text(&tree(&made, false), Color(false));
+    assert_eq!(text.matches("it has 1 member").count(), 25, "{text}");
+}
+
+/// The line that deletes what is let go names it, also where its rows have no room.
+#[test]
+fn a_line_that_deletes_names_what_it_deletes() {
+    for budget in [3_000, BUDGET] {
+        let text = document(&examples::mixed(), false, budget);
+        let what = "To delete route `taken-over`, route `uplink` instead, add this line";
+        assert!(text.contains(what), "{text}");
+    }
+}
+
+/// A comment folds all names of what is unmanaged; a terminal has the first of them.
+#[test]
+fn what_is_left_alone_is_whole_in_a_comment() {
+    let live: Vec<Value> = (0..12).map(|n| group(&format!("g-{n:02}"), &[])).collect();
+    let made = Case::new(
+        json!({ "groups": { "keep": {} } }),
+        json!({ "groups": live }),
+    )
+    .document();
+    let text = document(&made, false, BUDGET);
+    assert!(text.contains("`g-11`"), "{text}");
+    let text = terminal::text(&tree(&made, false), Color(false));
+    assert!(text.contains("\"g-09\" and 2 more"), "{text}");
+}
+
 /// What nobody must miss is there where there is room for names alone, and before them.
 #[test]
 fn what_is_called_out_stays_in_a_plan_of_names() {
@@ -211,6 +259,8 @@ fn a_long_error_is_cut_and_says_so() {
         assert!(text.chars().count() <= BUDGET);
         assert!(text.contains("more lines in the job's log"), "{text}");
         assert!(text.contains("netbird.json:0:1"));
+        // nothing else needs the room
+        assert!(text.chars().count() > BUDGET * 4 / 5);
     }
 }
 

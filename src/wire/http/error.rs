@@ -38,13 +38,8 @@ pub enum Trouble {
     Decode,
 }
 
-/// What to do about a failure, by a part of its text. The first row counts.
+/// What to do about a failure, by a part of its text. The first row counts: a certificate comes before the proxy that it came through.
 const HINTS: &[(&str, &str)] = &[
-    (
-        THROUGH,
-        "is it the right proxy, and does it let this host through? NO_PROXY lists hosts and networks that go direct \
-         (docs/cli.md)",
-    ),
     (
         "UnknownIssuer",
         "no known CA signed the server's certificate: give its CA with NETBIRD_GITOPS_CA_FILE, or with SSL_CERT_FILE in place \
@@ -83,6 +78,11 @@ const HINTS: &[(&str, &str)] = &[
     (
         "CertificateRequired",
         "the server wants a client certificate, which is not supported",
+    ),
+    (
+        THROUGH,
+        "is it the right proxy, and does it let this host through? NO_PROXY lists hosts and networks that go direct \
+         (docs/cli.md)",
     ),
     (
         "lookup address",
@@ -283,6 +283,30 @@ mod tests {
     use super::*;
     use crate::wire::http::{BaseUrl, Method};
     use std::io;
+
+    /// A proxy may be the one whose certificate nobody knows: what to do about that counts.
+    #[test]
+    fn a_certificate_comes_before_the_proxy() {
+        let config = Config::new(BaseUrl::parse("https://nb.example", "").unwrap());
+        let call = Call {
+            method: Method::Get,
+            url: "https://nb.example/api/groups".to_owned(),
+        };
+        for (error, part) in [
+            (
+                ureq::Error::Tls("invalid peer certificate: UnknownIssuer"),
+                "NETBIRD_GITOPS_CA_FILE",
+            ),
+            (
+                ureq::Error::ConnectProxyFailed("407".into()),
+                "is it the right proxy",
+            ),
+        ] {
+            let (error, _) = classify(&error, false, &call, &config, Some("proxy.example:3128"));
+            let hint = error.hint.unwrap_or_default();
+            assert!(hint.contains(part), "{hint}");
+        }
+    }
 
     #[test]
     fn classes() {

@@ -74,11 +74,15 @@ fn a_lost_section_is_not_managed() {
 fn everything_lost_is_an_error() {
     let bench = agreed();
     let before = account(&bench);
-    for text in ["", " \n", "{}", "null", "[]", "{\"groups\": null}"] {
+    for text in ["", " \n", "null", "[]", "{\"groups\": null}"] {
         committed(&bench, text);
         bench.cannot(&[]);
         bench.cannot(&["--allow-deletes", "10", "--prune", "all"]);
     }
+    // an empty object manages nothing, so nothing goes
+    committed(&bench, "{}");
+    bench.leaves_all(&["--allow-deletes", "10", "--prune", "all"]);
+    assert_eq!(account(&bench), before);
     std::fs::remove_file(bench.path("netbird.json")).unwrap();
     bench.git(&["add", "-A", "--", "netbird.json"]);
     bench.git_at(second(10.0), &["commit", "-q", "-m", "lost"]);

@@ -358,7 +358,7 @@ fn spellings_of_other_tools_have_a_way_out() {
         ],
         str![[r#"
 "groups": {"a": ["p1", "p2"]}
-    groups.a: expected a group { … }, found a list | write {}, or its fields in braces: peers, renamed_from
+    groups.a: expected a group { … }, found a list | write { "peers": ["p1", "p2"] }
 "groups": {"a": {"members": ["p1"]}}
     groups.a.members: write "peers" | Names of setup keys and of live peers. Left out: the members are left alone.
 "rule": {}

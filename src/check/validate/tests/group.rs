@@ -41,7 +41,7 @@ fn fields_of_groups() {
 "g": {"peers": null}
     groups.g.peers: null is no value | leave "peers" out instead
 "g": ["p"]
-    groups.g: expected a group { … }, found a list | write {}, or its fields in braces: peers, renamed_from
+    groups.g: expected a group { … }, found a list | write { "peers": ["p"] }
 "g": null
     groups.g: null is no value: expected a group { … } | write {}, or its fields in braces: peers, renamed_from
 "g": 12
