@@ -47,6 +47,8 @@ pub struct Actual {
     pub bindings: Bindings,
     /// Whether the event log was read.
     pub events_known: bool,
+    /// What other objects name and the list of its kind lacks, with the object that it stands in: not all of the list came.
+    pub unlisted: BTreeMap<(Kind, Option<Address>), BTreeSet<Id>>,
     /// Ids of the events that were read.
     pub event_ids: BTreeSet<String>,
     /// The token's own user, where the server tells.
@@ -173,6 +175,15 @@ impl Actual {
                 actual.add(address, live, &lists)?;
             }
         }
+        if snapshot.has(Kind::Peer) {
+            let members = actual
+                .each()
+                .filter_map(|(_, live)| live.resource.members());
+            let unlisted = members.flatten().filter(|id| !actual.peers.contains(id));
+            let key = (Kind::Peer, None);
+            actual.unlisted.insert(key, unlisted.cloned().collect());
+        }
+        actual.unlisted.retain(|_, ids| !ids.is_empty());
         for namesakes in actual.objects.values_mut() {
             // what stands in one object stands side by side
             namesakes.sort_by(|a, b| (&a.within, &a.id).cmp(&(&b.within, &b.id)));
@@ -216,8 +227,13 @@ impl Actual {
                 },
                 Answers::Listed { ids, .. } => {
                     let ids = answer[ids].as_array().into_iter().flatten();
-                    let ids = ids.filter_map(Value::as_str);
-                    let entries = ids.filter_map(|id| lists.get(&(kind, id.to_owned())));
+                    let ids: Vec<&str> = ids.filter_map(Value::as_str).collect();
+                    let of_kind = lists.get(&kind);
+                    let lacks = |id: &&&str| of_kind.is_some_and(|list| !list.contains_key(**id));
+                    let unlisted = ids.iter().filter(lacks).map(|id| Id::from(*id));
+                    let key = (kind, Some(address.clone()));
+                    self.unlisted.insert(key, unlisted.collect());
+                    let entries = ids.iter().filter_map(|id| of_kind?.get(*id));
                     entries.map(|entry| (*entry).clone()).collect()
                 }
             };
@@ -312,22 +328,21 @@ impl Actual {
     }
 }
 
-/// What stands in other objects and has lists of its own, by kind and id.
-type Lists<'a> = BTreeMap<(Kind, String), &'a Entry>;
+/// What stands in other objects and has lists of its own, by id: of the kinds whose lists were asked for.
+type Lists<'a> = BTreeMap<Kind, BTreeMap<String, &'a Entry>>;
 
 fn lists(snapshot: &Snapshot) -> Lists<'_> {
     #[derive(serde::Deserialize)]
     struct Named {
         id: String,
     }
-    let kinds = Kind::ALL.into_iter().filter(|kind| kind.parent().is_some());
-    let entries = kinds.flat_map(|kind| snapshot.list(kind).iter().map(move |entry| (kind, entry)));
     // what has no id is in no other object's answer
-    let named = entries.filter_map(|(kind, entry)| {
-        let named: Named = entry.read().ok()?;
-        Some(((kind, named.id), entry))
-    });
-    named.collect()
+    let named = |entry| Some((Entry::read::<Named>(entry).ok()?.id, entry));
+    let kinds = Kind::ALL.into_iter().filter(|kind| kind.parent().is_some());
+    let kinds = kinds.filter(|kind| snapshot.has(*kind));
+    kinds
+        .map(|kind| (kind, snapshot.list(kind).iter().filter_map(named).collect()))
+        .collect()
 }
 
 /// The groups of an identity provider whose name exactly one API-made group has too.

@@ -79,6 +79,14 @@ impl Bindings {
         self.by_event.iter()
     }
 
+    /// Returns what tells that a peer came by a key: the event log, where it has the enrollment, or else what told it before.
+    pub fn evidence(&self, peer: &Id, before: Evidence) -> Evidence {
+        match self.by_event.contains_key(peer) {
+            true => Evidence::Event,
+            false => before,
+        }
+    }
+
     /// Returns the key by which a peer came, where that is known.
     pub fn key_of(&self, peer: &Id) -> Option<&Id> {
         self.by_peer.get(peer)

@@ -11,6 +11,7 @@ use crate::account::binding::{self, Binding};
 use crate::account::snapshot::{PeerList, Snapshot};
 use crate::base::entry::Entry;
 use crate::base::evidence::Evidence;
+use crate::base::id::Id;
 use crate::inventory::Inventory;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
@@ -24,6 +25,10 @@ pub struct Needs {
     kinds: BTreeSet<Kind>,
     /// Lists of what is no group and that entries name.
     others: BTreeSet<Refers>,
+    /// Recorded setup keys.
+    keys: BTreeSet<Id>,
+    /// Names of keys by which recorded machines came, as something else than the event log told.
+    untold: BTreeSet<String>,
 }
 
 /// Returns the list of what entries name.
@@ -65,6 +70,7 @@ impl Needs {
         Needs {
             kinds,
             others: others.collect(),
+            ..Needs::default()
         }
     }
 
@@ -79,6 +85,12 @@ impl Needs {
         if !inventory.enrolled.is_empty() {
             self.kinds.insert(Kind::Peer);
         }
+        let keys = inventory.recorded();
+        let keys = keys.filter(|(key, ..)| key.starts_with(Kind::SetupKey.section()));
+        self.keys = keys.map(|(_, id, _)| id.clone()).collect();
+        let untold = inventory.enrolled.iter();
+        let untold = untold.filter(|(_, all)| all.iter().any(|of| of.by != Evidence::Event));
+        self.untold = untold.map(|(name, _)| name.clone()).collect();
         self
     }
 
@@ -100,7 +112,7 @@ impl Needs {
         let kinds = BTreeSet::from([Kind::Group, Kind::SetupKey, Kind::Peer]);
         Needs {
             kinds,
-            others: BTreeSet::new(),
+            ..Needs::default()
         }
     }
 
@@ -109,6 +121,7 @@ impl Needs {
         Needs {
             kinds: Kind::ALL.into_iter().collect(),
             others: BTreeSet::from([Refers::Resource, Refers::Check]),
+            ..Needs::default()
         }
     }
 
@@ -169,7 +182,7 @@ pub fn fetch_rest(ahead: Ahead, api: &Api, needs: &Needs, desired: &Desired) -> 
     if !snapshot.rest.users.iter().any(is_me) {
         snapshot.rest.users = api.list("/users").context("cannot list users")?;
     }
-    if events_tell_more(&snapshot, desired) {
+    if events_tell_more(&snapshot, needs, desired) {
         snapshot.rest.events = Some(api.list("/events").context("cannot list events")?);
     }
     Ok(snapshot)
@@ -356,7 +369,7 @@ fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
 
 /// Whether the event log has something to tell: a pending key was used; the times of keys and peers do not tell by whom; or
 /// the peer of a key that was asked for anew may still be there, and who it is decides about its deletion.
-fn events_tell_more(snapshot: &Snapshot, desired: &Desired) -> bool {
+fn events_tell_more(snapshot: &Snapshot, needs: &Needs, desired: &Desired) -> bool {
     // what cannot be read here is an error of `Actual::read`
     let keys = snapshot.list(Kind::SetupKey).iter();
     let keys = keys.filter_map(|key| key.read::<objects::SetupKey>().ok());
@@ -364,10 +377,18 @@ fn events_tell_more(snapshot: &Snapshot, desired: &Desired) -> bool {
     let Ok(peers) = snapshot.peers.read() else {
         return false;
     };
+    // of a machine that goes it says what tells so
+    let leaves = |name: &str| desired.manages(Kind::SetupKey) && desired.setup_key(name).is_none();
+    if needs.untold.iter().any(|name| leaves(name)) {
+        return true;
+    }
     let bindings = binding::bind(&keys, &peers, None);
     keys.iter().any(|key| {
         let Some(declared) = desired.setup_key(&key.name) else {
-            return false;
+            let is_bound = bindings
+                .of_key(&key.id)
+                .is_some_and(|it| it.peer().is_some());
+            return is_bound && leaves(&key.name) && needs.keys.contains(&key.id);
         };
         let is_one_off = key.is_for_one() && declared.is_for_one();
         let was_replaced = || {

@@ -27,7 +27,6 @@ use crate::inventory::{Inventory, Origin};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::{self, ALL, FieldChange, Kind, Resource};
-use crate::plan::keys;
 
 pub(super) fn run(run: &Run, args: &AdoptArgs) -> Exit {
     let say = run.say;
@@ -216,7 +215,7 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
             is_ours.then_some(peers).into_iter().collect()
         }
         ([Resource::SetupKey(ours)], [Resource::SetupKey(theirs)]) => {
-            let mut fields = kind::differences(&keys::desired(ours), &keys::desired(theirs));
+            let mut fields = kind::differences(&ours.clone().into(), &theirs.clone().into());
             let (ours, theirs) = (json!(ours.enrolled), json!(theirs.enrolled));
             fields.push(differ("enrolled", ours, theirs));
             fields

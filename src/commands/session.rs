@@ -383,6 +383,8 @@ impl Session {
             };
             self.complete(more)?;
             made = self.made();
+            let sealed = self.sealed(&made)?;
+            made.retain(|id| !sealed.contains(id));
         }
         let ours = Arc::make_mut(&mut self.options.ours);
         ours.strange = others.strange;
@@ -438,6 +440,25 @@ impl Session {
             Some(me) => made_by(me, &events),
             None => BTreeSet::new(),
         }
+    }
+
+    /// Returns which of these are keys without groups of which a sealed copy is kept: no killed run left them, but one whose inventory
+    /// is lost.
+    fn sealed(&self, made: &BTreeSet<Id>) -> Result<BTreeSet<Id>, Failure> {
+        let inventory = &self.options.ours.inventory;
+        let keys = self.actual.keys.values().filter(|key| {
+            let is_bare = key.valid && key.auto_groups.is_empty();
+            is_bare && made.contains(&key.id) && inventory.origin(&key.id).is_none()
+        });
+        let mut sealed = BTreeSet::new();
+        for key in keys {
+            let has_copies = self.place.lists_copies() && self.place.copies(None)?;
+            let one = std::iter::once((key.name.as_str(), &key.id));
+            if has_copies && self.place.without_copy(one)?.is_empty() {
+                sealed.insert(key.id.clone());
+            }
+        }
+        Ok(sealed)
     }
 
     /// Returns how far the file is applied once this apply is through; none where what counts as applied stays.
@@ -508,7 +529,12 @@ impl Session {
                 .any(|change| !change.removed_members().is_empty())
         };
         // what is held back since something needs it names all that does
-        let is_needed = |held: &Held| matches!(held.why, Why::Needed(_) | Why::NeededByGone(_));
+        let is_needed = |held: &Held| {
+            matches!(
+                held.why,
+                Why::Needed(_) | Why::NeededHere(_) | Why::NeededByGone(_)
+            )
+        };
         More {
             referrers: plan.deletes_referred() || plan.held.iter().any(is_needed),
             events: self.options.prune == Prune::All

@@ -31,6 +31,11 @@ facts! {
             format!("it is still used by {}", joined(holders)),
             "take it out there in NetBird, then the next apply deletes it; or declare it again",
         ),
+        /// These need it, and some of them are entries of the file.
+        NeededHere(holders: BTreeSet<String>) => (
+            format!("it is still used by {}", joined(holders)),
+            "take it out there, in the file or in NetBird, then the next apply deletes it; or declare it again",
+        ),
         /// These stand in it and stay.
         Holds(inside: BTreeSet<String>) => (
             format!("it contains {}, which stays", joined(inside)),

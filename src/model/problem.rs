@@ -1,5 +1,7 @@
 //! What makes a plan impossible, as data and in words.
 
+use std::collections::BTreeSet;
+
 use crate::base::id::Id;
 use crate::base::text::listed;
 use crate::model::address::Address;
@@ -131,6 +133,20 @@ facts! {
         SeveralOf(what: Refers, name: String, found: Unresolved) => says(
             format!("refers to {} {name:?}, but {found}", what.label()),
             "rename or delete the others in NetBird",
+        ),
+        /// It is renamed from that, and another entry gives its new name up in the same change.
+        NameGivenUp(old: String) => says(
+            format!("is renamed from {old:?}, and the entry that had the name {:?} leaves in the same change", at.name),
+            "merge it in two: first take that entry out, then rename the other one",
+        ),
+        /// It contains these of that kind, and the list of the kind lacks them.
+        Unlisted(kind: Kind, ids: BTreeSet<Id>) => says(
+            format!(
+                "cannot be compared: it contains {} that NetBird's list of them lacks ({})",
+                kind.plural(),
+                listed(&ids.iter().map(|id| &id.0).collect::<Vec<_>>())
+            ),
+            "run again; if it stays so, something before NetBird cuts the list",
         ),
         /// A policy has that many rules.
         Rules(number: String) => says(

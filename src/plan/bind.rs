@@ -106,7 +106,9 @@ fn whole(snapshot: &Snapshot, actual: &Actual) -> BTreeSet<Kind> {
         Some(Answers::Embedded(_)) => kind.parent().is_some_and(|parent| snapshot.has(parent)),
         Some(Answers::Listed { .. }) => snapshot.has(kind),
     };
-    let kinds = Kind::ALL.into_iter().filter(|_| sees_all);
+    let cut: BTreeSet<Kind> = actual.unlisted.keys().map(|(kind, _)| *kind).collect();
+    let kinds = Kind::ALL.into_iter();
+    let kinds = kinds.filter(|kind| sees_all && !cut.contains(kind));
     kinds.filter(|kind| is_listed(*kind)).collect()
 }
 

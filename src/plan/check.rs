@@ -17,7 +17,6 @@ use crate::model::hint;
 use crate::model::kind::{Kind, Live, Policy, Protocol, Refers, Resource, Unresolved};
 use crate::model::notice::{Logins, Notice, OfObject, Users};
 use crate::model::problem::{Impossible, Problem};
-use crate::plan::keys;
 
 /// Whether and in which order the changes can be carried out.
 #[derive(Debug, Default)]
@@ -46,6 +45,14 @@ pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Ch
     }
     problems.extend(group_deletions(changes, actual));
     problems.extend(account::problems(changes, desired, actual));
+    // what is there would be made again
+    problems.extend(actual.unlisted.iter().filter_map(|((kind, within), ids)| {
+        let within = within.as_ref().filter(|_| desired.manages(*kind))?;
+        Some(Problem::new(
+            within,
+            Impossible::Unlisted(*kind, ids.clone()),
+        ))
+    }));
     let steps = order(changes, actual).unwrap_or_else(|found| {
         problems.extend(found);
         Vec::new()
@@ -73,7 +80,7 @@ fn references(
     let keys = desired.setup_keys().filter(|(name, _)| !is_skipped(name));
     let keys = keys.map(|(name, declared)| {
         let address = Address::new(Kind::SetupKey, name);
-        (address, vec![keys::desired(declared)])
+        (address, vec![Resource::SetupKey(declared.clone())])
     });
     let keys: BTreeMap<Address, Vec<Resource>> = keys.collect();
     let made = resources.keys();

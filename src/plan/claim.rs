@@ -3,6 +3,7 @@
 //! It runs before the diff, so that the diff needs no flags. What is ours the inventory says (`plan::bind`,
 //! docs/ownership.md). What is decided about setup keys is claimed as it is.
 
+mod said_less;
 mod sections;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,6 +78,7 @@ pub(super) fn claim<'a>(given: Given<'a>, resolved: &Resolved) -> Claimed<'a> {
     let referenced = references(desired);
     let mut notices = issued_twins(desired, actual, &referenced);
     notices.extend(issued_renames(given));
+    notices.extend(said_less::said_less(given));
     let of_sections = gone_sections.iter().cloned();
     notices.extend(of_sections.map(|gone| Notice::general(OfRun::SectionGone(gone))));
     let managed = managed(given, resolved);

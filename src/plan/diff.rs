@@ -97,6 +97,7 @@ pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Diff
         problems: [
             unknown_replacements(&options.replace, desired),
             unknown_adoptions(given, &resolved.decisions),
+            taken_names(given),
         ]
         .concat(),
     }
@@ -241,6 +242,34 @@ fn unknown_adoptions(given: Given, decisions: &Decisions) -> Vec<Problem> {
         Some(Problem::new(address, what))
     };
     options.ours.asked.iter().filter_map(problem).collect()
+}
+
+/// New renames to a name that another entry gives up in the same change: the object that is to be renamed would be left, and the
+/// other one be taken for it. A rename that was applied before tells nothing any more.
+fn taken_names(given: Given) -> Vec<Problem> {
+    let Given {
+        desired,
+        binding,
+        options,
+        ..
+    } = given;
+    let versions = &options.ours.versions;
+    let taken = desired.renamed_from.iter().filter(|(address, old)| {
+        let old_key = Address {
+            name: (*old).clone(),
+            ..(*address).clone()
+        };
+        let leaves = || binding.left.values().any(|left| left.key == old_key.key());
+        let is_new = || {
+            let changed = versions.changed(|file| file.renamed_from.get(*address).cloned());
+            changed.is_some() || versions.base().is_none()
+        };
+        leaves() && is_new()
+    });
+    let problem = |(address, old): (&Address, &String)| {
+        Problem::new(address, Impossible::NameGivenUp(old.clone()))
+    };
+    taken.map(problem).collect()
 }
 
 fn unknown_replacements(asked: &BTreeSet<Address>, desired: &Desired) -> Vec<Problem> {

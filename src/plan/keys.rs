@@ -28,7 +28,7 @@ use crate::wire::api::objects;
 use choice::choose;
 use operation::{compare, make, wanted};
 
-pub use operation::{desired, must_be_replaced};
+pub use operation::must_be_replaced;
 
 /// What is to be done about one declared key.
 #[derive(Debug, Default)]
@@ -168,7 +168,7 @@ fn machines(
             let enrolled = || peer.created_at.map(Timestamp::as_second);
             machines.push(Came {
                 peer: id.clone(),
-                by,
+                by: actual.bindings.evidence(id, by),
                 made: made.or_else(enrolled),
                 has_key: key.is_some(),
                 is_older_than_entry: key.is_some_and(is_older),

@@ -120,9 +120,10 @@ pub fn resolve(of: OfGroup, live: &BTreeSet<Id>, known: Known) -> Members {
     }));
     let others = live.difference(&named);
     // where a name that is listed tells nobody, whoever bears it stays: else anybody could throw them out by taking the name
+    // and so does a member that the list of peers lacks: who it is nobody can tell
     let is_untold = |id: &Id| {
         let peer = actual.peers.get(id);
-        peer.is_some_and(|peer| untold.contains(peer.name.as_str()))
+        peer.is_none_or(|peer| untold.contains(peer.name.as_str()))
     };
     let inventory = &options.ours.inventory;
     let was_listed = |id: &Id| inventory.member(recorded, id).is_some();

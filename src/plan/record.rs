@@ -9,7 +9,7 @@ use super::{Given, rows};
 use crate::account::actual::Actual;
 use crate::account::binding::Binding;
 use crate::base::id::Id;
-use crate::inventory::{Adoption, Delta, Machine};
+use crate::inventory::{Adoption, Delta, Machine, Origin};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::Kind;
@@ -64,13 +64,20 @@ pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Addre
         .extend(let_go.map(|(id, key)| (id.clone(), key.clone())));
     record.delta.moved = binding.moved.clone().into_iter().collect();
     record.delta.dead = binding.dead.keys().cloned().collect();
+    let mut kinds = Kind::ALL.into_iter().filter(|kind| kind.goes_with_entry());
+    if kinds.all(|kind| binding.whole.contains(&kind)) {
+        let living: BTreeSet<&Id> = given.actual.each().map(|(_, live)| &live.id).collect();
+        let released = inventory.released.iter();
+        let gone = released.filter(|id| !living.contains(id)).cloned();
+        record.delta.dead.extend(gone);
+    }
     let versions = &options.ours.versions;
     for key in binding.dead.values().filter(|key| !desired.has(key)) {
         if let Some(cause) = rows::removal(&key.key(), versions) {
             record.dead.push((key.key(), LeftBy::Change(cause)));
         }
     }
-    enrolled(given, &mut record);
+    enrolled(given, resolved, &mut record);
     of_groups(given, resolved, &mut record);
     let names = &resolved.names;
     record.delta.names = names.fresh.clone();
@@ -86,7 +93,7 @@ pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Addre
     };
     let unused = inventory.names.keys();
     let unused = unused.filter(|name| !used.contains(*name) && !is_recorded(name));
-    record.delta.unused_names = unused.cloned().collect();
+    record.delta.unused_names = unused.chain(&names.of_keys).cloned().collect();
     record.dead.sort();
     record.dead.dedup();
     record
@@ -101,8 +108,9 @@ pub fn people(desired: &Desired, actual: &Actual, binding: &Bound, options: &Opt
         options,
     };
     let mut record = Record::default();
-    enrolled(given, &mut record);
-    of_groups(given, &resolve(given), &mut record);
+    let resolved = resolve(given);
+    enrolled(given, &resolved, &mut record);
+    of_groups(given, &resolved, &mut record);
     record.delta
 }
 
@@ -131,7 +139,7 @@ fn adoptions(
 }
 
 /// The machines that came by recorded keys of one use, and those that are no more.
-fn enrolled(given: Given, record: &mut Record) {
+fn enrolled(given: Given, resolved: &Resolved, record: &mut Record) {
     let Given {
         desired,
         actual,
@@ -151,7 +159,13 @@ fn enrolled(given: Given, record: &mut Record) {
         };
         let known = inventory.enrolled.get(&at.name).into_iter().flatten();
         let is_known = known.clone().any(|of| of.id == *peer && of.by <= by);
-        if actual.peers.contains(peer) && !is_known {
+        // a machine that is known keeps its name: one that is to get that of an adopted key is known once it has it
+        let is_to_be_renamed = || {
+            let mut coming = resolved.enrollments.iter();
+            inventory.origin(id) == Some(Origin::Adopted)
+                && coming.any(|of| of.peer == *peer && of.renamed_from.is_some())
+        };
+        if actual.peers.contains(peer) && !is_known && !is_to_be_renamed() {
             let machine = Machine {
                 id: peer.clone(),
                 by,

@@ -13,7 +13,7 @@ use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::{Group, Kind, Live, Peer, PeerRef, Resource};
 use crate::model::label::{label_of, plain_label};
-use crate::model::notice::{Notice, OfKey, OfObject};
+use crate::model::notice::{Notice, OfKey, OfObject, OfRun};
 use crate::model::protection::Protection;
 use crate::plan::enrollment::{self, Enrollment, Replaced};
 use crate::plan::keys::{self, Decisions};
@@ -117,13 +117,15 @@ pub(super) fn resolve(given: Given) -> Resolved {
         notices: of_peers,
         ..
     } = peers;
+    let unlisted_peers = actual.unlisted.get(&(Kind::Peer, None)).into_iter();
     let of_members = members.values().flat_map(|members| &members.notices);
     Resolved {
         resources,
         machines: by_machine(machines),
         places,
-        notices: detection
-            .notices()
+        notices: unlisted_peers
+            .map(|ids| Notice::general(OfRun::UnlistedPeers(ids.clone())))
+            .chain(detection.notices())
             .chain(names.notices.iter().cloned())
             .chain(taken_labels(desired, actual, &decisions))
             .chain(of_members.cloned())

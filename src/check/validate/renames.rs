@@ -62,7 +62,11 @@ pub(super) fn read<'e, 'a>(entries: &'e [InFile<'a>], log: &mut Log) -> BTreeMap
             renames.insert(entry.address.clone(), old.to_owned());
             continue;
         };
-        log.error(value.place(), message).coded(Code::Rename);
+        let is_taken = old != name && declared.contains(&named(&address));
+        let in_two = "where another entry takes the old name, merge it in two: first this rename, then the other entry";
+        log.error(value.place(), message)
+            .coded(Code::Rename)
+            .suggest(is_taken.then(|| in_two.to_owned()));
     }
     renames
 }
@@ -104,7 +108,7 @@ mod tests {
 "b": {"renamed_from": null}
     groups.b.renamed_from: null is no value | leave "renamed_from" out instead
 "b": {"renamed_from": "a"}, "a": {}
-    groups.b.renamed_from: "a" is declared as well: it was not renamed
+    groups.b.renamed_from: "a" is declared as well: it was not renamed | where another entry takes the old name, merge it in two: first this rename, then the other entry
 "b": {"renamed_from": "a"}, "c": {"renamed_from": "a"}
     groups.c.renamed_from: "a" was renamed to "b" already
 "b": {"renamed_from": "old "}

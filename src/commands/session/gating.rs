@@ -134,6 +134,8 @@ impl Session {
         let recipients = self.recipients.describe().into_iter();
         plan.sealed_for = recipients.map(|who| who.key).collect();
         notices::place(&mut plan.notices, &self.valid);
+        let is_past = |notice: &Notice| notices::is_past(notice, &plan, &self.valid);
+        self.document.notices.retain(|notice| !is_past(notice));
         let mut told =
             notices::recipients_of_keys(&plan, &self.valid.desired, &run.file, &self.history);
         notices::place(&mut told, &self.valid);

@@ -11,6 +11,7 @@ use crate::base::text::nearest;
 use crate::check::validate::Valid;
 use crate::commands::cli::Sealing;
 use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
 use crate::model::desired::Desired;
 use crate::model::kind::Kind;
 use crate::model::notice::{Notice, OfKey, OfRun};
@@ -33,6 +34,26 @@ pub(super) fn of_planned_file(valid: &Valid) -> impl Iterator<Item = Notice> + '
 pub(in crate::commands) fn of_file(valid: &Valid) -> impl Iterator<Item = Notice> + '_ {
     let notices = valid.notices.iter();
     notices.map(|notice| Notice::of_file(&valid.file, notice))
+}
+
+/// Returns whether a notice of the file tells what is taken when an object is created, and the plan creates none: then NetBird has a
+/// value of its own there.
+pub(super) fn is_past(notice: &Notice, plan: &Plan, valid: &Valid) -> bool {
+    let Some(place) = &notice.place else {
+        return false;
+    };
+    let creates = |change: &&Change| {
+        !matches!(
+            change.operation,
+            Operation::Update { .. } | Operation::Delete { .. }
+        )
+    };
+    let mut created = plan.changes.iter().filter(creates);
+    let is_it = |change: &Change| {
+        let entry = valid.position_of(&change.address);
+        entry.is_some_and(|entry| (entry.line, entry.column) == (place.line, place.column))
+    };
+    matches!(notice.code(), Code::RouteForAll | Code::KeyWithoutLimit) && !created.any(is_it)
 }
 
 /// Says of the notices of a plan where in the file stands what they are about.

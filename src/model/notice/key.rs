@@ -1,12 +1,14 @@
 //! What is to be said of setup keys.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use super::object::{beside, joined, not_managed};
 use crate::base::code::Code;
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
-use crate::base::text::shell;
+use crate::base::text::{listed, shell};
 use crate::model::address::Address;
 use crate::model::facts::facts;
 use crate::model::who::Who;
@@ -55,6 +57,12 @@ facts! {
             "existed before this file managed it (id {id}), and differs from the file in what NetBird cannot change. It stays as \
              it is. For a new key, set reissue_after, or use --replace {}.",
             shell(&at.key())
+        )),
+        /// It is marked enrolled, and this change is about these fields of it.
+        IdleChange(fields: BTreeSet<String>) => Code::SaysLess.says(format!(
+            "is marked enrolled, so its work is done: the change of {} has no effect. To change the groups of its machine, list \
+             it in their peers.",
+            listed(&fields.iter().collect::<Vec<_>>())
         )),
         /// It expires then, or never; its `expires_in` asks for something else, and it was used already.
         LivesOtherwise(expires: Option<Timestamp>) => Code::LivesOtherwise.says(format!(

@@ -1,5 +1,7 @@
 //! What is to be said of objects of any kind, and of peers.
 
+use std::collections::BTreeSet;
+
 use crate::base::code::Code;
 use crate::base::id::Id;
 use crate::base::text;
@@ -73,6 +75,15 @@ facts! {
             joined(ids),
             at.adopt("ID")
         )),
+        /// Its entry said these fields before this change.
+        SaysLess(fields: BTreeSet<String>) => Code::SaysLess.says(format!(
+            "no longer says {}: NetBird keeps what it has there, and this file does not manage it any more",
+            text::listed(&fields.iter().collect::<Vec<_>>())
+        )),
+        /// Its entry goes with this change, and it stays as it is.
+        NotManaged => Code::SaysLess.says(
+            "is no longer in the file: NetBird keeps its settings, and this file does not manage them any more"
+        ),
         /// Who may log in by a policy changes.
         Logins(logins: Logins) => Code::Logins.says(logins.words()),
         /// It is made, though what lives under that name looks the same.

@@ -29,6 +29,13 @@ facts! {
             "who gains and who loses which reach is left out: these policies have too many groups, or these groups too many machines \
              of different groups. netbird-gitops access FROM TO --after answers for two of them"
         ),
+        /// Groups have these members, and the list of peers lacks them.
+        UnlistedPeers(peers: BTreeSet<Id>) => Code::UnlistedPeers.says(format!(
+            "groups in NetBird have {} that its list of peers lacks ({}). They stay members. If the machines exist, something \
+             before NetBird cut the list, or this token does not see all machines.",
+            count(peers.len(), "member", "members"),
+            listed(&peers.iter().map(|id| &id.0).collect::<Vec<_>>())
+        )),
         /// Nobody is named who could open new keys.
         NoRecipient => Code::NoRecipient.says(
             "no recipient is named here for new setup keys; an apply needs AGE_PUBLIC_KEY, -r or -R"

@@ -61,10 +61,15 @@ pub(super) fn offboard(given: Given, so_far: &FollowUp, names: &Names) -> Follow
         // it was due once the entry was gone and nothing named it any more
         let removal = versions.changed(|file| file.setup_key(&key).is_some());
         let cause = removal.max(versions.changed(|file| file.uses(&names)));
-        let users = users(peer, so_far, actual);
-        if !users.is_empty() {
+        let (here, there) = users(peer, so_far, given);
+        if !here.is_empty() || !there.is_empty() {
             let address = Address::new(Kind::Peer, &peer.name);
-            let why = Why::Needed(users.into_iter().collect());
+            let is_here = !here.is_empty();
+            let users = here.into_iter().chain(there).collect();
+            let why = match is_here {
+                true => Why::NeededHere(users),
+                false => Why::Needed(users),
+            };
             part.held.push(Held {
                 cause,
                 ..Held::new(&address, &actual.live_peer(peer), why)
@@ -96,7 +101,10 @@ fn machines(given: Given, part: &mut FollowUp) -> BTreeMap<Id, (String, Evidence
     } = given;
     let enrolled = options.ours.inventory.enrolled.iter();
     let enrolled = enrolled.flat_map(|(name, all)| all.iter().map(move |of| (name, of)));
-    let enrolled = enrolled.map(|(name, of)| (of.id.clone(), (name.clone(), of.by)));
+    let enrolled = enrolled.map(|(name, of)| {
+        let by = actual.bindings.evidence(&of.id, of.by);
+        (of.id.clone(), (name.clone(), by))
+    });
     let mut machines: BTreeMap<Id, (String, Evidence)> = enrolled.collect();
     for (id, left) in &binding.left {
         let key = Address::of_key(&left.key).filter(|at| at.kind == Kind::SetupKey);
@@ -147,7 +155,8 @@ pub(super) fn replace(given: Given, so_far: &FollowUp, replaced: &[Replaced]) ->
         let Some(peer) = actual.peers.get(&old.peer) else {
             continue;
         };
-        let users = users(peer, so_far, actual);
+        let (here, there) = users(peer, so_far, given);
+        let users: Vec<String> = here.into_iter().chain(there).collect();
         if !users.is_empty() {
             let by = actual.who(&old.by);
             let address = Address::new(Kind::Peer, &peer.name);
@@ -181,21 +190,25 @@ impl FollowUp {
 }
 
 /// What the peer's deletion would hit once the rest of the plan is carried out: the server deletes policies that name it whole,
-/// leaves routes through it dangling, and refuses while a router uses it (docs/netbird-api.md, "What keeps an object").
-fn users(peer: &Peer, so_far: &FollowUp, actual: &Actual) -> Vec<String> {
+/// leaves routes through it dangling, and refuses while a router uses it (docs/netbird-api.md, "What keeps an object"). Entries of
+/// the file, and what only NetBird has.
+fn users(peer: &Peer, so_far: &FollowUp, given: Given) -> (Vec<String>, Vec<String>) {
+    let actual = given.actual;
     let uses = |resource: &Resource| resource.peers().contains(&PeerRef::Id(peer.id.clone()));
     // what the plan deletes, or brings to somebody else, is not hit
     let stays_so = |live: &Live| then(live, &so_far.changes).is_some_and(|then| uses(&then));
     let users = actual.each().filter(|(_, live)| stays_so(live));
-    let users = users.map(|(address, live)| holder(address, live, actual));
-    let made = so_far
-        .changes
-        .iter()
-        .filter(|change| match &change.operation {
-            Operation::Create { after } => uses(after),
-            _ => false,
-        });
+    let (here, there): (Vec<_>, Vec<_>) = users.partition(|(at, _)| given.desired.declares(at));
+    let words = |users: Vec<(&Address, &Live)>| -> Vec<String> {
+        let words = users.into_iter().map(|(at, live)| holder(at, live, actual));
+        words.collect()
+    };
+    let makes_it =
+        |change: &&Change| matches!(&change.operation, Operation::Create { after } if uses(after));
+    let made = so_far.changes.iter().filter(makes_it);
     let made = made.map(|change| change.address.quoted());
     let unmanaged = actual.peer_holders.get(&peer.id).into_iter().flatten();
-    users.chain(made).chain(unmanaged.cloned()).collect()
+    let here = words(here).into_iter().chain(made).collect();
+    let there = words(there).into_iter().chain(unmanaged.cloned());
+    (here, there.collect())
 }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Came, Decision, Namesake, Used, compare, desired, make, must_be_replaced, wanted};
+use super::{Came, Decision, Namesake, Used, compare, make, must_be_replaced, wanted};
 use crate::base::id::Id;
 use crate::inventory::Origin;
 use crate::model::address::Address;
@@ -27,7 +27,7 @@ pub(super) fn choose(
         address,
         declared,
         options,
-        after: desired(declared),
+        after: Resource::SetupKey(declared.clone()),
         asked: declared.asked_anew(options.now),
         decision: Decision {
             machines,
@@ -77,7 +77,7 @@ pub(super) fn adopted(
         return None;
     }
     let asked = declared.asked_anew(options.now);
-    let after = desired(declared);
+    let after = Resource::SetupKey(declared.clone());
     let wants_groups = declared.auto_groups.iter().flatten().next().is_some();
     // one of ours without groups that nobody recorded may have been sealed by nobody
     let may_be_unsealed = |of: &Namesake| !wants_groups && of.is_made;

@@ -2,7 +2,7 @@
 
 use super::Namesake;
 use crate::model::change::Operation;
-use crate::model::kind::{self, Live, Resource, SetupKey, differences};
+use crate::model::kind::{self, Live, Resource, differences};
 use crate::model::reason::Reason;
 
 /// Returns whether a live key differs from the declared one in what no key can change.
@@ -71,9 +71,4 @@ pub(super) fn compare(of: &Namesake, after: &Resource) -> Option<(Operation, Opt
         return Some((operation, Some(Reason::KeyCannotChange)));
     }
     Operation::update(live, &wanted, None).map(|operation| (operation, None))
-}
-
-/// Returns the declared key as it is compared with live ones.
-pub fn desired(declared: &SetupKey) -> Resource {
-    Resource::SetupKey(declared.clone())
 }

@@ -30,6 +30,8 @@ pub struct Names {
     pub rebound: BTreeMap<String, Id>,
     /// Whether so few of them mean nobody that what may be meant is looked for.
     pub may_guess: bool,
+    /// Names of keys that the inventory has as names of machines, too: they mean who comes by the key from now on.
+    pub of_keys: BTreeSet<String>,
     /// What a reader should know.
     pub notices: Vec<Notice>,
 }
@@ -57,6 +59,9 @@ impl Names {
         let mut nobody = Vec::new();
         for (name, addresses) in uses {
             if by_key(&name) {
+                if ours.inventory.names.contains_key(&name) {
+                    names.of_keys.insert(name);
+                }
                 continue;
             }
             let is_alive = |id: &&Id| actual.peers.contains(id);
@@ -77,7 +82,9 @@ impl Names {
                 .filter_map(|(key, _)| actual.bindings.of_key(key)?.peer());
             let mut machines = machines.chain(news).filter(is_alive);
             let known = ours.inventory.names.get(&name);
-            let meant = match (machines.next_back(), known) {
+            // what a person says of the name of a key that is gone (`--adopt`) counts more than who came by it
+            let said = known.and_then(Option::as_ref).filter(is_alive);
+            let meant = match (said.or(machines.next_back()), known) {
                 (Some(id), _) => Some(id.clone()),
                 (None, Some(known)) => {
                     let gone = known.iter().filter(|id| !is_alive(id));

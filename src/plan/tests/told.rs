@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
+use crate::base::code::Code;
 use crate::model::held::Why;
 use crate::model::kind::Kind;
 use crate::testing::{
     Case, MADE, enrolled, group, id, id_at, key, key_at, nameservers, over, peer, policy,
-    policy_with, table, used_at,
+    policy_with, route, table, used_at,
 };
 
 /// The outcome, and what to do about what is held back.
@@ -257,6 +258,147 @@ a rename to a name that lives
     unmanaged: group new (daojn00dtfsk7jo33i50)
     note: NetBird has another group with the name "new" (id daojn00dtfsk7jo33i50). This file does not manage it and does not change it.
     note: group "new" keeps the name "old" in NetBird, since another group has its name (id daojn00dtfsk7jo33i50). Delete or rename that one in NetBird; the next apply then renames this one back.
+
+"#]].raw());
+}
+
+/// Nothing follows from it, and no difference tells it.
+#[test]
+fn what_an_entry_says_no_more_is_told() {
+    let p = |more: Value| over(json!({ "sources": ["g"], "destinations": ["g"] }), more);
+    let lan = |more: Value| {
+        over(
+            json!({ "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"] }),
+            more,
+        )
+    };
+    let host = |more: Value| json!({ "n": { "resources": { "host": over(json!({ "address": "10.1.0.9" }), more) } } });
+    let key = |more: Value| over(json!({ "type": "one-off", "expires_in": 5_184_000 }), more);
+    let base = json!({
+        "groups": { "g": { "peers": [] }, "h": {} },
+        "policies": { "p": p(json!({ "enabled": false, "description": "x" })), "same": p(json!({ "enabled": true })) },
+        "routes": { "lan": lan(json!({ "access_control_groups": ["h"], "metric": 9 })) },
+        "networks": host(json!({ "groups": ["g"], "enabled": true })),
+        "setup_keys": { "done": key(json!({ "enrolled": true, "auto_groups": ["g"] })), "open": key(json!({ "auto_groups": [] })) },
+        "peers": { "done": { "ssh_enabled": true } },
+    });
+    let now = json!({
+        "groups": { "g2": { "renamed_from": "g" }, "h": {} },
+        "policies": { "p": { "sources": ["g2"], "destinations": ["g2"] }, "same": over(json!({ "enabled": true }), json!({ "sources": ["g2"], "destinations": ["g2"] })) },
+        "routes": { "lan": { "network": "10.0.0.0/8", "peer_groups": ["g2"], "groups": ["g2"] } },
+        "networks": host(json!({})),
+        "setup_keys": { "done": key(json!({ "enrolled": true, "auto_groups": ["h"] })), "open": key(json!({})) },
+        "peers": {},
+    });
+    let of = |file: &Value, versions: &[Value]| {
+        let case = Case::new(file.clone(), json!({ "groups": [group("keep", &[])] }));
+        let plan = case.inventory(json!({})).since(versions).possible();
+        let told = plan
+            .notices
+            .iter()
+            .filter(|notice| notice.code() == Code::SaysLess);
+        told.map(|notice| notice.words() + "\n").collect::<String>()
+    };
+    assert_data_eq!(
+        table([
+            ("with this change", of(&now, std::slice::from_ref(&base))),
+            ("later", of(&now, &[base.clone(), now.clone()])),
+            ("without any version", of(&now, &[])),
+        ]),
+        str![[r#"
+with this change
+    group "g2" no longer says peers: NetBird keeps what it has there, and this file does not manage it any more
+    setup key "done" is marked enrolled, so its work is done: the change of auto_groups has no effect. To change the groups of its machine, list it in their peers.
+    setup key "open" no longer says auto_groups: NetBird keeps what it has there, and this file does not manage it any more
+    network resource "host" no longer says enabled, groups: NetBird keeps what it has there, and this file does not manage it any more
+    policy "p" no longer says description, enabled: NetBird keeps what it has there, and this file does not manage it any more
+    route "lan" no longer says access_control_groups, metric: NetBird keeps what it has there, and this file does not manage it any more
+    peer "done" is no longer in the file: NetBird keeps its settings, and this file does not manage them any more
+later
+without any version
+
+"#]].raw()
+    );
+}
+
+/// The object that is to be renamed was deleted, and the other one taken for it.
+#[test]
+fn a_rename_to_a_name_that_is_given_up_in_the_same_change() {
+    let sections: [(&str, Kind, Value, Value); 4] = [
+        ("groups", Kind::Group, json!({}), group("x", &[])),
+        (
+            "policies",
+            Kind::Policy,
+            json!({ "sources": ["All"], "destinations": ["All"] }),
+            policy("x", &["All"], &["All"]),
+        ),
+        (
+            "routes",
+            Kind::Route,
+            json!({ "network": "10.0.0.0/8", "peer_groups": ["All"], "groups": ["All"] }),
+            route("x", "10.0.0.0/8", &["All"]),
+        ),
+        (
+            "nameserver_groups",
+            Kind::NameserverGroup,
+            json!({ "nameservers": [{ "ip": "1.1.1.1" }], "groups": ["All"], "primary": true }),
+            nameservers("x", &["1.1.1.1"], &["All"]),
+        ),
+    ];
+    let mut rows = Vec::new();
+    for (section, kind, entry, live) in sections {
+        let file = |entries: Value| match kind {
+            Kind::NameserverGroup => json!({ "dns": { section: entries } }),
+            _ => json!({ section: entries }),
+        };
+        let other = over(
+            live.clone(),
+            json!({ "id": id(kind, "y"), "name": "y", "network_id": "y", "network": "10.0.0.0/9" }),
+        );
+        let mut y = entry.clone();
+        if kind == Kind::Route {
+            y["network"] = json!("10.0.0.0/9");
+        }
+        let base = file(json!({ "x": entry, "y": y }));
+        let renamed = file(json!({ "y": over(entry.clone(), json!({ "renamed_from": "x" })) }));
+        let lists = json!({ section: [live, other] });
+        let key = |name: &str| format!("{section}/{name}");
+        let of = |versions: &[Value]| {
+            let ids = json!({ key("x"): [id(kind, "x")], key("y"): [id(kind, "y")] });
+            let case = Case::new(renamed.clone(), lists.clone());
+            let lines = case
+                .inventory(json!({ "created": ids }))
+                .since(versions)
+                .outcome();
+            lines
+                .lines()
+                .filter(|line| !line.starts_with(' '))
+                .map(|line| format!("{line}\n"))
+                .collect::<String>()
+        };
+        rows.push((section, of(std::slice::from_ref(&base))));
+        // a rename of an earlier change, and an entry of the old name that came since and goes now
+        let both = file(json!({ "y": over(entry.clone(), json!({ "renamed_from": "x" })) }));
+        rows.push(("renamed before", of(&[both])));
+    }
+    assert_data_eq!(table(rows), str![[r#"
+groups
+    impossible: group y is renamed from "x", and the entry that had the name "y" leaves in the same change | merge it in two: first take that entry out, then rename the other one
+renamed before
+    delete group x: no longer declared
+policies
+    impossible: policy y is renamed from "x", and the entry that had the name "y" leaves in the same change | merge it in two: first take that entry out, then rename the other one
+renamed before
+    delete policy x: no longer declared
+routes
+    impossible: route y is renamed from "x", and the entry that had the name "y" leaves in the same change | merge it in two: first take that entry out, then rename the other one
+renamed before
+    delete route x: no longer declared
+    update route y
+nameserver_groups
+    impossible: nameserver group y is renamed from "x", and the entry that had the name "y" leaves in the same change | merge it in two: first take that entry out, then rename the other one
+renamed before
+    delete nameserver group x: no longer declared
 
 "#]].raw());
 }

@@ -45,7 +45,8 @@ fn one_that_wants_no_groups_stays_and_is_named() {
     let orphan = id(&unsealed(&killed));
     lost.agreed(wants_none.clone());
     let sealed = lost.id("/setup-keys", "k");
-    std::fs::remove_file(lost.path(crate::run::INVENTORY[1])).unwrap();
+    // with the copies beside it
+    std::fs::remove_dir_all(lost.path(".netbird-gitops")).unwrap();
     std::fs::remove_dir_all(lost.path("sealed-keys")).unwrap();
     for (bench, stays) in [(killed, orphan), (lost, sealed)] {
         bench.file(wants_none.clone()).apply(&[]).expect(0);
@@ -155,4 +156,28 @@ fn one_that_is_finished_used_or_recorded_meanwhile_stays() {
         assert!(ids(&bench).contains(&slow));
         assert_eq!(ids(&bench).len(), 2);
     }
+}
+
+/// A key without groups looks like one that was never sealed: it was deleted although its sealed copy was there.
+#[test]
+fn one_of_which_a_copy_is_kept_was_sealed_whatever_the_inventory_lost() {
+    let bench = Bench::fake();
+    let wanted = file(json!({ "auto_groups": ["g"] }));
+    bench.agreed(wanted.clone());
+    let sealed = bench.id("/setup-keys", "k");
+    bench.edit(
+        "/setup-keys",
+        "k",
+        json!({ "auto_groups": [], "revoked": false }),
+    );
+    std::fs::remove_file(bench.path(crate::run::INVENTORY[1])).unwrap();
+    std::fs::remove_dir_all(bench.path("sealed-keys")).unwrap();
+    bench
+        .file(json!({ "groups": { "g": {}, "h": {} } }))
+        .apply(&[])
+        .expect(0);
+    bench.file(wanted).apply(&[]).expect(0);
+    let said = format!("another valid setup key with the name \"k\" (id {sealed})");
+    no_changes(&bench).shows(&said);
+    assert!(ids(&bench).contains(&sealed));
 }

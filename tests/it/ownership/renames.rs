@@ -157,16 +157,21 @@ fn a_group_whose_name_somebody_gave_to_another_keeps_the_one_it_has() {
 
 /// The new name is recorded, so the old one is not read any more.
 #[test]
-fn where_both_names_are_ours_the_old_one_goes() {
+fn a_rename_to_a_name_that_another_entry_gives_up_is_two_merges() {
     let bench = Bench::in_git();
     let policy = kinds_entry("policies");
     let both = with(base(), "policies", "old", policy.clone());
     bench.applied(1.0, with(both, "policies", "new", policy.clone()));
-    let new = bench.id("/policies", "new");
-    bench.declared(9.0, with(base(), "policies", "new", renamed(policy, "old")));
-    assert_eq!(bench.planned(&[]), ["delete_policy old"]);
+    let ids = ["old", "new"].map(|name| bench.id("/policies", name));
+    let renamed = with(base(), "policies", "new", renamed(policy.clone(), "old"));
+    bench.declared(9.0, renamed.clone());
+    bench.apply(&[]).expect(1).says_anywhere("merge it in two");
+    assert_eq!(ids, ["old", "new"].map(|name| bench.id("/policies", name)));
+    bench.declared(10.0, with(base(), "policies", "old", policy));
     bench.apply(&[]).expect(0);
-    assert_eq!(bench.id("/policies", "new"), new);
+    bench.declared(11.0, renamed);
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.id("/policies", "new"), ids[0]);
 }
 
 fn kinds_entry(section: &str) -> Value {

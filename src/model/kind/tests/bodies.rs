@@ -26,7 +26,7 @@ fn declared(kind: Kind, fields: Value) -> Resource {
     let wrap = |inside: Value, name: &&str| json!({ *name: inside });
     let desired = desired(&kind.section_path().iter().rev().fold(section, wrap));
     match kind {
-        Kind::SetupKey => crate::plan::keys::desired(desired.setup_key("x").expect("declared")),
+        Kind::SetupKey => desired.setup_key("x").expect("declared").clone().into(),
         _ => {
             let resource = desired.resource(&Address::new(kind, "x"));
             resource.first().expect("declared").clone()

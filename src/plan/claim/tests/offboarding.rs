@@ -92,7 +92,81 @@ a route goes through the peer
     held: peer x: it is still used by route "r" (daojn050reig0m8bel20)
 a network router is the peer
     delete setup key k: no longer declared
-    held: peer x: it is still used by network router router1 of network "office"
+    held: peer x: it is still used by network router router1 of network "office" through x
 
 "#]].raw());
+}
+
+/// A machine that the file still has an entry for is no machine that left.
+#[test]
+fn an_entry_of_the_machine_keeps_it() {
+    let file = |peers: Value| json!({ "groups": { "keep": {} }, "setup_keys": {}, "peers": peers });
+    let live =
+        json!({ "peers": [peer("k")], "setup_keys": [over(key("k", &[]), used_at(MADE + 5))] });
+    let inventory = json!({ "created": { "setup_keys/k": [id(Kind::SetupKey, "k")] },
+                            "enrolled": { "k": [id(Kind::Peer, "k")] } });
+    let of = |peers: Value| {
+        let case = Case::new(file(peers), live.clone());
+        case.inventory(inventory.clone()).outcome()
+    };
+    let rows = [
+        ("its entry", of(json!({ "k": { "ssh_enabled": true } }))),
+        ("none", of(json!({}))),
+    ];
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
+its entry
+    create group keep
+    delete setup key k: no longer declared
+none
+    create group keep
+    delete peer k: enrolled with setup key "k", whose entry was removed
+    delete setup key k: no longer declared
+
+"#]]
+        .raw()
+    );
+}
+
+/// Before the key left, somebody said which machine its name means.
+#[test]
+fn a_name_that_a_person_bound_stays_bound() {
+    let file = json!({ "groups": { "g": { "peers": ["k"] } }, "setup_keys": {} });
+    let live = json!({ "groups": [group("g", &["x"])], "peers": [peer("x"), peer("y")] });
+    let of = |inventory: Value| {
+        let case = Case::new(file.clone(), live.clone());
+        case.inventory(over(
+            inventory,
+            json!({ "enrolled": { "k": [id(Kind::Peer, "x")] } }),
+        ))
+        .outcome()
+    };
+    let rows = [
+        ("it means who came by it", of(json!({}))),
+        (
+            "bound",
+            of(json!({ "names": { "k": id(Kind::Peer, "y") } })),
+        ),
+        (
+            "bound to one that is gone",
+            of(json!({ "names": { "k": id(Kind::Peer, "z") } })),
+        ),
+    ];
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
+it means who came by it
+    adopts group g as Adopted
+bound
+    update group g
+        peers ["x"] → ["x","y"]
+    unmanaged in g: ["x"]
+    adopts group g as Adopted
+bound to one that is gone
+    adopts group g as Adopted
+
+"#]]
+        .raw()
+    );
 }
