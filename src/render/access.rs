@@ -10,7 +10,7 @@ use super::tree::{Attached, Block, Look, Mark, Rank, Row, Rows};
 use crate::access::{Delta, Idle, Login, Members, Passage, Place, Side, Traffic, WhyIdle};
 use crate::base::json::with;
 use crate::base::sentence::Sentence;
-use crate::base::text::{count, listed, visible};
+use crate::base::text::{MOST_NAMES, count, listed, visible};
 use crate::model::address::Address;
 use crate::model::kind::{ALL, PortRange, Reach};
 
@@ -101,7 +101,14 @@ pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
     };
     let mut calls: Vec<String> = delta.gained.iter().filter_map(opens).collect();
     calls.dedup();
-    calls.extend(delta.idle.iter().map(idle));
+    calls.extend(delta.idle.iter().take(MOST_NAMES).map(idle));
+    match delta.idle.len().saturating_sub(MOST_NAMES) {
+        0 => {}
+        more => calls.push(format!(
+            "nobody reaches anything by {} either",
+            count(more, "more policy", "more policies")
+        )),
+    }
     calls
 }
 

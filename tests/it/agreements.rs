@@ -99,12 +99,13 @@ fn a_pull_request_is_red_until_the_line_stands_in_its_description() {
         "```\n%\n```",
         "<div hidden>\n\n%\n\n</div>",
         "[//]: # (\n%\n)",
+        "- %",
+        "**%**",
+        "<!-- % -->",
     ] {
         site.repo().describe(number, &body.replace('%', &line));
         let red = plan(&site, number, "change").expect(3);
-        if !body.starts_with('>') {
-            red.shows("does not count: it is not in a paragraph of its own");
-        }
+        red.shows("does not count: it is not a line of its own");
     }
     site.repo()
         .describe(number, &format!("why\r\n\r\n{line}\r\n"));

@@ -224,7 +224,9 @@ fn a_second_network_has_files_of_its_own_and_leaves_the_first_alone() {
         .shows("written      .gitea/workflows/apply-lab.yml")
         .shows("unchanged    netbird.schema.json")
         .shows("netbird-gitops plan --environment lab -f lab/netbird.json")
-        .shows("netbird-gitops init --setup --environment lab -f lab/netbird.json");
+        .shows("netbird-gitops init --setup --environment lab -f lab/netbird.json")
+        .shows("git switch -c another-network")
+        .shows("git push -u origin HEAD");
     let both = tree(&bench);
     assert_eq!(both.len(), 12, "{both:?}");
     let apply = read(&bench, ".gitea/workflows/apply-lab.yml");

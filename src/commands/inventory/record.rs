@@ -225,7 +225,12 @@ impl InventoryPlace {
 
     /// Returns where people find the copy of a key, if there is one.
     pub(in crate::commands) fn copy_of(&self, name: &str, id: &Id) -> String {
-        self.place_of_copy(&name_of_copy(name, id))
+        let place = self.place_of_copy(&name_of_copy(name, id));
+        match &self.at {
+            // as git takes it after a fetch
+            At::Forge(_) => format!("origin/{place}"),
+            _ => place,
+        }
     }
 
     /// The path of a key's copy, by its file's name.

@@ -13,7 +13,7 @@ use similar::TextDiff;
 
 use crate::base::text::shell;
 use crate::check::schema;
-use crate::commands::setup::workflows::{self, OWN_NAMES, compare, is_ours};
+use crate::commands::setup::workflows::{self, OWN_NAMES, is_ours, merge};
 
 /// The file that declares the network.
 pub const NETWORK: &str = "netbird.json";
@@ -212,9 +212,13 @@ pub struct WantedFile {
 }
 
 impl WantedFile {
+    fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
     /// Returns whether somebody else's workflow has its place.
     pub fn is_taken(&self, there: &[u8]) -> bool {
-        let name = self.path.rsplit('/').next().unwrap_or_default();
+        let name = self.name();
         let text = String::from_utf8_lossy(there);
         name.ends_with(".yml") && workflows::judged(name, &text).is_none()
     }
@@ -234,7 +238,11 @@ impl WantedFile {
         let wanted = match (self.owner, std::str::from_utf8(there)) {
             (Owner::People, _) => return file(Became::Theirs, None, None),
             (Owner::Shared, _) if self.path == IGNORE => ignore::merge(there, &self.text),
-            (Owner::Shared, Ok(there)) => compare(there, &self.text).text.into_bytes(),
+            (Owner::Shared, Ok(there)) => {
+                let nearest = workflows::nearest(self.name(), there);
+                let base = nearest.map_or(&*self.text, |(_, base)| base);
+                merge(there, &self.text, base).text.into_bytes()
+            }
             (Owner::Shared | Owner::Program, _) => ours(),
         };
         if wanted == there {
@@ -405,7 +413,12 @@ mod tests {
                 let is_there = file.text.lines().any(|it| it == line);
                 assert_eq!(is_there, !is_own, "{}: {line}", file.path);
             }
-            assert_eq!(compare(&file.text, text).missing, 0, "{}", file.path);
+            assert_eq!(
+                workflows::compare(&file.text, text).missing,
+                0,
+                "{}",
+                file.path
+            );
         }
         let apply = &files[4].text;
         for line in [

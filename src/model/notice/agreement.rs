@@ -36,8 +36,8 @@ facts! {
         Fork => "the branch of its pull request is of another repository",
         /// Nobody can tell whether its author may write: the forge does not say it, for this reason.
         Untold(why: Untold) => why.words(),
-        /// It is not plain to see.
-        Hidden => "it is not in a paragraph of its own, above all code blocks and HTML",
+        /// It is not plain to see, or other words stand beside it.
+        Hidden => "it is not a line of its own in a paragraph of such lines, above all code blocks and HTML",
         /// It has no digest.
         NoDigest => "it has no digest, so nobody can tell what it is about",
         /// It is the line of nothing in the plan.

@@ -59,7 +59,7 @@ impl std::fmt::Display for AllowDeletes {
 
 /// Returns these lines of a commit's message or a pull request's description, in order, and whether each is plain to see.
 ///
-/// Only a line of its own is one, from its first character. It is plain to see in a paragraph of nothing but such lines and
+/// Only a line of its own is plain to see, from its first character to its last, in a paragraph of nothing but such lines and
 /// trailers, above all code blocks, formulas and HTML: markdown has too many ways to hide or to quote a text to tell them
 /// apart. Case of the key does not matter.
 pub fn text_allow_deletes(text: &str) -> Vec<(AllowDeletes, bool)> {
@@ -78,10 +78,24 @@ pub fn text_allow_deletes(text: &str) -> Vec<(AllowDeletes, bool)> {
             && paragraph
                 .iter()
                 .all(|line| own(line).is_some() || is_trailer(line));
-        let lines = paragraph.iter().filter_map(|line| own(line));
-        found.extend(lines.map(|line| (line, is_plain)));
+        found.extend(paragraph.iter().filter_map(|line| match own(line) {
+            Some(own) => Some((own, is_plain)),
+            None => Some((beside_others(line)?, false)),
+        }));
     }
     found
+}
+
+/// Returns the number and digest that stand behind the key within a line: in a list, in bold, in an HTML comment.
+fn beside_others(line: &str) -> Option<AllowDeletes> {
+    let at = line.to_ascii_lowercase().find(KEY)?;
+    let (before, behind) = (&line[..at], &line[at + KEY.len()..]);
+    if before.ends_with(|char: char| char.is_alphanumeric() || char == '-') {
+        return None;
+    }
+    let mut words = behind.split(|char: char| !char.is_ascii_alphanumeric());
+    let mut word = || words.find(|word| !word.is_empty());
+    AllowDeletes::parse(&format!("{} {}", word()?, word()?))
 }
 
 fn own(line: &str) -> Option<AllowDeletes> {
@@ -188,7 +202,7 @@ mod tests {
             "ünïcödé-in-here",
         ];
         for text in no {
-            assert_eq!(read(text), (vec![], 0), "{text:?}");
+            assert!(read(text).0.is_empty(), "{text:?}");
         }
     }
 
@@ -227,6 +241,13 @@ mod tests {
             "X: $\\phantom{\nAllow-Deletes: 3 %\nY: }$",
             "X: \u{202e}a\nAllow-Deletes: 3 %",
             "X: a\n---: |\nAllow-Deletes: 3 %",
+            "- Allow-Deletes: 3 %",
+            "1. **Allow-Deletes: 3 %**",
+            "**Allow-Deletes:** 3 %",
+            "<!-- Allow-Deletes: 3 % -->",
+            "> allow-deletes: 3 `%`",
+            "I say Allow-Deletes: 3 %.",
+            "Allow-Deletes: 3 % .",
         ];
         for text in no {
             assert_eq!(read(text), (vec![], 1), "{text:?}");

@@ -10,6 +10,8 @@ use jiff::Timestamp;
 use crate::base::text::{visible, wrapped};
 
 const JOINER: char = '\u{2060}';
+/// In the place of a stored key, as `git show` takes it.
+const STORED: &str = ":.netbird-gitops/";
 
 /// Returns a code span that holds the text and nothing else.
 pub fn code(text: &str) -> String {
@@ -80,15 +82,20 @@ fn number(text: &str) -> Option<usize> {
     (digits > 0).then_some(1 + digits)
 }
 
-/// Returns the length of the place in a file, as `netbird.json:12:7`, that the text begins with, if it does.
+/// Returns the length of the place in a file, as `netbird.json:12:7`, or on the branch of the inventory that the text begins
+/// with, if it does.
 fn place(text: &str) -> Option<usize> {
     let word = text.split(char::is_whitespace).next()?;
-    let (rest, column) = word.rsplit_once(':')?;
-    let (file, line) = rest.rsplit_once(':')?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_position = || {
+        let (rest, column) = word.rsplit_once(':')?;
+        let (file, line) = rest.rsplit_once(':')?;
+        Some(!file.is_empty() && is_number(line) && is_number(column))
+    };
     // a pipe and a backslash are not the same inside of a cell and outside
-    let is_plain = !file.is_empty() && !word.contains(['|', '\\']);
-    (is_plain && is_number(line) && is_number(column)).then_some(word.len())
+    let is_plain = !word.contains(['|', '\\']);
+    let is_place = word.contains(STORED) || is_position().unwrap_or_default();
+    (is_plain && is_place).then_some(word.len())
 }
 
 /// Returns the length of the time (RFC 3339) that the text begins with, if it does.

@@ -174,14 +174,31 @@ fn settings(document: &Document, is_new: bool) -> Option<Step> {
 }
 
 fn first_push(document: &Document) -> Step {
+    // the branch of the first network is protected by now
+    let is_first = document.options.is_empty();
+    let (push, branch) = match is_first {
+        true => ("Push. The", None),
+        false => (
+            "Push a branch, and merge it. The",
+            Some("git switch -c another-network"),
+        ),
+    };
+    let add = add(document.files.iter().map(|file| file.path.as_str()));
+    let commands = [
+        &*add,
+        "git commit -m \"The network as it is\"",
+        if is_first {
+            "git push origin HEAD:main"
+        } else {
+            "git push -u origin HEAD"
+        },
+    ];
     step(
-        "Push. The first apply starts at once; where the file is the account as it is, it adopts all of it and changes \
-         nothing in NetBird:",
-        &[
-            &add(document.files.iter().map(|file| file.path.as_str())),
-            "git commit -m \"The network as it is\"",
-            "git push origin HEAD:main",
-        ],
+        format!(
+            "{push} first apply starts at once; where the file is the account as it is, it adopts all of it and changes \
+             nothing in NetBird:"
+        ),
+        &branch.into_iter().chain(commands).collect::<Vec<_>>(),
     )
 }
 
