@@ -367,7 +367,7 @@ fn a_key_of_a_name_that_no_path_can_have() {
     let mut key = file["setup_keys"]["k"].clone();
     (key["type"], key["usage_limit"]) = (json!("reusable"), json!(1));
     file["setup_keys"] =
-        json!({ "../../etc/\u{fc}": key, ".gitea/workflows/x.yml": key, "fixes #1": key });
+        json!({ "x/../../etc/\u{fc}": key, "x/.gitea/workflows/x.yml": key, "fixes #1": key });
     site.commit(file);
     site.run(&["apply"]).expect(0);
     let files = site.gitea().files(BRANCH);

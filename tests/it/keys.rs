@@ -419,7 +419,8 @@ fn limits_and_life_times_are_said() {
 /// Somebody revokes a key between its creation and its groups.
 #[test]
 fn a_new_key_that_somebody_revokes_stays_and_is_not_made_again() {
-    let bench = groups();
+    let bench = Bench::fake();
+    bench.agreed(json!({ "groups": { "g": {}, "h": {} } }));
     bench.file(file(json!({})));
     bench.netbird().before("PUT", "/setup-keys/", |netbird| {
         let keys = netbird.list("/setup-keys");

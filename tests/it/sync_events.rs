@@ -149,7 +149,7 @@ fn the_json_has_the_seeds_shape() {
         "format_version": 1,
         "enrollments": [{
             "setup_key_name": "a", "peer_id": peer, "renamed": true, "groups_assigned": true, "groups": ["g", "h"],
-            "renamed_from": "host-of-a", "dns_label": "a", "proof": "event"
+            "renamed_from": "host-of-a", "dns_label": "a", "proof": "event", "waits_for_approval": false
         }],
         "replacing": [], "left_alone": [], "notices": [], "undeclared": {}, "marked": ["a"], "dry_run": false,
         "commit": null, "commit_place": null, "requests": null
