@@ -271,7 +271,12 @@ fn a_refusal_that_every_run_meets_says_what_waits_behind_it() {
         let run = run.expect(4).says("no such key");
         let run = run
             .says("2 operations wait until then; --keep-going (keep_going, an input of the apply");
-        run.says("not tried: setup key b, policy p");
+        assert_eq!(
+            run.stdout.matches("  not tried  ").count(),
+            2,
+            "{}",
+            run.stdout
+        );
     }
     refuses();
     let run = bench.run_with(&["apply"], &[("NETBIRD_GITOPS_KEEP_GOING", "true")]);

@@ -36,14 +36,7 @@ fn wrong_usage_is_1_and_help_is_0() {
     }
 }
 
-const NO_FILES: [&str; 6] = [
-    "",
-    " \n",
-    "{}",
-    "null",
-    "[]",
-    "{\"groups\":{},\"policies\":{}}",
-];
+const NO_FILES: [&str; 6] = ["", " \n", "null", "[]", "{\"groups\":{},\"policies\":{}}"];
 
 #[test]
 fn what_is_no_file_and_what_is_no_token_is_an_error_before_any_request() {

@@ -365,7 +365,7 @@ fn a_key_of_a_name_that_no_path_can_have() {
     let site = Site::fake();
     let mut file = one_key();
     let mut key = file["setup_keys"]["k"].clone();
-    (key["type"], key["usage_limit"]) = (json!("reusable"), json!(1));
+    (key["type"], key["usage_limit"]) = (json!("reusable"), json!(2));
     file["setup_keys"] =
         json!({ "x/../../etc/\u{fc}": key, "x/.gitea/workflows/x.yml": key, "fixes #1": key });
     site.commit(file);
