@@ -47,7 +47,7 @@ fn options(words: &[&str]) -> Result<(u16, bool), String> {
         ["--forgejo", rest @ ..] => Ok((options(rest)?.0, true)),
         ["--port", port, rest @ ..] => {
             let number = port.parse().ok().filter(|port| *port < u16::MAX);
-            let number = number.ok_or_else(|| format!("{port} is no port\n\n{USAGE}"))?;
+            let number = number.ok_or_else(|| format!("{port} is not a port\n\n{USAGE}"))?;
             Ok((number, options(rest)?.1))
         }
         _ => Err(format!(

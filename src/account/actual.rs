@@ -191,7 +191,7 @@ impl Actual {
         Ok(actual)
     }
 
-    /// Reads the names of what is no group and that entries name, where they were asked for.
+    /// Reads the names of what is not a group and that entries name, where they were asked for.
     fn read_others(&mut self, snapshot: &Snapshot, names: &NewNames) -> Result<(), Unreadable> {
         let listed = Kind::ALL.into_iter().filter(|kind| snapshot.has(*kind));
         let referred = listed.filter_map(|kind| Some((kind, kind.referred_as()?)));

@@ -23,7 +23,7 @@ use crate::wire::api::{Api, ApiError};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
     kinds: BTreeSet<Kind>,
-    /// Lists of what is no group and that entries name.
+    /// Lists of what is not a group and that entries name.
     others: BTreeSet<Refers>,
     /// Recorded setup keys.
     keys: BTreeSet<Id>,
@@ -188,7 +188,7 @@ pub fn fetch_rest(ahead: Ahead, api: &Api, needs: &Needs, desired: &Desired) -> 
     Ok(snapshot)
 }
 
-/// What live objects name that is no group: a plan speaks of it by name.
+/// What live objects name that is not a group: a plan speaks of it by name.
 fn unnamed(snapshot: &Snapshot) -> impl Iterator<Item = Refers> + use<> {
     let kinds = Kind::ALL.into_iter().filter(|kind| kind.names_others());
     let entries = kinds.flat_map(|kind| snapshot.list(kind).iter().map(move |entry| (kind, entry)));

@@ -186,7 +186,7 @@ impl Execution<'_> {
     }
 }
 
-/// Returns the members of a group; nobody of what is no group.
+/// Returns the members of a group; nobody of what is not a group.
 pub(super) fn members_of(resource: Option<&Resource>) -> BTreeSet<Id> {
     let members = resource.and_then(Resource::members);
     members.cloned().unwrap_or_default()

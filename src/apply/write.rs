@@ -30,7 +30,7 @@ impl fmt::Display for NotKnown {
 pub(super) const NOT_DONE: &str = "it was not carried out, as far as NetBird shows";
 
 impl Execution<'_> {
-    /// Changes an object that is no group. What the file says is set, whoever changed it since; the rest stays as it is now.
+    /// Changes an object that is not a group. What the file says is set, whoever changed it since; the rest stays as it is now.
     pub(super) fn update(
         &mut self,
         change: &Change,

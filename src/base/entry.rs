@@ -29,7 +29,7 @@ struct Answer {
 /// Why a body was not taken apart.
 #[derive(Debug)]
 pub enum NoList {
-    /// It is no list in JSON; it comes back.
+    /// It is not a list in JSON; it comes back.
     Body(Vec<u8>, Share),
     /// With all others, its entries are too many.
     TooMany(UsedUp),

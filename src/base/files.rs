@@ -63,7 +63,7 @@ pub fn folder_of(path: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// Reads a text likewise. Errors with [`ErrorKind::InvalidData`] where it is no UTF-8.
+/// Reads a text likewise. Errors with [`ErrorKind::InvalidData`] where it is not UTF-8.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read(path, most)?).map_err(|_| ErrorKind::InvalidData.into())
 }

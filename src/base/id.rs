@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(
             Id("xxxxxxxxxxxxxxxxxxxx".into()).created_at(),
             None,
-            "x is no digit of base32hex"
+            "x is not a digit of base32hex"
         );
     }
 }

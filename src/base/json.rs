@@ -88,7 +88,7 @@ fn syntax(text: &str) -> &'static str {
         }
         text if text.starts_with("invalid number") => "not a number of JSON",
         text if text.starts_with("recursion limit") => "nested too deep",
-        _ => "this is no JSON",
+        _ => "this is not JSON",
     }
 }
 
@@ -167,8 +167,8 @@ mod tests {
                 r#"{"name": "x""#,
                 "it ends too early: something is never closed",
             ),
-            (r#"{"name": x}"#, "this is no JSON"),
-            (r#"{"name": "x"} y"#, "this is no JSON"),
+            (r#"{"name": x}"#, "this is not JSON"),
+            (r#"{"name": "x"} y"#, "this is not JSON"),
         ];
         for (text, words) in rows {
             let error = serde_json::from_str::<Thing>(text).expect_err(text);

@@ -87,7 +87,7 @@ fn letters(text: &str) -> u64 {
 }
 
 /// How many slips of the finger make one word of the other, where that is likelier than another word being meant. Of short
-/// words that is no guess but two letters turned round: `acl` is not `all`. Another number is another thing: `node-3` is not
+/// words that is not a guess but two letters turned round: `acl` is not `all`. Another number is another thing: `node-3` is not
 /// `node-1`.
 fn slips(one: &[char], other: &[char]) -> Option<usize> {
     let slips = apart(one, other, MOST_SLIPS)?;
@@ -479,7 +479,7 @@ mod tests {
         assert_eq!(
             nearest("pilots", ["pilots"]),
             None,
-            "the word itself is no guess"
+            "the word itself is not a guess"
         );
     }
 

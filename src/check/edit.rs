@@ -92,7 +92,7 @@ fn valid(file: &str, text: &[u8], when: &'static str) -> Result<Source, MarkErro
     Ok(source)
 }
 
-/// Marks keys in any JSON text; what is no key is none of that name.
+/// Marks keys in any JSON text; what is not a key is none of that name.
 ///
 /// Errors when it is no strict JSON, or has two members of one name in an object.
 fn flip(source: &Source, names: &BTreeSet<String>) -> Result<Edit, Finding> {

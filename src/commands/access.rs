@@ -165,7 +165,7 @@ fn names<'a>(actual: &'a Actual, plan: Option<&'a Plan>, end: End) -> BTreeSet<(
 /// What has to pass: `tcp/22`, `udp/53`, `tcp/8000-8100`, `tcp`, `udp`, `icmp` or `all`.
 fn traffic(text: &str) -> Result<Traffic, Failure> {
     let wrong = || {
-        let error = format!("{} is no traffic to ask about", quote(text));
+        let error = format!("{} is not traffic to ask about", quote(text));
         Failure::error(error).hint("write tcp/22, udp/53, tcp/8000-8100, tcp, udp, icmp or all")
     };
     let lower = text.to_ascii_lowercase();

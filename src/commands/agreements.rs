@@ -53,7 +53,7 @@ pub(super) fn asked(
                 return Err(Failure::error(error).hint(hint));
             }
             None => {
-                let error = format!("--allow-deletes {:?} is no agreement", visible(part));
+                let error = format!("--allow-deletes {:?} is not an agreement", visible(part));
                 let hint = "it takes a number of deletions, or \"N DIGEST\" as the plan prints it";
                 return Err(Failure::error(error).hint(hint));
             }

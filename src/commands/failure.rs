@@ -114,7 +114,7 @@ impl From<MarkError> for Failure {
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
-        // a file that large is no network: see docs/gates.md
+        // a file that large is not a network: see docs/gates.md
         let failure = match error.fault {
             SourceFault::TooBig => Failure::refused(error.message),
             _ => Failure::error(error.message),

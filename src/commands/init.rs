@@ -176,7 +176,7 @@ fn root(args: &InitArgs) -> Result<(PathBuf, PathBuf), Failure> {
     let found = fs::canonicalize(there).map_err(unopened)?;
     if !found.is_dir() {
         return Err(
-            Failure::error(format!("{} is no directory", there.display()))
+            Failure::error(format!("{} is not a directory", there.display()))
                 .hint("name the root of a checkout, or leave DIR out"),
         );
     }
@@ -260,7 +260,7 @@ fn look(tree: &Tree, files: &[WantedFile], force: bool) -> Result<Vec<File>, Fai
     for file in files {
         match tree.read(&file.path) {
             Ok(Some(there)) if file.is_taken(&there) => problems.push(InTheWay {
-                what: format!("{} is no workflow of netbird-gitops", file.path),
+                what: format!("{} is not a workflow of netbird-gitops", file.path),
                 way_out: "rename it: it stays as it is".into(),
             }),
             Ok(there) => found.push(file.decide(there.as_deref(), force)),

@@ -94,7 +94,7 @@ impl Publisher<'_> {
                 say.note("no comment: this commit has its result already");
             }
             Some(pull) => me = posts.post(pull.number)?,
-            None => say.note("no comment: this commit is no merge of a pull request"),
+            None => say.note("no comment: this commit is not the merge of a pull request"),
         }
         if did {
             posts.earlier(&self.run.file, me)?;

@@ -601,7 +601,7 @@ pub(super) fn recorded(path: &Path) -> Result<Snapshot, Failure> {
     let snapshot = lists.and_then(|lists| serde_json::from_value(lists.into()));
     snapshot.map_err(|error| {
         Failure::error(format!(
-            "{shown} is no recorded account: {}",
+            "{shown} is not a recorded account: {}",
             json::why(&error)
         ))
         .hint(

@@ -17,7 +17,7 @@ use crate::secret::{Recipients, Sources};
 use crate::wire::api::{self, Api, Token};
 use crate::wire::http::Config;
 
-/// Reads an environment variable; an empty one is unset: CI passes missing secrets as empty. One that is no text is
+/// Reads an environment variable; an empty one is unset: CI passes missing secrets as empty. One that is not a text is
 /// refused before ([`readable`]).
 pub fn environment(name: &str) -> Option<String> {
     std::env::var(name)
@@ -34,7 +34,7 @@ pub(super) fn halt() -> Option<String> {
 const HALT: &str = "NETBIRD_GITOPS_HALT";
 
 /// Checks that every variable that the program reads is text, and that it may read the files that it makes. A variable that
-/// is no text must not count as unset: fewer people would get new keys, a check would be off. With the wrong umask an apply
+/// is not a text must not count as unset: fewer people would get new keys, a check would be off. With the wrong umask an apply
 /// would stop half way.
 pub(super) fn readable() -> Result<(), Failure> {
     if let Some(text) = unreadable_variables() {
@@ -70,16 +70,16 @@ pub fn unreadable_variables() -> Option<String> {
         .collect();
     names.sort();
     let verb = if names.len() == 1 { "holds" } else { "hold" };
-    (!names.is_empty()).then(|| format!("{} {verb} bytes that are no UTF-8", names.join(", ")))
+    (!names.is_empty()).then(|| format!("{} {verb} bytes that are not UTF-8", names.join(", ")))
 }
 
-/// Returns which argument is no text, in a sentence.
+/// Returns which argument is not a text, in a sentence.
 pub fn unreadable_arguments() -> Option<String> {
     let mut arguments = std::env::args_os().skip(1);
     let unreadable = arguments.find(|argument| argument.to_str().is_none())?;
     let shown = visible(&unreadable.to_string_lossy()).into_owned();
     Some(format!(
-        "the argument {shown} holds bytes that are no UTF-8"
+        "the argument {shown} holds bytes that are not UTF-8"
     ))
 }
 

@@ -86,7 +86,7 @@ pub(super) fn told_of_gitea(version: &str) -> Option<String> {
     })
 }
 
-/// Returns major and minor; `None` of a text that is no version, as a server built by hand answers.
+/// Returns major and minor; `None` of a text that is not a version, as a server built by hand answers.
 fn numbers(version: &str) -> Option<(u32, u32)> {
     let mut parts = version.trim_start_matches('v').split(['.', '+', '-']);
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))

@@ -305,7 +305,7 @@ impl<'a> Cursor<'a> {
             return None;
         }
         let message = match self.is_null() {
-            true => format!("null is no value: expected {wanted}"),
+            true => format!("null is not allowed: expected {wanted}"),
             false => format!("expected {wanted}, found {}", self.found()),
         };
         log.error(self.place(), message)

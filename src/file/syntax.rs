@@ -79,7 +79,7 @@ fn parse_text(json: &str) -> Result<Value<'_>, Fault> {
     Err(Fault(offset, message, hint))
 }
 
-const NO_JSON: &str = "this is no JSON";
+const NO_JSON: &str = "this is not JSON";
 
 /// What a text is that begins as one of another language: where, what, and what to do.
 fn another_language(text: &str) -> Option<(usize, &'static str, &'static str)> {

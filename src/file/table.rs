@@ -448,7 +448,7 @@ impl Cursor<'_> {
                 )
             }
         };
-        log.error(self.place(), "null is no value")
+        log.error(self.place(), "null is not allowed")
             .coded(Code::WrongType)
             .suggest(hint);
     }

@@ -56,11 +56,11 @@ pub struct Message {
     pub parents: usize,
     /// Who wrote it, by the name that they gave themselves.
     pub author: String,
-    /// Subject and body; what is no UTF-8 is replaced.
+    /// Subject and body; what is not UTF-8 is replaced.
     pub text: String,
 }
 
-/// What a mode of a tree says that is no file.
+/// What a mode of a tree says that is not a file.
 pub(super) fn mode_of(mode: &str) -> Option<&'static str> {
     match mode {
         "120000" => Some(LINK),

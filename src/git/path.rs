@@ -114,6 +114,6 @@ fn lexical(dir: &Path) -> Result<PathBuf, GitError> {
 
 fn not_utf8(path: &str) -> GitError {
     let path = visible(path);
-    GitError::new(format!("the path {path} holds bytes that are no UTF-8"))
+    GitError::new(format!("the path {path} holds bytes that are not UTF-8"))
         .hint("give the directory another name; git's other paths are texts too")
 }

@@ -39,14 +39,17 @@ impl fmt::Display for Unreadable {
 impl std::error::Error for Unreadable {}
 
 impl Inventory {
-    /// Reads a text. Errors where it is no JSON object, has a form that is not known, or names no account.
+    /// Reads a text. Errors where it is not a JSON object, has a form that is not known, or names no account.
     pub fn parse(text: &[u8]) -> Result<Self, Unreadable> {
         let refuse = |why: String| Err(Unreadable::Damaged(why));
         let mut fields: BTreeMap<String, &RawValue> = match serde_json::from_slice(text) {
             Ok(fields) => fields,
-            Err(error) if error.is_data() => return refuse("it is no JSON object".into()),
+            Err(error) if error.is_data() => return refuse("it is not a JSON object".into()),
             Err(error) => {
-                return refuse(format!("it is no JSON: {}", crate::base::json::why(&error)));
+                return refuse(format!(
+                    "it is not JSON: {}",
+                    crate::base::json::why(&error)
+                ));
             }
         };
         match take(&mut fields, "format_version") {
@@ -228,8 +231,8 @@ mod tests {
     #[test]
     fn what_is_no_inventory_is_said_and_never_an_empty_one() {
         for (text, why) in [
-            ("", "it is no JSON"),
-            ("[]", "it is no JSON object"),
+            ("", "it is not JSON"),
+            ("[]", "it is not a JSON object"),
             ("{}", "it has no format_version"),
             (
                 r#"{"format_version": 2, "account": "a"}"#,
@@ -246,7 +249,7 @@ mod tests {
             ),
             (
                 r#"{"format_version": 1, "account": "a", "created": {"#,
-                "it is no JSON",
+                "it is not JSON",
             ),
         ] {
             let error = Inventory::parse(text.as_bytes()).unwrap_err().to_string();

@@ -208,12 +208,12 @@ impl Resource {
         names.into_iter().collect()
     }
 
-    /// Returns the names of what it refers to that is no group.
+    /// Returns the names of what it refers to that is not a group.
     pub fn others(&self) -> Vec<(Refers, &str)> {
         each!(self, it => it.others())
     }
 
-    /// Returns the members of a group, where it says which; nothing of what is no group.
+    /// Returns the members of a group, where it says which; nothing of what is not a group.
     pub fn members(&self) -> Option<&BTreeSet<Id>> {
         match self {
             Resource::Group(group) => group.peers.as_ref(),
@@ -426,7 +426,7 @@ impl Kind {
             .expect("every kind has a section or a word for one")
     }
 
-    /// Whether its objects can refer by name to what is no group.
+    /// Whether its objects can refer by name to what is not a group.
     pub fn names_others(self) -> bool {
         let rows = self.outline().rows;
         rows.iter()

@@ -1,4 +1,4 @@
-//! Why a text is no recipient.
+//! Why a text is not a recipient.
 
 use std::borrow::Cow;
 

@@ -119,7 +119,7 @@ impl Api {
         let mut reply = self.success(Method::Get, path, None)?;
         match reply.entries()? {
             Some(entries) => Ok(entries),
-            // what is no list is told by reading it whole
+            // what is not a list is told by reading it whole
             None => Ok(list(&reply)?.into_iter().map(Entry::from).collect()),
         }
     }
@@ -158,7 +158,7 @@ impl Api {
 
     /// Creates a setup key. No other answer ever has the whole key (docs/netbird-api.md, "Setup keys").
     ///
-    /// Errors with [`ApiError::KeyUnusable`] when the key is masked or is no UUID.
+    /// Errors with [`ApiError::KeyUnusable`] when the key is masked or is not a UUID.
     pub fn create_key(&self, path: &str, body: &Value) -> Result<NewKey, ApiError> {
         let reply = self.success(Method::Post, path, Some(body))?;
         let mut object = object(&reply)?;
@@ -233,7 +233,7 @@ fn whole_key(key: SecretString) -> Result<SecretString, &'static str> {
     }
     match mask::is_key(text.as_bytes()) {
         true => Ok(key),
-        false => Err("is no UUID"),
+        false => Err("is not a UUID"),
     }
 }
 

@@ -36,7 +36,7 @@ fn wrong_usage_is_1_and_help_is_0() {
     }
 }
 
-const NO_FILES: [&str; 6] = ["", " \n", "null", "[]", "{\"groups\":{},\"policies\":{}}"];
+const NO_FILES: [&str; 5] = ["", " \n", "null", "[]", "{\"groups\":{},\"policies\":{}}"];
 
 #[test]
 fn what_is_no_file_and_what_is_no_token_is_an_error_before_any_request() {
@@ -250,7 +250,7 @@ fn a_path_that_is_no_text_is_named() {
     let output = bench.outcome(command.arg(name).output().unwrap());
     output
         .expect(1)
-        .says("the argument caf\u{fffd} holds bytes that are no UTF-8");
+        .says("the argument caf\u{fffd} holds bytes that are not UTF-8");
     let directory = bench.path("").join(name);
     std::fs::create_dir(&directory).unwrap();
     crate::run::git(&directory, &["init", "-q"]);
@@ -259,7 +259,7 @@ fn a_path_that_is_no_text_is_named() {
     let output = bench.outcome(command.current_dir(&directory).output().unwrap());
     output
         .expect(1)
-        .says("caf\u{fffd} holds bytes that are no UTF-8")
+        .says("caf\u{fffd} holds bytes that are not UTF-8")
         .says("hint: give the directory another name");
 }
 

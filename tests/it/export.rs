@@ -254,7 +254,7 @@ fn an_empty_account_is_said() {
 
 #[test]
 fn a_key_that_is_left_out_is_listed_nowhere() {
-    // its name would be that of the peer, which is no member
+    // its name would be that of the peer, which is not a member
     let bench = Bench::fake();
     let g = bench.group("g");
     let odd = bench.netbird().issue_group("odd\n", "jwt");

@@ -173,7 +173,7 @@ fn a_plan_yml_of_somebody_else_stays_and_ours_has_another_name() {
             .expect(0)
             .hides("overwritten  ")
             .shows(".gitea/workflows/netbird-plan.yml")
-            .shows("plan.yml is no workflow of netbird-gitops and stays as it is");
+            .shows("plan.yml is not a workflow of netbird-gitops and stays as it is");
         assert_eq!(read(&bench, path), theirs);
     }
     assert_eq!(
@@ -206,7 +206,7 @@ fn somebody_elses_workflow_is_never_taken_for_ours() {
         .unwrap();
         fs::remove_file(bench.path(".gitea/workflows/apply.yml")).unwrap();
         let run = init(&bench, &["--force"]).expect(1);
-        run.says("netbird-plan.yml is no workflow of netbird-gitops");
+        run.says("netbird-plan.yml is not a workflow of netbird-gitops");
         assert!(!bench.path(".gitea/workflows/apply.yml").exists());
     }
 }

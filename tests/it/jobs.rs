@@ -375,7 +375,7 @@ fn a_variable_that_is_no_text_is_an_error_and_halt_halts_whatever_it_is() {
     ] {
         for command in ["apply", "plan", "sync-events", "drift", "export"] {
             let run = run(&[command], name, b"a\xff").expect(1);
-            run.says(&format!("{name} holds bytes that are no UTF-8"));
+            run.says(&format!("{name} holds bytes that are not UTF-8"));
         }
     }
     assert!(bench.netbird().requests().is_empty());

@@ -56,7 +56,7 @@ fn what_is_no_recorded_account_is_said() {
         bench
             .plan(&["--live", "live.json"])
             .expect(1)
-            .says("live.json is no recorded account");
+            .says("live.json is not a recorded account");
     }
     fs::write(bench.path("live.json"), "{\"groups\": [{\"id\": 7}]}").unwrap();
     bench

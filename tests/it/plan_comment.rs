@@ -279,7 +279,7 @@ fn apply_answers_on_the_pull_request_that_was_merged() {
         .site
         .in_job(&["apply", "--comment"], &Job::push(&proposal.site, &other));
     run.expect(0)
-        .says("no comment: this commit is no merge of a pull request");
+        .says("no comment: this commit is not the merge of a pull request");
     assert_eq!(proposal.bodies().len(), 2);
 }
 

@@ -265,7 +265,7 @@ fn a_group_that_settings_name_stays() {
     bench.declared(1.0, json!({ "groups": { "g": {} } }));
     bench
         .leaves_all(&[])
-        .says_anywhere("it is still used by the account settings");
+        .says_anywhere("it is still used by peer_expose_groups of the account settings");
     // named by the file, it can be taken out and go in one change
     let mut without = file(json!({ "peer_expose_groups": [] }));
     without["groups"] = json!({ "g": {} });

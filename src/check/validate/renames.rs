@@ -106,7 +106,7 @@ mod tests {
 "b": {"renamed_from": 1}
     groups.b.renamed_from: expected the old name, found the number 1
 "b": {"renamed_from": null}
-    groups.b.renamed_from: null is no value | leave "renamed_from" out instead
+    groups.b.renamed_from: null is not allowed | leave "renamed_from" out instead
 "b": {"renamed_from": "a"}, "a": {}
     groups.b.renamed_from: "a" is declared as well: it was not renamed | where another entry takes the old name, merge it in two: first this rename, then the other entry
 "b": {"renamed_from": "a"}, "c": {"renamed_from": "a"}

@@ -92,7 +92,7 @@ pub(super) fn history(scene: &Subject) -> Look {
         }
         Opened::NoGit => ("git is not installed", "install git where the job runs"),
         Opened::NotACheckout => (
-            "this is no git checkout",
+            "this is not a git checkout",
             "check the repository out, with fetch-depth: 0",
         ),
     };

@@ -184,7 +184,7 @@ fn version(version: &str, has_workflows: bool) -> Look {
         ),
         Some(text) => Ok(text),
         None if !is_version(version) => {
-            open(format!("{version:?} is no version that can be compared"))
+            open(format!("{version:?} is not a version that can be compared"))
         }
         None => Ok(match version.split_once("+gitea-") {
             Some((version, _)) => format!("Forgejo {version}"),

@@ -200,7 +200,7 @@ fn version(greeting: &Result<Greeting, ApiError>) -> Look {
             "update NetBird: much of what an enrollment is told by is missing there",
         ),
         None if is_version(version) => Ok(format!("NetBird {version}")),
-        None => open(format!("{version:?} is no version that can be compared")),
+        None => open(format!("{version:?} is not a version that can be compared")),
     }
 }
 

@@ -226,14 +226,14 @@ fn variables(args: &InitArgs) -> Result<BTreeMap<&'static str, String>, Failure>
         |text: &String| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if digest.is_some_and(|text| !is_digest(text)) {
         return Err(Failure::error(
-            "NETBIRD_GITOPS_SHA256 is no SHA-256: 64 hexadecimal digits are wanted",
+            "NETBIRD_GITOPS_SHA256 is not a SHA-256: 64 hexadecimal digits are wanted",
         )
         .hint("sha256sum FILE prints it, before the file's name"));
     }
     let binary = variables.get("NETBIRD_GITOPS_BINARY");
     if binary.is_some_and(|url| !(url.starts_with("https://") || url.starts_with("http://"))) {
         return Err(Failure::error(
-            "NETBIRD_GITOPS_BINARY is no URL: it has to begin with https://",
+            "NETBIRD_GITOPS_BINARY is not a URL: it has to begin with https://",
         )
         .hint("it is where jobs fetch the program, without signing in"));
     }

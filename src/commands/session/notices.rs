@@ -19,7 +19,7 @@ use crate::plan::Plan;
 use crate::secret::Recipients;
 
 /// The notices of a valid file that a plan tells, too. Whether a group or a network resource that is not declared exists the
-/// plan knows, and is no plan where it does not; whom a member means it knows as well.
+/// plan knows, and is not a plan where it does not; whom a member means it knows as well.
 pub(super) fn of_planned_file(valid: &Valid) -> impl Iterator<Item = Notice> + '_ {
     of_file(valid).filter(|notice| {
         let code = notice.code();

@@ -96,7 +96,7 @@ fn a_reader_notes_what_it_does_not_want_and_goes_on() {
         ),
         (
             r#"{"count": 1, "names": ["a", null, {}]}"#,
-            "f:1:29  names[1]\n    null is no value: expected a name\nf:1:35  names[2]\n    expected a name, found an object\n",
+            "f:1:29  names[1]\n    null is not allowed: expected a name\nf:1:35  names[2]\n    expected a name, found an object\n",
         ),
         (
             r#"{"count": 1, "cuont": 2}"#,

@@ -40,7 +40,7 @@ pub struct Missing {
 pub enum Unfit {
     /// The name of a repository or a path.
     Name,
-    /// What stands at a path is no file.
+    /// What stands at a path is not a file.
     NotAFile,
     /// A file's content: too large, not handed out, or another than it has to be.
     Content,

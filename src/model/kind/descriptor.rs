@@ -188,7 +188,7 @@ pub(crate) enum NameOf {
         of_parent: &'static [&'static str],
         /// Their own fields.
         own: &'static [&'static str],
-        /// Makes the name of their texts, in that order; a field that is no text is empty.
+        /// Makes the name of their texts, in that order; a field that is not a text is empty.
         make: fn(&[&str], &[&str]) -> String,
     },
 }

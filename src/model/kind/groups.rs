@@ -51,7 +51,7 @@ impl Refers {
     }
 }
 
-/// An answer about what is no group.
+/// An answer about what is not a group.
 #[derive(Debug, Deserialize)]
 pub struct Other {
     /// Its id.
@@ -124,7 +124,7 @@ impl Groups {
         self.insert_others(what, made);
     }
 
-    /// Adds what is no group: all of a list.
+    /// Adds what is not a group: all of a list.
     pub fn insert_others(&mut self, what: Refers, others: impl IntoIterator<Item = Other>) {
         let names = self.names.entry(what).or_default();
         for other in others {
@@ -141,7 +141,7 @@ impl Groups {
         }
     }
 
-    /// Returns the name of what is no group, or a text that says what its id stands for.
+    /// Returns the name of what is not a group, or a text that says what its id stands for.
     pub fn other_name(&self, what: Refers, id: &Id) -> String {
         let names = self.names.get(&what);
         let name = names.map(|names| names.names.get(id).cloned());

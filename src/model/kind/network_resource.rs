@@ -77,7 +77,7 @@ fn address(text: &str) -> Result<String, Flaw> {
         .is_some_and(|bare| !bare.contains('.'))
     {
         let message = format!(
-            "{} is no domain: it would be nearly all there are",
+            "{} is not a domain: it would be nearly all there are",
             quote(text)
         );
         return Err(Flaw::new(message));

@@ -91,7 +91,7 @@ pub(crate) trait Spec:
         groups.map(String::as_str).collect()
     }
 
-    /// Returns the names of what it refers to that is no group.
+    /// Returns the names of what it refers to that is not a group.
     fn others(&self) -> Vec<(Refers, &str)> {
         Vec::new()
     }

@@ -88,10 +88,19 @@ fn an_unusable_key_is_not_shown() {
             "is masked with stars",
         ),
         (value!("A616****"), "is masked with stars"),
-        (value!("A616097E-FCF0-48FA-9354-CA4A6114276"), "is no UUID"),
-        (value!("A616097E-FCF0-48FA-9354-CA4A6114276x"), "is no UUID"),
-        (value!("A616097EFCF048FA9354CA4A61142761FFFF"), "is no UUID"),
-        (value!(""), "is no UUID"),
+        (
+            value!("A616097E-FCF0-48FA-9354-CA4A6114276"),
+            "is not a UUID",
+        ),
+        (
+            value!("A616097E-FCF0-48FA-9354-CA4A6114276x"),
+            "is not a UUID",
+        ),
+        (
+            value!("A616097EFCF048FA9354CA4A61142761FFFF"),
+            "is not a UUID",
+        ),
+        (value!(""), "is not a UUID"),
         (value!(616), "is not in the answer"),
         (value!(null), "is not in the answer"),
     ] {

@@ -143,7 +143,7 @@ pub(super) fn resolve(
 fn read(source: &str, url: &SecretString) -> Result<ureq::Proxy, HttpError> {
     // the error of ureq says no more than "invalid"; and text of the URL could be a password
     ureq::Proxy::new(url.expose_secret()).map_err(|_| {
-        let text = format!("the proxy in {source} is no URL of a proxy");
+        let text = format!("the proxy in {source} is not a URL of a proxy");
         let hint = "write it as http://HOST:PORT or socks5://HOST:PORT".to_owned();
         HttpError::not_made(Trouble::Setting, text, Some(hint))
     })

@@ -85,7 +85,7 @@ pub fn with_origin(hint: &str, origin: Option<&str>) -> String {
     }
 }
 
-/// Why a text is no token, and what to do about it. It never holds the text.
+/// Why a text is not a token, and what to do about it. It never holds the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoToken {
     /// What is wrong with it.

@@ -30,7 +30,7 @@ impl BaseUrl {
         };
         let malformed = || {
             let hint = "write it as https://HOST or https://HOST:PORT/PATH; a name outside ASCII in its xn-- form";
-            refused(format!("{shown:?} is no URL of a server"), hint)
+            refused(format!("{shown:?} is not a URL of a server"), hint)
         };
         if text.is_empty() {
             let hint = "give it as https://HOST, with or without the path of the API";
@@ -261,18 +261,18 @@ mod tests {
                 "http://localhost.evil.example",
                 "would send the token unencrypted",
             ),
-            ("https://", "is no URL of a server"),
-            ("https:///api", "is no URL of a server"),
-            ("https://:443", "is no URL of a server"),
-            ("https://nb.example:", "is no URL of a server"),
-            ("https://nb.example:0", "is no URL of a server"),
-            ("https://nb.example:99999", "is no URL of a server"),
-            ("https://nb.example:80a", "is no URL of a server"),
-            ("https://nb exa.mple", "is no URL of a server"),
-            ("https://nb.example/a b", "is no URL of a server"),
-            ("https://nb.example/../x", "is no URL of a server"),
-            ("https://[::1", "is no URL of a server"),
-            ("https://[x]", "is no URL of a server"),
+            ("https://", "is not a URL of a server"),
+            ("https:///api", "is not a URL of a server"),
+            ("https://:443", "is not a URL of a server"),
+            ("https://nb.example:", "is not a URL of a server"),
+            ("https://nb.example:0", "is not a URL of a server"),
+            ("https://nb.example:99999", "is not a URL of a server"),
+            ("https://nb.example:80a", "is not a URL of a server"),
+            ("https://nb exa.mple", "is not a URL of a server"),
+            ("https://nb.example/a b", "is not a URL of a server"),
+            ("https://nb.example/../x", "is not a URL of a server"),
+            ("https://[::1", "is not a URL of a server"),
+            ("https://[x]", "is not a URL of a server"),
             ("https:\\\\nb.example", "does not start with https://"),
         ] {
             let error = parse(text).unwrap_err();

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-/// Why a body is refused: it is no JSON, or a field is of another type.
+/// Why a body is refused: it is not JSON, or a field is of another type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Unreadable;
 

@@ -158,7 +158,7 @@ impl Gitea {
     }
 
     /// Makes a call as the site's admin: in process, not logged, without faults and hooks. Returns
-    /// the status and the body, which is null where it is no JSON. A null body is none.
+    /// the status and the body, which is null where it is not JSON. A null body is none.
     pub fn call(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
         let shared = &self.inner.shared;
         let admin = shared.forge().user_named(ADMIN).map(|user| user.id);

@@ -71,7 +71,7 @@ fn without_a_checkout_nothing_is_deleted_which_an_apply_is_told() {
     setup
         .found(&[], &[])
         .failed(&[])
-        .is("git_history", None, "no git checkout");
+        .is("git_history", None, "not a git checkout");
     setup
         .found(&["--for", "apply"], &[])
         .only("git_history", "fetch-depth: 0", &[]);

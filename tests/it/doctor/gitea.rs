@@ -82,7 +82,7 @@ fn an_old_server_is_told_by_what_is_used_of_it() {
         .is("gitea_version", Some(true), "Forgejo 15.0.3");
     version("main")
         .failed(&[])
-        .is("gitea_version", None, "no version");
+        .is("gitea_version", None, "not a version");
     std::fs::remove_dir_all(setup.site.bench.path(".gitea")).unwrap();
     version("1.25.4").failed(&[]).is(
         "gitea_version",

@@ -116,7 +116,7 @@ fn an_old_server_is_told_and_one_without_a_version_is_none() {
         .is("netbird_version", Some(true), "NetBird 0.55.0");
     version("development")
         .failed(&[])
-        .is("netbird_version", None, "no version");
+        .is("netbird_version", None, "not a version");
     netbird.clear_faults();
     let plain = Response::new(404, "text/plain; charset=utf-8", "404 page not found\n");
     netbird.fault(always("GET", "/instance/version", Effect::Raw(plain)));

@@ -279,7 +279,7 @@ fn values_that_cannot_be_right_are_refused_before_any_request() {
         ),
         ("AGE_PUBLIC_KEY", crate::run::IDENTITY, "a SECRET key"),
         ("NETBIRD_GITOPS_SHA256", "abc", "64 hexadecimal digits"),
-        ("NETBIRD_GITOPS_BINARY", "/usr/bin/x", "is no URL"),
+        ("NETBIRD_GITOPS_BINARY", "/usr/bin/x", "is not a URL"),
         ("NETBIRD_APPLY_TOKEN", "Token x", "scheme word"),
     ] {
         let more = [("GITEA_TOKEN", owner.as_str()), (name, value)];

@@ -290,7 +290,7 @@ fn members_that_leave_are_agreed_to_likewise() {
         bench.peer(name);
     }
     bench.applied(1.0, file(&names));
-    // a namesake of one of them, which is no member
+    // a namesake of one of them, which is not a member
     bench.hour(2.0).peer("p03");
     bench.declared_agreed(5.0, file(&names[11..]), "they leave");
     bench.apply(&[]).expect(0);
@@ -469,7 +469,7 @@ fn in_a_job_a_number_alone_is_no_agreement() {
         .says("--allow-deletes 12 says a number alone")
         .says("N DIGEST");
     for nonsense in ["twelve", "12 abc", "012", "1 2 3"] {
-        apply(nonsense, 1).says("is no agreement");
+        apply(nonsense, 1).says("is not an agreement");
     }
     // an input that nobody filled in
     apply("", 3).says("this plan deletes 12 objects");

@@ -180,7 +180,7 @@ fn people_read_no_words_of_libraries_or_of_the_system() {
     let run = bench.apply(&[]);
     assert_ne!(run.code, 0);
     assert!(!run.stderr.contains("missing field"), "{}", run.stderr);
-    run.says("the answer is no group that can be read: the field \"name\" is missing");
+    run.says("the answer is not a group that can be read: the field \"name\" is missing");
 }
 
 /// A program that asked for JSON gets some, whatever happens; of `export` stdout is a netbird.json or nothing.

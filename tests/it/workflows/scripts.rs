@@ -213,7 +213,7 @@ fn of_a_fork_objects_are_fetched_and_nothing_else() {
     assert_eq!(file, "{\"n\": 3}");
     assert_eq!(git(work.path(), &["rev-parse", "HEAD"]), second);
     assert_eq!(git(work.path(), &["status", "--short"]), "");
-    // one that is gone is no plan of another commit
+    // one that is gone is not a plan of another commit
     assert!(!bash(&script, work.path(), &[("NUMBER", "8")]).0);
 }
 

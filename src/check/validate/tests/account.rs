@@ -93,7 +93,7 @@ fn settings() {
 "network_range": "fd00::/64"
     account.settings.network_range: "fd00::/64" is no IPv4 network
 "network_range": ""
-    account.settings.network_range: "" is no network: it has an address and a prefix, such as 192.168.1.0/24
+    account.settings.network_range: "" is not a network: it has an address and a prefix, such as 192.168.1.0/24
 "network_range_v6": "fd00::/47"
     account.settings.network_range_v6: NetBird takes /48 to /120 here, not "fd00::/47"
 "network_range_v6": "fd00::/121"
@@ -112,9 +112,9 @@ fn settings() {
 "auto_update_version": "latest"
 "auto_update_version": "v0.77.1"
 "auto_update_version": "newest"
-    account.settings.auto_update_version: "newest" is no version | write "latest", "disabled", or one such as "0.77.1"
+    account.settings.auto_update_version: "newest" is not a version | write "latest", "disabled", or one such as "0.77.1"
 "auto_update_version": "0.77."
-    account.settings.auto_update_version: "0.77." is no version | write "latest", "disabled", or one such as "0.77.1"
+    account.settings.auto_update_version: "0.77." is not a version | write "latest", "disabled", or one such as "0.77.1"
 "embedded_idp_enabled": true
     account.settings.embedded_idp_enabled: whether NetBird's own identity provider runs is set where the server is started: NetBird answers 200 to it and ignores it | leave it out: what NetBird has stays as it is
 "local_auth_disabled": true
@@ -130,7 +130,7 @@ fn settings() {
 "peer_login_expiraton": 3600
     account.settings.peer_login_expiraton: unknown field "peer_login_expiraton" | did you mean "peer_login_expiration"?
 "peer_login_expiration": null
-    account.settings.peer_login_expiration: null is no value | leave "peer_login_expiration" out instead
+    account.settings.peer_login_expiration: null is not allowed | leave "peer_login_expiration" out instead
 
 "#]],
     );
@@ -168,7 +168,7 @@ fn peers() {
 "ssh": true
     peers.gw.ssh: write "ssh_enabled" | Whether NetBird's SSH server runs on it. With it, every policy of protocol all to the peer lets all users log in.
 "ssh_enabled": null
-    peers.gw.ssh_enabled: null is no value | leave "ssh_enabled" out instead
+    peers.gw.ssh_enabled: null is not allowed | leave "ssh_enabled" out instead
 
 "#]],
     );
@@ -210,7 +210,7 @@ fn where_they_stand() {
 "peers": {"gw": true}
     peers.gw: expected a peer { … }, found true | write {}, or its fields in braces: ssh_enabled, login_expiration_enabled, inactivity_expiration_enabled
 "peers": null
-    peers: null is no value | leave "peers" out instead
+    peers: null is not allowed | leave "peers" out instead
 "account": {"settings": {"dns_domain": "Corp.example"}}, "dns": {"zones": {"z": {"domain": "corp.example", "distribution_groups": ["g"]}}}
     account.settings.dns_domain: the DNS zone "z" in line 1 has that domain: NetBird does not take both | give the machines, or the zone, another one
 "setup_keys": {"gw": {"type": "one-off", "expires_in": 3600}}, "peers": {"gw": {"login_expiration_enabled": true, "inactivity_expiration_enabled": false}}

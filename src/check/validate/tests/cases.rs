@@ -44,21 +44,21 @@ fn null_is_an_error_with_its_path() {
         &rows,
         str![[r#"
 {"groups": {"g": {"peers": ["a", null]}}}
-    groups.g.peers[1]: null is no value: expected a name
+    groups.g.peers[1]: null is not allowed: expected a name
 {"groups": null}
-    groups: null is no value | leave "groups" out to leave them alone; {} says that there shall be none
+    groups: null is not allowed | leave "groups" out to leave them alone; {} says that there shall be none
 {"groups": {"ops": null}}
-    groups.ops: null is no value: expected a group { … } | write {}, or its fields in braces: peers, renamed_from
+    groups.ops: null is not allowed: expected a group { … } | write {}, or its fields in braces: peers, renamed_from
 {"policies": {"p": {"sources": ["All"], "destinations": ["All"], "protocol": "tcp", "ports": null}}}
-    policies.p.ports: null is no value | leave "ports" out instead
+    policies.p.ports: null is not allowed | leave "ports" out instead
 {"policies": {"p": {"sources": ["All"], "destinations": ["All"], "protocol": "tcp", "ports": [null]}}}
-    policies.p.ports[0]: null is no value: expected a port such as 443, or a range such as "8000-8100"
+    policies.p.ports[0]: null is not allowed: expected a port such as 443, or a range such as "8000-8100"
 {"dns": null, "groups": {"g": {}}}
-    dns: null is no value | leave "dns" out instead
+    dns: null is not allowed | leave "dns" out instead
 {"dns": {"nameserver_groups": null}, "groups": {"g": {}}}
-    dns.nameserver_groups: null is no value | leave "nameserver_groups" out to leave them alone; {} says that there shall be none
+    dns.nameserver_groups: null is not allowed | leave "nameserver_groups" out to leave them alone; {} says that there shall be none
 {"$schema": null, "groups": {"g": {}}}
-    $schema: null is no value | leave "$schema" out instead
+    $schema: null is not allowed | leave "$schema" out instead
 
 "#]],
     );
@@ -97,7 +97,7 @@ fn what_manages_nothing_is_an_error() {
 {}
     note: : the file manages nothing yet: write a section, or take over what NetBird has with netbird-gitops adopt
 null
-    : null is no value: expected one object { … } | begin with examples/minimal.json
+    : null is not allowed: expected one object { … } | begin with examples/minimal.json
 []
     : expected one object { … }, found a list | begin with examples/minimal.json
 "groups"
@@ -288,7 +288,7 @@ f:9:97  setup_keys.node-1.auto_groups[1]
 f:10:5  setup_keys.node-2
     a setup key needs "expires_in"
 f:10:25  setup_keys.node-2.type
-    "one-of" is no key type: it is one of "one-off", "reusable"
+    "one-of" is not a valid key type: it is one of "one-off", "reusable"
     did you mean "one-off"?
 f:10:62  setup_keys.node-2.renamed_from
     a setup key's name can never change
@@ -297,15 +297,15 @@ f:16:7  policies.pilots-to-gs.protcol
     unknown field "protcol"
     did you mean "protocol"?
 f:17:21  policies.pilots-to-gs.ports[1]
-    "http" is no port: expected a port such as 443, or a range such as "8000-8100"
+    "http" is not a port: expected a port such as 443, or a range such as "8000-8100"
 f:19:56  policies["web.tcp"].destinations
     "destinations" cannot be empty
     a rule with an empty side matches nothing; "enabled": false switches a policy off
 f:19:71  policies["web.tcp"].enabled
-    null is no value
+    null is not allowed
     leave "enabled" out instead
 f:22:25  routes.lan.network
-    "10.0.0.0/33" is no network: the prefix of an IPv4 network is 0 to 32
+    "10.0.0.0/33" is not a network: the prefix of an IPv4 network is 0 to 32
 f:22:77  routes.lan.metric
     0 is not a whole number from 1 to 9999
 f:23:5  routes.lan

@@ -36,7 +36,7 @@ fn zones() {
     dns.zones.corp: a DNS zone needs "domain"
     dns.zones.corp: a DNS zone needs "distribution_groups"
 "domain": "", "distribution_groups": []
-    dns.zones.corp.domain: "" is no domain: it is empty
+    dns.zones.corp.domain: "" is not a domain: it is empty
     dns.zones.corp.distribution_groups: "distribution_groups" cannot be empty | name at least one group
 "domain": "*.corp.example", "distribution_groups": ["g"]
     dns.zones.corp.domain: the domain "*.corp.example" has a wildcard | did you mean "corp.example"?
@@ -45,9 +45,9 @@ fn zones() {
 "domain": "b\u00fcro.example", "distribution_groups": ["g"]
     dns.zones.corp.domain: the domain "büro.example" holds letters beyond ASCII | write it in its ASCII form, "xn--bro-hoa.example"
 "domain": "10.0.0.1", "distribution_groups": ["g"]
-    dns.zones.corp.domain: "10.0.0.1" is no domain: it looks like an address
+    dns.zones.corp.domain: "10.0.0.1" is not a domain: it looks like an address
 "domain": "https://corp.example/", "distribution_groups": ["g"]
-    dns.zones.corp.domain: "https://corp.example/" is no domain: it holds ":" | did you mean "corp.example"?
+    dns.zones.corp.domain: "https://corp.example/" is not a domain: it holds ":" | did you mean "corp.example"?
 "domain": 1, "groups": ["g"], "name": "x", "enable_search_domain": true
     dns.zones.corp.domain: expected a domain, found the number 1
     dns.zones.corp.groups: write "distribution_groups" | Groups whose peers ask the zone, at least one.
@@ -56,7 +56,7 @@ fn zones() {
 "domain": "corp.example", "distribution_groups": ["g"], "records": {}
     dns.zones.corp.records: expected a list of DNS records, found an object | write them in a list: [{ … }]
 "domain": "corp.example", "distribution_groups": ["g"], "records": null
-    dns.zones.corp.records: null is no value | leave "records" out to leave them alone; [] says that there shall be none
+    dns.zones.corp.records: null is not allowed | leave "records" out to leave them alone; [] says that there shall be none
 "domain": "corp.example", "distribution_groups": ["h"], "recrods": []
     note: dns.zones.corp.distribution_groups[0]: group "h" is not declared here, so it must exist in NetBird
     dns.zones.corp.recrods: unknown field "recrods" | did you mean "records"?
@@ -110,23 +110,23 @@ fn records() {
     dns.zones.corp.records[0]: expected a record { … }, found the number 1 | write its fields in braces: name, type, content, ttl
 {"name": "", "type": "A", "content": ""}
     dns.zones.corp.records[0].name: a record's name cannot be empty | write "@" for the zone itself
-    dns.zones.corp.records[0].content: "" is no IPv4 address
+    dns.zones.corp.records[0].content: "" is not an IPv4 address
 {"name": "a b", "type": "a", "content": "10.0.0.1"}
-    dns.zones.corp.records[0].name: "a b.corp.example" is no domain: it holds " "
-    dns.zones.corp.records[0].type: "a" is no type of record: it is one of "A", "AAAA", "CNAME" | did you mean "A"?
+    dns.zones.corp.records[0].name: "a b.corp.example" is not a domain: it holds " "
+    dns.zones.corp.records[0].type: "a" is not a valid type of record: it is one of "A", "AAAA", "CNAME" | did you mean "A"?
 {"name": "db", "type": "MX", "content": "mail.corp.example", "priority": 10}
-    dns.zones.corp.records[0].type: "MX" is no type of record: it is one of "A", "AAAA", "CNAME"
+    dns.zones.corp.records[0].type: "MX" is not a valid type of record: it is one of "A", "AAAA", "CNAME"
     dns.zones.corp.records[0].priority: unknown field "priority" | a record has name, type, content, ttl
 {"name": "db", "type": "A", "content": "10.0.0.300"}
-    dns.zones.corp.records[0].content: "10.0.0.300" is no IPv4 address
+    dns.zones.corp.records[0].content: "10.0.0.300" is not an IPv4 address
 {"name": "db", "type": "A", "content": "10.0.0.1/32"}
-    dns.zones.corp.records[0].content: "10.0.0.1/32" is no IPv4 address | did you mean "10.0.0.1"?
+    dns.zones.corp.records[0].content: "10.0.0.1/32" is not an IPv4 address | did you mean "10.0.0.1"?
 {"name": "db", "type": "A", "content": "fd00::1"}
-    dns.zones.corp.records[0].content: "fd00::1" is no IPv4 address | the type of an IPv6 address is AAAA
+    dns.zones.corp.records[0].content: "fd00::1" is not an IPv4 address | the type of an IPv6 address is AAAA
 {"name": "db", "type": "A", "content": "other.example"}
-    dns.zones.corp.records[0].content: "other.example" is no IPv4 address | the type of a record that points to a name is CNAME, not A
+    dns.zones.corp.records[0].content: "other.example" is not an IPv4 address | the type of a record that points to a name is CNAME, not A
 {"name": "db", "type": "AAAA", "content": "10.0.0.1"}
-    dns.zones.corp.records[0].content: "10.0.0.1" is no IPv6 address | the type of an IPv4 address is A
+    dns.zones.corp.records[0].content: "10.0.0.1" is not an IPv6 address | the type of an IPv4 address is A
 {"name": "db", "type": "CNAME", "content": "10.0.0.1"}
     dns.zones.corp.records[0].content: a CNAME points to a name, and "10.0.0.1" is an address | the type of an IPv4 address is A, that of an IPv6 address AAAA
 {"name": "db", "type": "CNAME", "content": "*.corp.example"}
@@ -140,7 +140,7 @@ fn records() {
 {"name": "db", "type": "AAAA", "content": "::ffff:10.0.0.1"}
     dns.zones.corp.records[0].content: "::ffff:10.0.0.1" is an IPv4 address written as IPv6 | write it as IPv4, with the type A
 {"name": "db.other.example.", "type": "A", "content": "10.0.0.1"}
-    dns.zones.corp.records[0].name: "db.other.example." is no name in "corp.example" | a name that ends with a dot is a full one
+    dns.zones.corp.records[0].name: "db.other.example." is not a name in "corp.example" | a name that ends with a dot is a full one
 {"name": "db", "type": "A", "content": "10.0.0.1", "ttl": -1}
     dns.zones.corp.records[0].ttl: -1 is not a whole number from 0 to 2147483647
 {"name": "db", "type": "A", "content": "10.0.0.1", "ttl": 2147483648}
@@ -198,7 +198,7 @@ fn settings() {
 "settings": []
     dns.settings: expected the DNS settings { … }, found a list | write {}, or its fields in braces: disabled_management_groups
 "settings": null
-    dns.settings: null is no value | leave "settings" out instead
+    dns.settings: null is not allowed | leave "settings" out instead
 "settings": {"disabled_management_groups": ["x", 1], "disabled": true}
     note: dns.settings.disabled_management_groups[0]: group "x" is not declared here, so it must exist in NetBird
     dns.settings.disabled_management_groups[1]: expected a name, found the number 1

@@ -121,27 +121,27 @@ fn several_where_one_stands() {
 "routes": {"r": {"network": ["10.0.0.0/8", "10.1.0.0/16"], "peer_groups": ["g"], "groups": ["g"]}}
     routes.r.network: expected a network such as "192.168.1.0/24", found a list | write a list of routes under the name, one a network: [{ … }, { … }]
 "routes": {"r": {"network": "10.0.0.0/8, 10.1.0.0/16", "peer_groups": ["g"], "groups": ["g"]}}
-    routes.r.network: "10.0.0.0/8, 10.1.0.0/16" is no network: the prefix of an IPv4 network is 0 to 32 | write a list of routes under the name, one a network: [{ … }, { … }]
+    routes.r.network: "10.0.0.0/8, 10.1.0.0/16" is not a network: the prefix of an IPv4 network is 0 to 32 | write a list of routes under the name, one a network: [{ … }, { … }]
 "routes": {"r": {"network": "10.0.0.1-10.0.0.9", "peer_groups": ["g"], "groups": ["g"]}}
-    routes.r.network: "10.0.0.1-10.0.0.9" is no network: it has an address and a prefix, such as 192.168.1.0/24 | write a list of routes under the name, one a network: [{ … }, { … }]
+    routes.r.network: "10.0.0.1-10.0.0.9" is not a network: it has an address and a prefix, such as 192.168.1.0/24 | write a list of routes under the name, one a network: [{ … }, { … }]
 "routes": {"r": {"network": "https://10.0.0.1/", "peer_groups": ["g"], "groups": ["g"]}}
-    routes.r.network: "https://10.0.0.1/" is no network: it is a URL | did you mean "10.0.0.1/32"?
+    routes.r.network: "https://10.0.0.1/" is not a network: it is a URL | did you mean "10.0.0.1/32"?
 "routes": {"r": {"domains": "a.example, b.example", "peer_groups": ["g"], "groups": ["g"]}}
     routes.r.domains: expected a list of domains, found the string "a.example, b.example" | write ["a.example", "b.example"]
 "routes": {"r": {"domains": ["a.example, b.example"], "peer_groups": ["g"], "groups": ["g"]}}
-    routes.r.domains[0]: "a.example, b.example" is no domain: it holds "," | write "a.example", "b.example"
+    routes.r.domains[0]: "a.example, b.example" is not a domain: it holds "," | write "a.example", "b.example"
 "networks": {"n": {"resources": {"r": {"address": ["10.0.0.1", "10.0.0.2"]}}}}
     networks.n.resources.r.address: expected an address, a network or a domain, found a list | make a resource of its own for each, all in one group
 "networks": {"n": {"resources": {"r": {"address": "10.0.0.1,10.0.0.2"}}}}
-    networks.n.resources.r.address: "10.0.0.1,10.0.0.2" is no domain: it holds "," | make a resource of its own for each, all in one group
+    networks.n.resources.r.address: "10.0.0.1,10.0.0.2" is not a domain: it holds "," | make a resource of its own for each, all in one group
 "networks": {"n": {"resources": {"r": {"address": "10.0.0.1-10.0.0.9"}}}}
-    networks.n.resources.r.address: "10.0.0.1-10.0.0.9" is no domain: it looks like an address | make a resource of its own for each, all in one group
+    networks.n.resources.r.address: "10.0.0.1-10.0.0.9" is not a domain: it looks like an address | make a resource of its own for each, all in one group
 "networks": {"n": {"resources": {"r": {"address": "10.0.0.1:443"}}}}
     networks.n.resources.r.address: "10.0.0.1:443" is an address with a port | write "10.0.0.1"; policies have ports
 "networks": {"n": {"resources": {"r": {"address": "https://nas.example:443/x"}}}}
-    networks.n.resources.r.address: "https://nas.example:443/x" is no domain: it holds ":" | did you mean "nas.example"?
+    networks.n.resources.r.address: "https://nas.example:443/x" is not a domain: it holds ":" | did you mean "nas.example"?
 "networks": {"n": {"resources": {"r": {"address": "https://10.0.0.1/"}}}}
-    networks.n.resources.r.address: "https://10.0.0.1/" is no domain: it holds ":" | did you mean "10.0.0.1"?
+    networks.n.resources.r.address: "https://10.0.0.1/" is not a domain: it holds ":" | did you mean "10.0.0.1"?
 "dns": {"zones": {"z": {"domain": ["a.example"], "distribution_groups": ["g"]}}}
     dns.zones.z.domain: expected a domain, found a list | only one domain is possible here: write an entry for each domain
 "dns": {"zones": {"z": {"domain": "bücher.example", "distribution_groups": ["g"]}}}
@@ -149,7 +149,7 @@ fn several_where_one_stands() {
 "dns": {"zones": {"z": {"domain": "a.example", "distribution_groups": ["g"], "records": [{"name": "x", "type": "A", "content": ["10.0.0.1", "10.0.0.2"]}]}}}
     dns.zones.z.records[0].content: expected an address or a name, found a list | write a record of its own for each
 "dns": {"zones": {"z": {"domain": "a.example", "distribution_groups": ["g"], "records": [{"name": "x", "type": "A", "content": "10.0.0.1,10.0.0.2"}]}}}
-    dns.zones.z.records[0].content: "10.0.0.1,10.0.0.2" is no IPv4 address | write a record of its own for each
+    dns.zones.z.records[0].content: "10.0.0.1,10.0.0.2" is not an IPv4 address | write a record of its own for each
 "dns": {"zones": {"z": {"domain": "a.example", "distribution_groups": ["g"], "records": [{"name": "x", "type": "A", "content": "10.0.0.1", "ttl": 3e9}]}}}
     dns.zones.z.records[0].ttl: 3e9 is not a whole number from 0 to 2147483647
 "dns": {"zones": {"z": {"domain": "a.example", "distribution_groups": ["g"], "records": [{"name": "x", "type": "A", "content": "10.0.0.1", "ttl": 3e3}]}}}
@@ -157,11 +157,11 @@ fn several_where_one_stands() {
 "dns": {"nameserver_groups": {"n": {"nameservers": [{"ip": ["1.1.1.1", "8.8.8.8"]}], "groups": ["g"], "primary": true}}}
     dns.nameserver_groups.n.nameservers[0].ip: expected an IP address, found a list | write a nameserver of its own for each
 "dns": {"nameserver_groups": {"n": {"nameservers": [{"ip": "https://1.1.1.1/dns-query"}], "groups": ["g"], "primary": true}}}
-    dns.nameserver_groups.n.nameservers[0].ip: "https://1.1.1.1/dns-query" is no IP address | did you mean "1.1.1.1"?
+    dns.nameserver_groups.n.nameservers[0].ip: "https://1.1.1.1/dns-query" is not an IP address | did you mean "1.1.1.1"?
 "policies": {"p": {"sources": ["g"], "destinations": ["g"], "protocol": ["tcp", "udp"]}}
     policies.p.protocol: expected one of "all", "tcp", "udp", "icmp", "netbird-ssh", found a list | make two policies, one a protocol
 "policies": {"p": {"sources": ["g"], "destinations": ["g"], "protocol": "tcp/udp"}}
-    policies.p.protocol: "tcp/udp" is no protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | make two policies, one a protocol
+    policies.p.protocol: "tcp/udp" is not a valid protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | make two policies, one a protocol
 
 "#]],
     );

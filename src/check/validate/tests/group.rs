@@ -39,11 +39,11 @@ fn fields_of_groups() {
 "g": {"peers": "p"}
     groups.g.peers: expected a list of names of setup keys and peers, found the string "p" | write ["p"]
 "g": {"peers": null}
-    groups.g.peers: null is no value | leave "peers" out instead
+    groups.g.peers: null is not allowed | leave "peers" out instead
 "g": ["p"]
     groups.g: expected a group { … }, found a list | write { "peers": ["p"] }
 "g": null
-    groups.g: null is no value: expected a group { … } | write {}, or its fields in braces: peers, renamed_from
+    groups.g: null is not allowed: expected a group { … } | write {}, or its fields in braces: peers, renamed_from
 "g": 12
     groups.g: expected a group { … }, found the number 12 | write {}, or its fields in braces: peers, renamed_from
 "g": {"members": [], "name": "g", "resources": []}

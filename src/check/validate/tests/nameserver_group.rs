@@ -57,14 +57,14 @@ fn primary_is_for_all_domains() {
 "domians": ["a.example"]
     dns.nameserver_groups.n.domians: unknown field "domians" | did you mean "domains"?
 "primary": true, "domains": null, "description": 1, "enabled": 1, "search_domains_enabled": 1
-    dns.nameserver_groups.n.domains: null is no value | leave "domains" out instead
+    dns.nameserver_groups.n.domains: null is not allowed | leave "domains" out instead
     dns.nameserver_groups.n.description: expected a text, found the number 1
     dns.nameserver_groups.n.enabled: expected true or false, found the number 1
     dns.nameserver_groups.n.search_domains_enabled: expected true or false, found the number 1
 "domains": ["a.example", "a.example", "*.b.example", "10.0.0.300", 1]
     note: dns.nameserver_groups.n.domains[1]: "a.example" is in the list twice
     dns.nameserver_groups.n.domains[2]: the domain "*.b.example" has a wildcard: nameservers answer for a domain and all below it | did you mean "b.example"?
-    dns.nameserver_groups.n.domains[3]: "10.0.0.300" is no domain: it looks like an address
+    dns.nameserver_groups.n.domains[3]: "10.0.0.300" is not a domain: it looks like an address
     dns.nameserver_groups.n.domains[4]: expected a domain, found the number 1
 
 "#]],

@@ -34,7 +34,7 @@ fn resources() {
         str![[r#"
 "a": {"address": "10.20.0.9"}
 "a": {"address": "10.20.0.300"}
-    networks.n.resources.a.address: "10.20.0.300" is no domain: it looks like an address
+    networks.n.resources.a.address: "10.20.0.300" is not a domain: it looks like an address
 "a": {"address": "10.20.1.1/16"}
     networks.n.resources.a.address: "10.20.1.1/16" has host bits: it is inside 10.20.0.0/16 | write "10.20.0.0/16"
 "a": {"address": "fd00::1/64"}
@@ -42,16 +42,16 @@ fn resources() {
 "a": {"address": "printer"}
 "a": {"address": "x_y.example"}
 "a": {"address": ""}
-    networks.n.resources.a.address: "" is no domain: it is empty
+    networks.n.resources.a.address: "" is not a domain: it is empty
 "a": {"address": "https://intranet.example/"}
-    networks.n.resources.a.address: "https://intranet.example/" is no domain: it holds ":" | did you mean "intranet.example"?
+    networks.n.resources.a.address: "https://intranet.example/" is not a domain: it holds ":" | did you mean "intranet.example"?
 "a": {"address": "*.corp.example", "groups": ["All"], "enabled": null}
-    networks.n.resources.a.enabled: null is no value | leave "enabled" out instead
+    networks.n.resources.a.enabled: null is not allowed | leave "enabled" out instead
 "a": {"ip": "10.20.0.9"}
     networks.n.resources.a.ip: write "address" | An IPv4 or IPv6 address or network, or a domain; *. may begin it.
 "a": {"address": "team_wiki.hq.example"}, "b": {"address": "nas"}
 "a": {"address": "*.com"}
-    networks.n.resources.a.address: "*.com" is no domain: it would be nearly all there are
+    networks.n.resources.a.address: "*.com" is not a domain: it would be nearly all there are
 "a": {"address": "10.20.0.9", "network": "n"}
     networks.n.resources.a.network: unknown field "network" | a network resource has description, address, groups, enabled, renamed_from
 "a": {}
@@ -61,9 +61,9 @@ fn resources() {
 "": {"address": "10.20.0.9"}
     networks.n.resources[""]: a name cannot be empty
 "a": {"address": "10.20.0.9"}, "b": {"address": "10.20.0.8", "renamed_from": "a"}
-    networks.n.resources.b.renamed_from: "a" is declared as well: it was not renamed
+    networks.n.resources.b.renamed_from: "a" is declared as well: it was not renamed | where another entry takes the old name, merge it in two: first this rename, then the other entry
 "b": {"address": "10.20.0.8", "renamed_from": "elsewhere"}
-    networks.n.resources.b.renamed_from: "elsewhere" is declared as well: it was not renamed
+    networks.n.resources.b.renamed_from: "elsewhere" is declared as well: it was not renamed | where another entry takes the old name, merge it in two: first this rename, then the other entry
 "elsewhere": {"address": "10.20.0.9"}
     networks.n.resources.elsewhere: "elsewhere" is in network "m" too, in line 1: the names of network resources are unique in the account
 "Elsewhere": {"address": "10.20.0.9"}
@@ -129,7 +129,7 @@ fn networks() {
         str![[r#"
 {}
 {"resources": null}
-    networks.n.resources: null is no value | leave "resources" out to leave them alone; {} says that there shall be none
+    networks.n.resources: null is not allowed | leave "resources" out to leave them alone; {} says that there shall be none
 {"resources": []}
     networks.n.resources: expected an object of names { … }, found a list | entries stand under their names: { "NAME": { … } }
 {"routers": {}}

@@ -51,24 +51,24 @@ fn fields_of_policies() {
     policies.p.description: expected a text, found the number 1
     policies.p.enabled: expected true or false, found the string "yes" | write true
     policies.p.bidirectional: expected true or false, found the string "false" | write false without quotes
-    policies.p.action: null is no value | leave "action" out instead
+    policies.p.action: null is not allowed | leave "action" out instead
 "protocol": "all"
 "protocol": "ALL"
 "protocol": "NetBird-SSH", "ports": [22]
 "protocol": "tpc"
-    policies.p.protocol: "tpc" is no protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | did you mean "tcp"?
+    policies.p.protocol: "tpc" is not a valid protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | did you mean "tcp"?
 "protocol": "sctp"
-    policies.p.protocol: "sctp" is no protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh"
+    policies.p.protocol: "sctp" is not a valid protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh"
 "protocol": "Any"
-    policies.p.protocol: "Any" is no protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | all of them are "all"
+    policies.p.protocol: "Any" is not a valid protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | all of them are "all"
 "protocol": "ssh"
-    policies.p.protocol: "ssh" is no protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | write "tcp" with "ports": [22]; "netbird-ssh" is NetBird's own server of SSH
+    policies.p.protocol: "ssh" is not a valid protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | write "tcp" with "ports": [22]; "netbird-ssh" is NetBird's own server of SSH
 "protocol": "https"
-    policies.p.protocol: "https" is no protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | write "tcp" with its "ports"
+    policies.p.protocol: "https" is not a valid protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | write "tcp" with its "ports"
 "action": "allow"
-    policies.p.action: "allow" is no action: it is one of "accept", "drop" | write "accept"
+    policies.p.action: "allow" is not a valid action: it is one of "accept", "drop" | write "accept"
 "action": "Deny"
-    policies.p.action: "Deny" is no action: it is one of "accept", "drop" | write "drop"
+    policies.p.action: "Deny" is not a valid action: it is one of "accept", "drop" | write "drop"
 "posture_checks": []
     policies.p.posture_checks: write "source_posture_checks" | Posture checks of NetBird, by name, that sources have to pass. They are not declared here.
 "protocol": "tcp", "ports": "80, 443"
@@ -76,9 +76,9 @@ fn fields_of_policies() {
 "protocol": 6
     policies.p.protocol: expected one of "all", "tcp", "udp", "icmp", "netbird-ssh", found the number 6
 "action": "Drop"
-    policies.p.action: "Drop" is no action: it is one of "accept", "drop" | did you mean "drop"?
+    policies.p.action: "Drop" is not a valid action: it is one of "accept", "drop" | did you mean "drop"?
 "action": "deny"
-    policies.p.action: "deny" is no action: it is one of "accept", "drop" | write "drop"
+    policies.p.action: "deny" is not a valid action: it is one of "accept", "drop" | write "drop"
 "protocol": "tcp", "ports": []
 "protocol": "icmp", "ports": []
 "protocol": "icmp", "ports": ["80"]
@@ -89,7 +89,7 @@ fn fields_of_policies() {
 "ports": [443]
     policies.p.ports: ports need a protocol, and this policy names none | add "protocol": "tcp" or "udp"
 "protocol": "tpc", "ports": [443]
-    policies.p.protocol: "tpc" is no protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | did you mean "tcp"?
+    policies.p.protocol: "tpc" is not a valid protocol: it is one of "all", "tcp", "udp", "icmp", "netbird-ssh" | did you mean "tcp"?
 "protcol": "tcp"
     policies.p.protcol: unknown field "protcol" | did you mean "protocol"?
 "rules": []
@@ -131,12 +131,12 @@ fn both_sides_are_needed() {
     policies.p.destinations: "destinations" cannot be empty | a rule with an empty side matches nothing; "enabled": false switches a policy off
 {"sources": "a", "destinations": null}
     policies.p.sources: expected a list of group names, found the string "a" | write ["a"]
-    policies.p.destinations: null is no value | leave "destinations" out instead
+    policies.p.destinations: null is not allowed | leave "destinations" out instead
 {"sources": ["a", "a"], "destinations": ["All"]}
     note: policies.p.sources[1]: "a" is in the list twice
 {"sources": ["a", 1, null, [], ""], "destinations": ["b "]}
     policies.p.sources[1]: expected a name, found the number 1
-    policies.p.sources[2]: null is no value: expected a name
+    policies.p.sources[2]: null is not allowed: expected a name
     policies.p.sources[3]: expected a name, found a list
     policies.p.sources[4]: a name cannot be empty
     note: policies.p.destinations[0]: the name "b " ends with a blank | did you mean "b"?
@@ -144,7 +144,7 @@ fn both_sides_are_needed() {
 []
     policies.p: expected a policy { … }, found a list | write its fields in braces: description, enabled, sources, source_resource, destinations, destination_resource, bidirectional, protocol, ports, action, source_posture_checks, authorized_groups, renamed_from
 null
-    policies.p: null is no value: expected a policy { … } | write its fields in braces: description, enabled, sources, source_resource, destinations, destination_resource, bidirectional, protocol, ports, action, source_posture_checks, authorized_groups, renamed_from
+    policies.p: null is not allowed: expected a policy { … } | write its fields in braces: description, enabled, sources, source_resource, destinations, destination_resource, bidirectional, protocol, ports, action, source_posture_checks, authorized_groups, renamed_from
 
 "#]],
     );

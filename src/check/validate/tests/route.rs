@@ -42,7 +42,7 @@ fn fields_of_routes() {
 "network": "10.0.0.0/8", "domains": ["a.example"], "peer_groups": ["All"], "groups": ["g"]
     routes.r.domains: a route has "network" or "domains", not both | make two routes
 "network": null, "peer_groups": ["g"], "groups": ["g"]
-    routes.r.network: null is no value | leave "network" out instead
+    routes.r.network: null is not allowed | leave "network" out instead
 "network": "10.0.0.0/8", "peer_groups": [], "groups": []
     routes.r.peer_groups: "peer_groups" cannot be empty | the peers of these groups do the routing
     routes.r.groups: "groups" cannot be empty | the peers of these groups get the route; left out, a new route goes to All
@@ -98,7 +98,7 @@ fn a_route_has_one_to_32_domains() {
 ["a.example.", 1, "10.0.0.300"]
     routes.r.domains[0]: the domain "a.example." ends with a dot | did you mean "a.example"?
     routes.r.domains[1]: expected a domain, found the number 1
-    routes.r.domains[2]: "10.0.0.300" is no domain: it looks like an address
+    routes.r.domains[2]: "10.0.0.300" is not a domain: it looks like an address
 []
     routes.r.domains: "domains" cannot be empty | list at least one domain
 "a.example"

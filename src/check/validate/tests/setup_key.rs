@@ -88,11 +88,11 @@ fn fields_of_setup_keys() {
 "type": "one-off", "expires_in": 604800
 "type": "one-off", "expires_in": 604800, "usage_limit": 1, "auto_groups": ["g"], "enrolled": false
 "type": "One-Off", "expires_in": 604800
-    setup_keys.k.type: "One-Off" is no key type: it is one of "one-off", "reusable" | did you mean "one-off"?
+    setup_keys.k.type: "One-Off" is not a valid key type: it is one of "one-off", "reusable" | did you mean "one-off"?
 "type": "oneoff", "expires_in": 604800
-    setup_keys.k.type: "oneoff" is no key type: it is one of "one-off", "reusable" | did you mean "one-off"?
+    setup_keys.k.type: "oneoff" is not a valid key type: it is one of "one-off", "reusable" | did you mean "one-off"?
 "type": "multi", "expires_in": 604800
-    setup_keys.k.type: "multi" is no key type: it is one of "one-off", "reusable"
+    setup_keys.k.type: "multi" is not a valid key type: it is one of "one-off", "reusable"
 "type": 1, "expires_in": "604800"
     setup_keys.k.type: expected one of "one-off", "reusable", found the number 1
     setup_keys.k.expires_in: expected a whole number from 0 to 9223372036, found the string "604800" | write 604800 without quotes

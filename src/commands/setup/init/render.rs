@@ -278,7 +278,7 @@ fn said(note: &Note) -> String {
             "The branch is {branch}, and the workflows start on main: rename it, or change `branches:` in plan.yml and apply.yml."
         ),
         Note::Beside { theirs, ours } => format!(
-            "{theirs} is no workflow of netbird-gitops and stays as it is: ours is {ours}."
+            "{theirs} is not a workflow of netbird-gitops and stays as it is: ours is {ours}."
         ),
         Note::NoActions => {
             "Actions are switched off in this repository: Settings → Advanced Settings → Enable Repository Actions.".into()

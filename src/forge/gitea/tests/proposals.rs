@@ -393,7 +393,7 @@ fn refusals() {
         [file(PENDING, "b1"), none(), none(), bare(401)],
     );
     assert!(matches!(result, Err(CommitError::Gitea(_))) && asked.len() == 4);
-    // neither repository nor branch nor file: what the token may not see is no branch that is missing
+    // neither repository nor branch nor file: what the token may not see is not a branch that is missing
     let (result, asked, _) = run(names(["a"]), [none(), none(), none()]);
     let Err(CommitError::Gitea(error @ GiteaError::Answered(_))) = result else {
         panic!("nothing is to be seen")

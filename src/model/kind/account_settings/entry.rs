@@ -141,7 +141,7 @@ fn version(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
     let numbers = version.strip_prefix('v').unwrap_or(version);
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     if !["", "latest", "disabled"].contains(&version) && !numbers.split('.').all(is_number) {
-        let message = format!("{} is no version", quote(version));
+        let message = format!("{} is not a version", quote(version));
         log.error(value.place(), message)
             .suggest("write \"latest\", \"disabled\", or one such as \"0.77.1\"");
         return None;

@@ -98,7 +98,7 @@ fn name_in(zone: &str, written: &Cursor<'_>, log: &mut Log) -> Option<String> {
     let name = full_name(text, zone);
     let is_full = |bare: &str| name == bare.to_ascii_lowercase();
     if text.strip_suffix('.').is_some_and(|bare| !is_full(bare)) {
-        let message = format!("{} is no name in {}", quote(text), quote(zone));
+        let message = format!("{} is not a name in {}", quote(text), quote(zone));
         log.error(written.place(), message)
             .suggest("a name that ends with a dot is a full one");
         return None;
@@ -174,7 +174,7 @@ fn checked(kind: RecordType, place: &Cursor<'_>, log: &mut Log) -> Option<String
             };
             let hint = found.map(|_| format!("the type of an {other} address is {other_kind}"));
             let hint = hint.or_else(|| no_address(text, kind.word()));
-            let message = format!("{} is no {family} address", quote(text));
+            let message = format!("{} is not an {family} address", quote(text));
             let flaw = Flaw { message, hint };
             place.checked(Err(flaw.or_several(text, SEVERAL)), log)
         }

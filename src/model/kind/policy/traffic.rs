@@ -102,7 +102,7 @@ impl Serialize for PortRange {
     }
 }
 
-/// Reads single ports, which are texts that the server keeps as sent (`080`); it refuses what is no port.
+/// Reads single ports, which are texts that the server keeps as sent (`080`); it refuses what is not a port.
 pub(super) fn single<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<BTreeSet<PortRange>>, D::Error> {

@@ -173,7 +173,7 @@ pub(crate) fn of_zone(text: &str) -> Result<String, Flaw> {
 
 /// Checks a domain without its wildcard and its last dot; `whole` is how it was written.
 fn check(name: &str, whole: &str) -> Result<(), Flaw> {
-    let no_domain = |why: &str| Flaw::new(format!("{} is no domain: {why}", quote(whole)));
+    let no_domain = |why: &str| Flaw::new(format!("{} is not a domain: {why}", quote(whole)));
     if name.is_empty() {
         return Err(no_domain("it is empty"));
     }

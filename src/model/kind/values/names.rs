@@ -153,7 +153,7 @@ pub(crate) fn some_groups(list: &Cursor<'_>, log: &mut Log, why: &str) -> Option
     Some(groups)
 }
 
-/// Reads a list of names of what lives in NetBird and is no group; `wanted` says what.
+/// Reads a list of names of what lives in NetBird and is not a group; `wanted` says what.
 pub(crate) fn others(list: &Cursor<'_>, log: &mut Log, wanted: &str) -> Option<BTreeSet<String>> {
     read(list, log, wanted, |name, value, log| {
         check_live(name, || value.place(), log);

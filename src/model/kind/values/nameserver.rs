@@ -95,7 +95,7 @@ fn udp(value: &Cursor<'_>, log: &mut Log) {
     let text = value.string(log, "\"udp\"").unwrap_or("udp");
     if !text.eq_ignore_ascii_case("udp") {
         let message = format!(
-            "{} is no type of nameserver: NetBird knows \"udp\" only",
+            "{} is not a type of nameserver: NetBird knows \"udp\" only",
             quote(text)
         );
         log.error(value.place(), message);
@@ -146,9 +146,9 @@ mod tests {
 "primary": true, "nameservers": ["1.1.1.1", null, {}, {"ip": "dns.example"}], "groups": ["g"]
     dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 4
     dns.nameserver_groups.n.nameservers[0]: expected a nameserver { … }, found the string "1.1.1.1" | write { "ip": "1.1.1.1" }
-    dns.nameserver_groups.n.nameservers[1]: null is no value: expected a nameserver { … } | write its fields in braces: ip, port, ns_type
+    dns.nameserver_groups.n.nameservers[1]: null is not allowed: expected a nameserver { … } | write its fields in braces: ip, port, ns_type
     dns.nameserver_groups.n.nameservers[2]: a nameserver needs "ip"
-    dns.nameserver_groups.n.nameservers[3].ip: "dns.example" is no IP address
+    dns.nameserver_groups.n.nameservers[3].ip: "dns.example" is not an IP address
 "primary": true, "nameservers": {"ip": "1.1.1.1"}, "groups": "g"
     dns.nameserver_groups.n.nameservers: expected a list of nameservers, found an object
     dns.nameserver_groups.n.groups: expected a list of group names, found the string "g" | write ["g"]
@@ -159,10 +159,10 @@ mod tests {
 "primary": true, "nameservers": [{"ip": "1.1.1.1", "port": "53"}], "groups": ["g"]
     dns.nameserver_groups.n.nameservers[0].port: expected a whole number from 1 to 65535, found the string "53" | write 53 without quotes
 "primary": true, "nameservers": [{"ip": "1.1.1.1", "ns_type": "tcp", "prot": 53}], "groups": ["g"]
-    dns.nameserver_groups.n.nameservers[0].ns_type: "tcp" is no type of nameserver: NetBird knows "udp" only
+    dns.nameserver_groups.n.nameservers[0].ns_type: "tcp" is not a type of nameserver: NetBird knows "udp" only
     dns.nameserver_groups.n.nameservers[0].prot: unknown field "prot" | did you mean "port"?
 "primary": true, "nameservers": [{"ip": "1.1.1.1:53"}, {"ip": "[::1]"}], "groups": ["g"], "name": "n"
-    dns.nameserver_groups.n.nameservers[0].ip: "1.1.1.1:53" is no IP address | write the port in "port"
+    dns.nameserver_groups.n.nameservers[0].ip: "1.1.1.1:53" is not an IP address | write the port in "port"
     dns.nameserver_groups.n.name: its name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
 
 "#]],

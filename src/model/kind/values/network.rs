@@ -52,7 +52,7 @@ pub(crate) fn address(text: &str) -> Result<String, Flaw> {
     match address {
         Some(address) => unmapped(address, text).map(|address| address.to_string()),
         None => {
-            let message = format!("{} is no IP address", quote(text));
+            let message = format!("{} is not an IP address", quote(text));
             let url = Some(text).filter(|text| text.contains("://"));
             let of_url = || domain::host_of(url?)?.parse::<IpAddr>().ok();
             let did_you_mean = |meant: IpAddr| format!("did you mean \"{meant}\"?");
@@ -70,7 +70,7 @@ pub(crate) fn address(text: &str) -> Result<String, Flaw> {
 
 /// Returns the masked network and the address as written, both in canonical text.
 fn network(text: &str) -> Result<(String, IpAddr), Flaw> {
-    let no_network = |why: String| Flaw::new(format!("{} is no network: {why}", quote(text)));
+    let no_network = |why: String| Flaw::new(format!("{} is not a network: {why}", quote(text)));
     if text.contains("://") {
         let mut flaw = no_network("it is a URL".to_owned());
         flaw.hint = match domain::host_of(text).map(|host| (host, host.parse::<IpAddr>())) {
@@ -99,7 +99,7 @@ fn network(text: &str) -> Result<(String, IpAddr), Flaw> {
         });
     };
     let Ok(address) = address.parse::<IpAddr>() else {
-        let mut flaw = no_network(format!("{} is no IP address", quote(address)));
+        let mut flaw = no_network(format!("{} is not an IP address", quote(address)));
         flaw.hint = without_zeros(address)
             .map(|tidy| format!("did you mean {}?", quote(&format!("{tidy}/{prefix}"))));
         return Err(flaw);
@@ -239,35 +239,35 @@ mod tests {
             &rows,
             str![[r#"
 10.0.0.0/33
-    routes.r.network: "10.0.0.0/33" is no network: the prefix of an IPv4 network is 0 to 32
+    routes.r.network: "10.0.0.0/33" is not a network: the prefix of an IPv4 network is 0 to 32
 10.0.0.0/-1
-    routes.r.network: "10.0.0.0/-1" is no network: the prefix of an IPv4 network is 0 to 32
+    routes.r.network: "10.0.0.0/-1" is not a network: the prefix of an IPv4 network is 0 to 32
 10.0.0.0/08
-    routes.r.network: "10.0.0.0/08" is no network: the prefix of an IPv4 network is 0 to 32
+    routes.r.network: "10.0.0.0/08" is not a network: the prefix of an IPv4 network is 0 to 32
 10.0.0.0/
-    routes.r.network: "10.0.0.0/" is no network: the prefix of an IPv4 network is 0 to 32
+    routes.r.network: "10.0.0.0/" is not a network: the prefix of an IPv4 network is 0 to 32
 10.0.0.0/+8
-    routes.r.network: "10.0.0.0/+8" is no network: the prefix of an IPv4 network is 0 to 32
+    routes.r.network: "10.0.0.0/+8" is not a network: the prefix of an IPv4 network is 0 to 32
 10.0.0.0/255.0.0.0
-    routes.r.network: "10.0.0.0/255.0.0.0" is no network: the prefix of an IPv4 network is 0 to 32
+    routes.r.network: "10.0.0.0/255.0.0.0" is not a network: the prefix of an IPv4 network is 0 to 32
 10.0.0.0/8/8
-    routes.r.network: "10.0.0.0/8/8" is no network: the prefix of an IPv4 network is 0 to 32
+    routes.r.network: "10.0.0.0/8/8" is not a network: the prefix of an IPv4 network is 0 to 32
 fd00::/129
-    routes.r.network: "fd00::/129" is no network: the prefix of an IPv6 network is 0 to 128
+    routes.r.network: "fd00::/129" is not a network: the prefix of an IPv6 network is 0 to 128
 010.0.0.0/8
-    routes.r.network: "010.0.0.0/8" is no network: "010.0.0.0" is no IP address | did you mean "10.0.0.0/8"?
+    routes.r.network: "010.0.0.0/8" is not a network: "010.0.0.0" is not an IP address | did you mean "10.0.0.0/8"?
 010.0.0.0/8\u202e
-    routes.r.network: "010.0.0.0/8\u{202e}" is no network: "010.0.0.0" is no IP address | did you mean "10.0.0.0/8\u{202e}"?
+    routes.r.network: "010.0.0.0/8\u{202e}" is not a network: "010.0.0.0" is not an IP address | did you mean "10.0.0.0/8\u{202e}"?
 10.00.0.0/8
-    routes.r.network: "10.00.0.0/8" is no network: "10.00.0.0" is no IP address | did you mean "10.0.0.0/8"?
+    routes.r.network: "10.00.0.0/8" is not a network: "10.00.0.0" is not an IP address | did you mean "10.0.0.0/8"?
 10.0.0/8
-    routes.r.network: "10.0.0/8" is no network: "10.0.0" is no IP address
+    routes.r.network: "10.0.0/8" is not a network: "10.0.0" is not an IP address
 10.0.0.256/32
-    routes.r.network: "10.0.0.256/32" is no network: "10.0.0.256" is no IP address
+    routes.r.network: "10.0.0.256/32" is not a network: "10.0.0.256" is not an IP address
  10.0.0.0/8
-    routes.r.network: " 10.0.0.0/8" is no network: " 10.0.0.0" is no IP address
+    routes.r.network: " 10.0.0.0/8" is not a network: " 10.0.0.0" is not an IP address
 10.0.0.0 /8
-    routes.r.network: "10.0.0.0 /8" is no network: "10.0.0.0 " is no IP address
+    routes.r.network: "10.0.0.0 /8" is not a network: "10.0.0.0 " is not an IP address
 10.1.2.3
     routes.r.network: "10.1.2.3" is an address, not a network | for this address alone write "10.1.2.3/32"
 fd00::1
@@ -275,13 +275,13 @@ fd00::1
 ::ffff:10.0.0.0/104
     routes.r.network: "::ffff:10.0.0.0/104" is an IPv4 address written as IPv6 | write it as IPv4
 fe80::1%eth0/64
-    routes.r.network: "fe80::1%eth0/64" is no network: "fe80::1%eth0" is no IP address
+    routes.r.network: "fe80::1%eth0/64" is not a network: "fe80::1%eth0" is not an IP address
 [fd00::]/8
-    routes.r.network: "[fd00::]/8" is no network: "[fd00::]" is no IP address
+    routes.r.network: "[fd00::]/8" is not a network: "[fd00::]" is not an IP address
 office.example
-    routes.r.network: "office.example" is no network: it has an address and a prefix, such as 192.168.1.0/24
+    routes.r.network: "office.example" is not a network: it has an address and a prefix, such as 192.168.1.0/24
 
-    routes.r.network: "" is no network: it has an address and a prefix, such as 192.168.1.0/24
+    routes.r.network: "" is not a network: it has an address and a prefix, such as 192.168.1.0/24
 
 "#]],
         );

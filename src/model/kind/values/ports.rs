@@ -69,7 +69,7 @@ fn port(text: &str, whole: &str) -> Result<u16, Flaw> {
         .map(|part| part.trim().trim_start_matches('0'))
         .collect::<Vec<_>>()
         .join("-");
-    let message = format!("{} is no port: expected {WANTED}", quote(whole));
+    let message = format!("{} is not a port: expected {WANTED}", quote(whole));
     let parts: Vec<&str> = whole.split(',').map(str::trim).collect();
     if parts.len() > 1 && parts.iter().all(|part| parse(part).is_ok()) {
         let parts: Vec<String> = parts.iter().map(|part| quote(part)).collect();
@@ -169,25 +169,25 @@ mod tests {
             &rows,
             str![[r#"
 ["0443"]
-    policies.p.ports[0]: "0443" is no port: expected a port such as 443, or a range such as "8000-8100" | did you mean "443"?
+    policies.p.ports[0]: "0443" is not a port: expected a port such as 443, or a range such as "8000-8100" | did you mean "443"?
 ["80, 443"]
-    policies.p.ports[0]: "80, 443" is no port: expected a port such as 443, or a range such as "8000-8100" | write "80", "443"
+    policies.p.ports[0]: "80, 443" is not a port: expected a port such as 443, or a range such as "8000-8100" | write "80", "443"
 ["80,x"]
-    policies.p.ports[0]: "80,x" is no port: expected a port such as 443, or a range such as "8000-8100"
+    policies.p.ports[0]: "80,x" is not a port: expected a port such as 443, or a range such as "8000-8100"
 ["80:90"]
-    policies.p.ports[0]: "80:90" is no port: expected a port such as 443, or a range such as "8000-8100" | did you mean "80-90"?
+    policies.p.ports[0]: "80:90" is not a port: expected a port such as 443, or a range such as "8000-8100" | did you mean "80-90"?
 [" 443"]
-    policies.p.ports[0]: " 443" is no port: expected a port such as 443, or a range such as "8000-8100" | did you mean "443"?
+    policies.p.ports[0]: " 443" is not a port: expected a port such as 443, or a range such as "8000-8100" | did you mean "443"?
 ["443 "]
-    policies.p.ports[0]: "443 " is no port: expected a port such as 443, or a range such as "8000-8100" | did you mean "443"?
+    policies.p.ports[0]: "443 " is not a port: expected a port such as 443, or a range such as "8000-8100" | did you mean "443"?
 [443.0]
-    policies.p.ports[0]: "443.0" is no port: expected a port such as 443, or a range such as "8000-8100"
+    policies.p.ports[0]: "443.0" is not a port: expected a port such as 443, or a range such as "8000-8100"
 [4e2]
-    policies.p.ports[0]: "4e2" is no port: expected a port such as 443, or a range such as "8000-8100"
+    policies.p.ports[0]: "4e2" is not a port: expected a port such as 443, or a range such as "8000-8100"
 [-1]
-    policies.p.ports[0]: "-1" is no port: expected a port such as 443, or a range such as "8000-8100"
+    policies.p.ports[0]: "-1" is not a port: expected a port such as 443, or a range such as "8000-8100"
 ["http"]
-    policies.p.ports[0]: "http" is no port: expected a port such as 443, or a range such as "8000-8100"
+    policies.p.ports[0]: "http" is not a port: expected a port such as 443, or a range such as "8000-8100"
 ["0"]
     policies.p.ports[0]: the port 0 is out of range: ports are 1 to 65535
 [0]
@@ -199,30 +199,30 @@ mod tests {
 [99999999999999999999]
     policies.p.ports[0]: the port 99999999999999999999 is out of range: ports are 1 to 65535
 [""]
-    policies.p.ports[0]: "" is no port: expected a port such as 443, or a range such as "8000-8100"
+    policies.p.ports[0]: "" is not a port: expected a port such as 443, or a range such as "8000-8100"
 ["8100-8000"]
     policies.p.ports[0]: the range "8100-8000" ends before it begins | did you mean "8000-8100"?
 ["8000-"]
-    policies.p.ports[0]: "8000-" is no port: expected a port such as 443, or a range such as "8000-8100"
+    policies.p.ports[0]: "8000-" is not a port: expected a port such as 443, or a range such as "8000-8100"
 ["-8000"]
-    policies.p.ports[0]: "-8000" is no port: expected a port such as 443, or a range such as "8000-8100"
+    policies.p.ports[0]: "-8000" is not a port: expected a port such as 443, or a range such as "8000-8100"
 ["8000 - 8100"]
-    policies.p.ports[0]: "8000 - 8100" is no port: expected a port such as 443, or a range such as "8000-8100" | did you mean "8000-8100"?
+    policies.p.ports[0]: "8000 - 8100" is not a port: expected a port such as 443, or a range such as "8000-8100" | did you mean "8000-8100"?
 ["8000:8100"]
-    policies.p.ports[0]: "8000:8100" is no port: expected a port such as 443, or a range such as "8000-8100" | did you mean "8000-8100"?
+    policies.p.ports[0]: "8000:8100" is not a port: expected a port such as 443, or a range such as "8000-8100" | did you mean "8000-8100"?
 ["1-2-3"]
-    policies.p.ports[0]: "1-2-3" is no port: expected a port such as 443, or a range such as "8000-8100"
+    policies.p.ports[0]: "1-2-3" is not a port: expected a port such as 443, or a range such as "8000-8100"
 ["0-80"]
     policies.p.ports[0]: the port 0 is out of range: ports are 1 to 65535
 ["80-65536"]
     policies.p.ports[0]: the port 65536 is out of range: ports are 1 to 65535
 ["+80"]
-    policies.p.ports[0]: "+80" is no port: expected a port such as 443, or a range such as "8000-8100"
+    policies.p.ports[0]: "+80" is not a port: expected a port such as 443, or a range such as "8000-8100"
 ["\u0668\u0660"]
-    policies.p.ports[0]: "٨٠" is no port: expected a port such as 443, or a range such as "8000-8100"
+    policies.p.ports[0]: "٨٠" is not a port: expected a port such as 443, or a range such as "8000-8100"
 [true, null, [80], {}]
     policies.p.ports[0]: expected a port such as 443, or a range such as "8000-8100", found true
-    policies.p.ports[1]: null is no value: expected a port such as 443, or a range such as "8000-8100"
+    policies.p.ports[1]: null is not allowed: expected a port such as 443, or a range such as "8000-8100"
     policies.p.ports[2]: expected a port such as 443, or a range such as "8000-8100", found a list
     policies.p.ports[3]: expected a port such as 443, or a range such as "8000-8100", found an object
 "443"

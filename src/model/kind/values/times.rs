@@ -69,7 +69,7 @@ pub(crate) fn reissue_after(value: &Cursor<'_>, log: &mut Log) -> Option<Timesta
                 "write it like \"2026-12-01T12:00:00Z\" or \"2026-12-01T13:00:00+01:00\"".to_owned()
             }
         };
-        let message = format!("{} is no time with its offset from UTC", quote(text));
+        let message = format!("{} is not a time with an offset from UTC", quote(text));
         log.error(value.place(), message).suggest(hint);
     }
     time
@@ -105,23 +105,23 @@ mod tests {
 "2026-12-01T12:00:00Z"
 "2026-12-01T13:00:00.5+01:00"
 "2026-12-01T12:00:00"
-    setup_keys.k.reissue_after: "2026-12-01T12:00:00" is no time with its offset from UTC | did you mean "2026-12-01T12:00:00Z"?
+    setup_keys.k.reissue_after: "2026-12-01T12:00:00" is not a time with an offset from UTC | did you mean "2026-12-01T12:00:00Z"?
 "2026-12-01"
-    setup_keys.k.reissue_after: "2026-12-01" is no time with its offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
+    setup_keys.k.reissue_after: "2026-12-01" is not a time with an offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
 "2026-12-01 12:00:00Z"
-    setup_keys.k.reissue_after: "2026-12-01 12:00:00Z" is no time with its offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
+    setup_keys.k.reissue_after: "2026-12-01 12:00:00Z" is not a time with an offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
 "2026-12-01T12:00Z"
-    setup_keys.k.reissue_after: "2026-12-01T12:00Z" is no time with its offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
+    setup_keys.k.reissue_after: "2026-12-01T12:00Z" is not a time with an offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
 "2026-12-01T13:00:00+01:00[Europe/Berlin]"
-    setup_keys.k.reissue_after: "2026-12-01T13:00:00+01:00[Europe/Berlin]" is no time with its offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
+    setup_keys.k.reissue_after: "2026-12-01T13:00:00+01:00[Europe/Berlin]" is not a time with an offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
 "2026-13-01T12:00:00Z"
-    setup_keys.k.reissue_after: "2026-13-01T12:00:00Z" is no time with its offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
+    setup_keys.k.reissue_after: "2026-13-01T12:00:00Z" is not a time with an offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
 "2026-02-30T12:00:00Z"
-    setup_keys.k.reissue_after: "2026-02-30T12:00:00Z" is no time with its offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
+    setup_keys.k.reissue_after: "2026-02-30T12:00:00Z" is not a time with an offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
 "tomorrow"
-    setup_keys.k.reissue_after: "tomorrow" is no time with its offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
+    setup_keys.k.reissue_after: "tomorrow" is not a time with an offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
 ""
-    setup_keys.k.reissue_after: "" is no time with its offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
+    setup_keys.k.reissue_after: "" is not a time with an offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
 1796126400
     setup_keys.k.reissue_after: expected a time such as "2026-12-01T12:00:00Z", found the number 1796126400
 

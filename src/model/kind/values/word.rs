@@ -50,7 +50,7 @@ pub(crate) fn read<T: Word>(value: &Cursor<'_>, log: &mut Log) -> Option<T> {
         let known: Vec<String> = words().map(quote).collect();
         let known = format!("one of {}", known.join(", "));
         let text = value.one_string(log, &known, T::SEVERAL)?;
-        let message = format!("{} is no {}: it is {known}", quote(text), T::WHAT);
+        let message = format!("{} is not a valid {}: it is {known}", quote(text), T::WHAT);
         let lower = text.to_lowercase();
         let mut instead = T::INSTEAD.iter();
         let instead = instead.find(|(others, _)| others.contains(&lower.as_str()));

@@ -148,7 +148,7 @@ impl Gitea {
     pub fn protect(&self, branch: &str, rule: Value) {
         let mut forge = self.inner.shared.forge();
         let body = Body::parse(rule.to_string().as_bytes());
-        let body = body.unwrap_or_else(|_| panic!("{rule} is no object"));
+        let body = body.unwrap_or_else(|_| panic!("{rule} is not an object"));
         let read = Rule::read(&forge, &body, branch);
         let read = read.unwrap_or_else(|refusal| panic!("{rule} is refused: {refusal:?}"));
         forge.repo_mut(self.inner.repo).protect(read);

@@ -201,7 +201,7 @@ fn change(files: &Files, tip: Option<&str>, file: &File) -> Result<Change, Refus
         }
         (Some(entry), _) if entry.mode == FOLDER || entry.mode == SYMLINK => {
             return Err(invalid(format!(
-                "path exists and is no file [path: {path}]"
+                "path exists and is not a file [path: {path}]"
             )));
         }
         (Some(entry), _) => {
