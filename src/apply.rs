@@ -193,7 +193,7 @@ fn same(sent: &Resource, answer: &Live) -> Result<()> {
 /// The error of an answer that does not have the form of its kind.
 fn unreadable(kind: Kind, error: &serde_json::Error) -> anyhow::Error {
     anyhow!(
-        "the answer is no {} that can be read: {}",
+        "the answer is not a {} that can be read: {}",
         kind.label(),
         json::why(error)
     )
