@@ -41,7 +41,7 @@ pub enum Opened {
     Checkout(Git),
     /// In none: there is no history.
     NotACheckout,
-    /// The git binary is not on PATH, so nobody can tell: there is no history that could be read.
+    /// The git binary is not on PATH, so it is not known: there is no history that could be read.
     NoGit,
 }
 

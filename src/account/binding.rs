@@ -68,7 +68,7 @@ impl Bindings {
         self.one_off.get(key)
     }
 
-    /// Returns whether a used key whose peer nobody can tell may have one all the same: there are peers whose creation the
+    /// Returns whether a used key whose peer is not known may have one all the same: there are peers whose creation the
     /// server does not tell, so that only the event log could say who came by which key.
     pub fn may_be_untold(&self, key: &Id) -> bool {
         self.is_timeless && matches!(self.one_off.get(key), Some(Binding::Nobody) | None)

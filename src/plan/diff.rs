@@ -146,7 +146,7 @@ impl<'a> Anew<'a> {
     }
 
     /// Returns what is created, with what the file does not say as it is on what stands in the old parent as this one is to
-    /// stand in the new one: a record's full name ends in the zone's domain, and its `ttl` is nobody's to lose.
+    /// stand in the new one: a record's full name ends in the zone's domain, and its `ttl` must not be lost.
     fn filled(&self, address: &Address, after: Resource, actual: &Actual) -> Resource {
         let (parent, inside) = (address.parent(), address.kind.inside());
         let parents = parent.and_then(|parent| self.parents.get(&parent));

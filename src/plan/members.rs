@@ -120,7 +120,7 @@ pub fn resolve(of: OfGroup, live: &BTreeSet<Id>, known: Known) -> Members {
     }));
     let others = live.difference(&named);
     // where a name that is listed tells nobody, whoever bears it stays: else anybody could throw them out by taking the name
-    // and so does a member that the list of peers lacks: who it is nobody can tell
+    // and so does a member that the list of peers lacks: it is not known who it is
     let is_untold = |id: &Id| {
         let peer = actual.peers.get(id);
         peer.is_none_or(|peer| untold.contains(peer.name.as_str()))

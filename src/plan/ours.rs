@@ -16,7 +16,7 @@ pub enum Standing {
     Read,
     /// There is none yet: the first apply makes it.
     First,
-    /// Nobody can tell: nothing is said of adopting, and nothing is deleted.
+    /// It is not known: nothing is said of adopting, and nothing is deleted.
     #[default]
     Unknown,
 }
@@ -41,7 +41,7 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// Returns how an object of that entry is recorded. Where nobody can tell, whatever has its name counts as its own.
+    /// Returns how an object of that entry is recorded. Where it is not known, whatever has its name counts as its own.
     pub fn origin(&self, id: &Id) -> Option<Origin> {
         match self.standing {
             Standing::Unknown => Some(Origin::Created),

@@ -32,7 +32,7 @@ pub(super) struct Record {
     pub(super) listed: BTreeMap<(String, Id), String>,
 }
 
-/// Finds what is to be written down. Where nobody can tell what is ours, nothing is.
+/// Finds what is to be written down. Where it is not known what is ours, nothing is.
 pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Address>) -> Record {
     let Given {
         desired,

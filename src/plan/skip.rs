@@ -1,4 +1,4 @@
-//! Entries about which nothing is done: which object such an entry means nobody can tell, or it refers to such an entry. The
+//! Entries about which nothing is done: it is not known which object such an entry means, or it refers to such an entry. The
 //! rest of the plan goes on.
 
 use std::collections::BTreeSet;
@@ -75,7 +75,7 @@ pub(super) fn skip(given: Given, resolved: &mut Resolved) -> Skipped {
 }
 
 /// Returns the entries that refer to a group by a name which several groups of an identity provider have: the group, its ids, and
-/// whether the entry is as it should be, so that nothing is written. Which group is meant nobody can tell, and no other has the
+/// whether the entry is as it should be, so that nothing is written. It is not known which group is meant, and no other has the
 /// name.
 fn of_issued_twins(given: Given, resolved: &Resolved) -> Vec<(Address, String, Vec<Id>, bool)> {
     let actual = given.actual;

@@ -266,7 +266,7 @@ fn the_message_of_a_commit_counts_if_its_author_may_write() {
             .expect(3)
             .shows("does not count: bob may not write to this repository")
             .shows(", in commit ");
-        // nobody can tell without the forge
+        // it is not known without the forge
         let path = site.gitea().path(&format!("/commits/{merge}/pull"));
         let fault = Fault::on("GET", &path).always().then(Effect::Html(502));
         site.gitea().fault(fault);

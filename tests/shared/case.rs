@@ -88,7 +88,7 @@ impl Case {
     /// With `--prune all`.
     pub(crate) fn prune_all(mut self) -> Self {
         self.options.prune = Prune::All;
-        // where nobody can tell whether there is an inventory, nothing is deleted
+        // where it is not known whether there is an inventory, nothing is deleted
         self.ours(|ours| {
             if ours.standing == Standing::Unknown {
                 ours.standing = Standing::First;

@@ -15,7 +15,7 @@ pub type Look = Result<String, NotRight>;
 pub enum NotRight {
     /// It is wrong, and what to do.
     Wrong(String, Option<String>),
-    /// Nobody can tell, and why.
+    /// Not known, and why.
     Open(String),
 }
 
@@ -24,7 +24,7 @@ pub fn wrong(text: impl Into<String>, hint: impl Into<String>) -> Look {
     Err(NotRight::Wrong(text.into(), Some(hint.into())))
 }
 
-/// Nobody can tell, and why.
+/// Not known, and why.
 pub fn open(text: impl Into<String>) -> Look {
     Err(NotRight::Open(text.into()))
 }
@@ -39,7 +39,7 @@ pub fn not_made(why: &str) -> Look {
 pub struct Check {
     /// Its name, the same in every version.
     pub name: &'static str,
-    /// Whether it is right; `None` where nobody can tell.
+    /// Whether it is right; `None` where it is not known.
     pub ok: Option<bool>,
     /// What was found, or why nothing was.
     pub text: String,

@@ -34,12 +34,12 @@ facts! {
         },
         /// The branch is of another repository.
         Fork => "the branch of its pull request is of another repository",
-        /// Nobody can tell whether its author may write: the forge does not say it, for this reason.
+        /// It is not known whether its author may write: the forge does not say it, for this reason.
         Untold(why: Untold) => why.words(),
         /// It is not plain to see, or other words stand beside it.
         Hidden => "it is not a line of its own in a paragraph of such lines, above all code blocks and HTML",
         /// It has no digest.
-        NoDigest => "it has no digest, so nobody can tell what it is about",
+        NoDigest => "it has no digest, so it is not known what it is about",
         /// It is the line of nothing in the plan.
         NotOfThePlan => "nothing in this plan has that number and digest",
         /// These machines enrolled after it was written, and would be deleted, too.
@@ -63,7 +63,7 @@ facts! {
 }
 
 facts! {
-    /// Why nobody can tell whether somebody may write.
+    /// Why it is not known whether somebody may write.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Untold {
         /// The forge was not asked, or did not answer.

@@ -15,7 +15,7 @@ facts! {
             "this clone has no inventory, so deletions are missing from this plan. Run: {}",
             fetch(branch)
         ),
-        /// Whether there is one, nobody can tell, for this reason; the branch that may have it.
+        /// It is not known whether there is one, for this reason; the branch that may have it.
         NotAsked { why: &'static str, branch: String } => format!(
             "{why}. Before the first apply there is no inventory. After it, deletions are missing from this plan, and this \
              fetches it: {}",
@@ -72,7 +72,7 @@ facts! {
              fetch-depth: 0 in the checkout step",
         /// The checkout does not hold the commit that the branch started from.
         TooLittleHistory =>
-            "the checkout does not hold the commit that the branch started from, so nobody can tell what a merge makes of \
+            "the checkout does not hold the commit that the branch started from, so it is not known what a merge makes of \
              the file; set fetch-depth: 0 in the checkout step",
         /// The git binary of that version cannot tell what a merge makes of the file.
         OldGit(major: u32, minor: u32) => format!(

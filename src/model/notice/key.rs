@@ -139,7 +139,7 @@ pub enum Whose {
     },
     /// This file's, or another's: it stays.
     Taken,
-    /// Nobody can tell: there is no inventory to ask.
+    /// It is not known: there is no inventory to ask.
     Untold,
 }
 
@@ -171,10 +171,10 @@ facts! {
         NameAlone(peer: Who) => format!("stays: its name and its times alone tell that it is {peer}"),
         /// It is one of these.
         OneOf(peers: Vec<String>) => format!(
-            "stays: it was used by one of {}, and nobody can tell by which",
+            "stays: it was used by one of {}, and it is not known by which",
             peers.join(", ")
         ),
-        /// Which it is nobody can tell.
+        /// It is not known which one.
         Untold => format!("stays, if there is one: {UNTOLD}"),
         /// The one of that name is ephemeral.
         Ephemeral(name: String) => format!("{name:?} stays: it is ephemeral"),

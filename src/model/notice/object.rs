@@ -22,7 +22,7 @@ facts! {
         )),
         /// It refers to a group of that name, which an identity provider gave to these.
         IssuedTwins { group: String, ids: Vec<Id> } => Code::Namesake.says(format!(
-            "refers to the group {group:?}, and an identity provider gave this name to {} groups ({}). Nobody can tell which one \
+            "refers to the group {group:?}, and an identity provider gave this name to {} groups ({}). It is not known which one \
              is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.",
             ids.len(),
             joined(ids)

@@ -89,7 +89,7 @@ fn what_leaves_the_file() {
                 ours.made.insert(Id::from(id(Kind::Policy, "p").as_str()));
             })),
         ("its section is gone", Case::new(json!({ "groups": { "keep": {} } }), live(&[everybody("p")])).inventory(was(&["p"])).since(&[policies(&["p"])])),
-        ("nobody can tell what is ours", Case::new(none(), live(&[everybody("p"), q()]))
+        ("it is not known what is ours", Case::new(none(), live(&[everybody("p"), q()]))
             .inventory(was(&["p"])).ours(|ours| ours.standing = Standing::Unknown)),
         ("there is no inventory yet", Case::new(none(), live(&[everybody("p"), q()]))
             .inventory(json!({})).ours(|ours| ours.standing = Standing::First)),
@@ -136,7 +136,7 @@ made by a killed run, and its change was reverted
 its section is gone
     adopts group keep as Adopted
     note: section "policies" goes with this change, so nothing of it is managed any more; 1 policy of it still lives in NetBird: "p". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
-nobody can tell what is ours
+it is not known what is ours
     unmanaged: policy p
 there is no inventory yet
     adopts policy q as Adopted
@@ -276,7 +276,7 @@ fn what_an_entry_stands_for() {
                 .ours(|ours| ours.unread = Some("lab".into())),
         ),
         (
-            "nobody can tell what is ours",
+            "it is not known what is ours",
             Case::new(file(), live(&[differs(everybody("p"))])),
         ),
         (
@@ -354,7 +354,7 @@ one of another environment
 one that an environment may have which cannot be read
     skipped: policy p
     note: policy "p" is skipped: the environment lab, whose inventory cannot be read, perhaps manages daojn064mr64fain5cug. Mend that inventory, or say that this file manages it with apply --adopt policies/p=ID (in a job: the input adopt of the apply workflow).
-nobody can tell what is ours
+it is not known what is ours
     update policy p
         sources ["keep"] → ["All"]
 --adopt of what is not there

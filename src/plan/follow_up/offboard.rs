@@ -90,8 +90,8 @@ pub(super) fn offboard(given: Given, so_far: &FollowUp, names: &Names) -> Follow
     part
 }
 
-/// Returns the machines that came by recorded keys without an entry: the key's name, and what tells so. Says of keys of
-/// which nobody can tell whose machine it was.
+/// Returns the machines that came by recorded keys without an entry: the key's name, and what tells so. Names the keys
+/// whose machine is not known.
 fn machines(given: Given, part: &mut FollowUp) -> BTreeMap<Id, (String, Evidence)> {
     let Given {
         desired,
@@ -143,7 +143,7 @@ fn stays(peer: &Peer, evidence: Evidence, actual: &Actual) -> Option<PeerStays> 
     }
 }
 
-/// Returns the deletion of the peers in whose place another machine came, but where nobody can tell whose keys they came by.
+/// Returns the deletion of the peers in whose place another machine came, but where it is not known whose keys they came by.
 /// One that something else needs stays and is named: then nothing but the new one's name waits.
 pub(super) fn replace(given: Given, so_far: &FollowUp, replaced: &[Replaced]) -> FollowUp {
     let (actual, options) = (given.actual, given.options);

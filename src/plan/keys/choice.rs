@@ -111,7 +111,7 @@ impl Choice<'_> {
         self.decision.notices.push(notice);
     }
 
-    /// These keys go, but where nobody can tell whose they are.
+    /// These keys go, but where it is not known whose they are.
     fn goes<'k>(&mut self, keys: impl IntoIterator<Item = &'k Namesake<'k>>, reason: Reason) {
         if self.options.ours.standing == Standing::Unknown {
             return;

@@ -8,7 +8,7 @@ use crate::testing::{
     Case, MADE, enrolled, group, id, id_at, key, over, peer, policy, policy_with, table, used_at,
 };
 
-/// Of a key whose entry was removed the peer goes, but for one that nobody can tell, or that is no machine of ours.
+/// Of a key whose entry was removed the peer goes, but for one that is not known, or that is no machine of ours.
 #[test]
 fn why_the_peer_of_a_removed_key_stays_is_told() {
     let none = json!({ "groups": { "g": {} }, "setup_keys": {} });
@@ -51,7 +51,7 @@ a person's
     note: setup key "gw" was removed, and its peer "gw" stays: it belongs to a person
 one of two of that second
     delete setup key gw: no longer declared
-    note: setup key "gw" was removed, and its peer stays: it was used by one of y, x, and nobody can tell by which
+    note: setup key "gw" was removed, and its peer stays: it was used by one of y, x, and it is not known by which
 one of two, which alone bears the name
     delete setup key gw: no longer declared
     note: setup key "gw" was removed, and its peer stays: its name and its times alone tell that it is "gw" (daojn05h52b8h06og03g)

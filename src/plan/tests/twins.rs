@@ -161,23 +161,23 @@ a policy that is as it should be
     adopts policy p as Adopted
     unmanaged: group ops
     note: section "setup_keys" is no longer in the file, so nothing of it is managed any more; 1 setup key of it still lives in NetBird: "k". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
-    note: policy "p" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). Nobody can tell which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+    note: policy "p" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
 a policy that changes
     adopts group keep as Adopted
     skipped: policy p
     unmanaged: group ops
     note: section "setup_keys" is no longer in the file, so nothing of it is managed any more; 1 setup key of it still lives in NetBird: "k". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
-    note: policy "p" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). Nobody can tell which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+    note: policy "p" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
 a new policy, and one of others
     create policy q
     skipped: policy p
     note: section "setup_keys" is no longer in the file, so nothing of it is managed any more; 1 setup key of it still lives in NetBird: "k". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
-    note: policy "p" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). Nobody can tell which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+    note: policy "p" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
 a key that is as it should be
-    note: setup key "k" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). Nobody can tell which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+    note: setup key "k" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
 a key that changes
     skipped: setup key k
-    note: setup key "k" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). Nobody can tell which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+    note: setup key "k" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
 
 "#]].raw());
 }

@@ -1,4 +1,4 @@
-//! What the event log says, what it does not say, and what nobody can tell: then a key is left alone and named.
+//! What the event log says, what it does not say, and what is not known: then a key is left alone and named.
 
 use serde_json::json;
 
