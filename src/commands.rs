@@ -23,11 +23,11 @@ mod progress;
 mod publish;
 mod session;
 mod settings;
-pub(crate) mod setup;
 mod signals;
 mod sync_events;
 mod validate;
 mod versions;
+mod workflows;
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;

@@ -19,6 +19,7 @@ use crate::base::text::file_error;
 pub(crate) use crate::base::text::{did_you_mean, nearest, quote};
 pub(crate) use cursor::{Cursor, Log};
 pub(crate) use flaw::Flaw;
+pub(crate) use path::step;
 pub(crate) use syntax::parse;
 pub use table::Outline;
 pub(crate) use table::{Field, Names, Objects, Presence, Refused, Row, Shape, Table, Takes};

@@ -1,6 +1,5 @@
 //! `adopt`: live objects become entries of the file, which keeps its formatting.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use super::failure::Failure;
 use super::history::committed_in_place;
 use super::inventory::{InventoryPlace, InventoryWanted, Others};
 use super::session::check;
-use super::settings::{Run, readable, replaced};
+use super::settings::{Run, readable, replaced, setting};
 use super::{Ending, end};
 use crate::account::actual::Actual;
 use crate::base::code::Code;
@@ -22,7 +21,8 @@ use crate::commands::cli::{AdoptArgs, GiteaArgs, InventoryArgs};
 use crate::commands::exit::Exit;
 use crate::commands::export::entries::{Export, export};
 use crate::commands::logging::Say;
-use crate::file::{self, Source};
+use crate::file::{self, Finding, Source};
+use crate::git::Git;
 use crate::inventory::{Inventory, Origin};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
@@ -45,18 +45,19 @@ fn make(run: &Run, args: &AdoptArgs, say: Say) -> Result<Ending, Failure> {
     readable()?;
     let path = &run.file;
     let source = file::load(path)?;
-    committed_in_place(path)?;
+    // with an inventory in a file nothing of git is needed
+    if setting(args.inventory.inventory.as_ref()).is_none() || Git::around(path).is_ok() {
+        committed_in_place(path)?;
+    }
     let desired = begun(&source)?;
-    let mut names = args
-        .names
-        .iter()
-        .map(|name| {
-            let more = "netbird-gitops adopt --candidates lists what there is";
-            replaced(name).map_err(|failure| failure.aside(Some(more.into())))
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut named_before = BTreeSet::new();
-    names.retain(|address| named_before.insert(address.clone()));
+    let mut names: Vec<Address> = Vec::new();
+    for name in &args.names {
+        let more = "netbird-gitops adopt --candidates lists what there is";
+        let address = replaced(name).map_err(|failure| failure.aside(Some(more.into())))?;
+        if !names.contains(&address) {
+            names.push(address);
+        }
+    }
     let actual = read(&account(&args.server, false)?, say)?;
     let export = export(&actual);
     if args.candidates {
@@ -68,8 +69,7 @@ fn make(run: &Run, args: &AdoptArgs, say: Say) -> Result<Ending, Failure> {
         false => check(&Source::from_text("NetBird", export.file().to_string())?)?.desired,
     };
     let mut text = source.clone();
-    let mut problems = Vec::new();
-    let mut adopted = Vec::new();
+    let (mut problems, mut adopted) = (Vec::new(), Vec::new());
     for address in names {
         match adopt(&text, &address, &export, &actual, (&desired, &theirs)) {
             Ok(Some(changed)) => {
@@ -83,52 +83,47 @@ fn make(run: &Run, args: &AdoptArgs, say: Say) -> Result<Ending, Failure> {
         }
     }
     if !problems.is_empty() {
-        return Err(Failure::error(format!(
-            "{}\nnothing was written",
-            problems.join("\n")
-        )));
+        let text = format!("{}\nnothing was written", problems.join("\n"));
+        return Err(Failure::error(text));
     }
-    if !adopted.is_empty() {
-        write_entries(path, &text)?;
+    let json = |at: &Address| json!({ "kind": at.kind.section(), "name": at.name });
+    let json: Vec<Value> = adopted.iter().map(json).collect();
+    let json = json!({ "format_version": 1, "adopted": json });
+    if adopted.is_empty() {
+        return Ok(Ending::answer(json, String::new()));
     }
+    write_entries(path, &text)?;
     let names: Vec<String> = adopted.iter().map(Address::to_string).collect();
     let said = format!("{} now declares {}.", path.display(), names.join(", "));
-    let text = match names.is_empty() {
-        true => String::new(),
-        false => format!("{}\n", visible(&said)),
-    };
-    let named = |at: &Address| json!({ "kind": at.kind.section(), "name": at.name });
-    let adopted: Vec<Value> = adopted.iter().map(named).collect();
     Ok(Ending {
-        changed: !adopted.is_empty(),
-        ..Ending::answer(json!({ "format_version": 1, "adopted": adopted }), text)
+        changed: true,
+        ..Ending::answer(json, format!("{}\n", visible(&said)))
     })
 }
 
 /// Returns what the file declares. One that manages nothing yet is where adopting begins, though no plan can be made of it.
 fn begun(source: &Source) -> Result<Arc<Desired>, Failure> {
-    match validate(source) {
-        Ok(valid) => Ok(valid.desired),
-        Err(problems) => {
-            let mut errors = problems.errors();
-            match errors.all(|problem| problem.code == Code::NothingManaged) {
-                true => Ok(Arc::default()),
-                false => Err(Failure::from(&problems)),
-            }
-        }
+    let problems = match validate(source) {
+        Ok(valid) => return Ok(valid.desired),
+        Err(problems) => problems,
+    };
+    let is_begun = |problem: &Finding| problem.code == Code::NothingManaged;
+    match problems.errors().all(is_begun) {
+        true => Ok(Arc::default()),
+        false => Err(Failure::from(&problems)),
     }
 }
 
 /// Writes the file with the new entries, if it is valid.
 fn write_entries(path: &Path, changed: &Source) -> Result<(), Failure> {
+    let what = "with the new entries the file would not be valid; nothing was written";
     check(changed).map_err(|failure| Failure {
-        error: format!(
-            "with the new entries the file would not be valid; nothing was written\n{}",
-            failure.error
-        ),
+        error: format!("{what}\n{}", failure.error),
         ..failure
     })?;
-    write(path, changed.text().as_bytes())
+    let target = std::fs::canonicalize(path);
+    let written = target.and_then(|target| edit::replace(&target, changed.text().as_bytes()));
+    written.map_err(|error| Failure::of_file("write", path, &error))
 }
 
 /// Returns the text with the entry, `None` where it is there and equal, or why not.
@@ -144,11 +139,9 @@ fn adopt(
         let why = export.left_out.iter().find(|(left, _)| left == address);
         return Err(match why {
             Some((_, why)) => format!("{name} cannot be declared: {}", visible(why)),
-            None if address.kind == Kind::Group && address.name == ALL => {
-                format!(
-                    "{name} cannot be declared: it is NetBird's own, and can be referred to as it is"
-                )
-            }
+            None if address.kind == Kind::Group && address.name == ALL => format!(
+                "{name} cannot be declared: it is NetBird's own, and can be referred to as it is"
+            ),
             None => {
                 let names = actual.objects.keys().filter(|at| at.kind == address.kind);
                 let hint = did_you_mean(&address.name, names.map(|at| at.name.as_str()));
@@ -158,31 +151,27 @@ fn adopt(
         });
     };
     if !desired.declares(address) {
-        return edit::insert_entry(text, address, entry)
-            .map(Some)
-            .map_err(|problem| problem.render(text.name()));
+        let changed = edit::insert_entry(text, address, entry);
+        return match changed {
+            Ok(changed) => Ok(Some(changed)),
+            Err(problem) => Err(problem.render(text.name())),
+        };
     }
-    let differences: Vec<String> = differences(address, desired, theirs)
-        .iter()
-        .map(|change| {
-            let show = |value: &Value| match value {
-                Value::Null => "nothing".into(),
-                value => visible(&value.to_string()).into_owned(),
-            };
-            let (field, ours, theirs) = (&change.field, &change.after, &change.before);
-            format!(
-                "\n  {field}: {} in the file, {} in NetBird",
-                show(ours),
-                show(theirs)
-            )
-        })
-        .collect();
-    match differences.is_empty() {
-        true => Ok(None),
-        false => Err(format!(
-            "{name} is declared already, and otherwise:{}",
-            differences.concat()
-        )),
+    let show = |value: &Value| match value {
+        Value::Null => "nothing".to_owned(),
+        value => visible(&value.to_string()).into_owned(),
+    };
+    let line = |change: FieldChange| {
+        let (ours, theirs) = (show(&change.after), show(&change.before));
+        format!(
+            "\n  {}: {ours} in the file, {theirs} in NetBird",
+            change.field
+        )
+    };
+    let lines = differences(address, desired, theirs).into_iter().map(line);
+    match lines.collect::<String>() {
+        lines if lines.is_empty() => Ok(None),
+        lines => Err(format!("{name} is declared already, and otherwise:{lines}")),
     }
 }
 
@@ -206,39 +195,44 @@ fn differences(address: &Address, ours: &Desired, theirs: &Desired) -> Vec<Field
         let is_ours = ours.manages_in(kind, Some(&address.name));
         is_ours.then(|| differ(kind.section(), of(ours).into(), of(theirs).into()))
     });
-    let both = (ours.resource(address), theirs.resource(address));
-    let own: Vec<FieldChange> = match both {
-        ([], _) | (_, []) => Vec::new(),
-        ([Resource::Group(ours)], [Resource::Group(theirs)]) => {
-            let peers = differ("peers", json!(ours.listed), json!(theirs.listed));
-            let is_ours = ours.listed.is_some();
-            is_ours.then_some(peers).into_iter().collect()
-        }
-        ([Resource::SetupKey(ours)], [Resource::SetupKey(theirs)]) => {
-            let mut fields = kind::differences(&ours.clone().into(), &theirs.clone().into());
-            let (ours, theirs) = (json!(ours.enrolled), json!(theirs.enrolled));
-            fields.push(differ("enrolled", ours, theirs));
-            fields
-        }
-        (ours, theirs) if ours.len() != theirs.len() => {
-            let number =
-                |all: &[Resource]| count(all.len(), address.kind.label(), address.kind.plural());
-            vec![differ("it", json!(number(ours)), json!(number(theirs)))]
-        }
-        (ours, theirs) => {
-            let sorted = |all: &[Resource]| {
-                let mut all = all.to_vec();
-                all.sort_by_key(|one| one.connects().to_string()); // stable
-                all
-            };
-            let (ours, theirs) = (sorted(ours), sorted(theirs));
-            let both = ours.iter().zip(&theirs);
-            both.flat_map(|(ours, theirs)| kind::differences(ours, theirs))
-                .collect()
+    let sorted = |desired: &Desired| {
+        let mut all = desired.resource(address).to_vec();
+        all.sort_by_key(|one| one.connects().to_string()); // stable
+        all
+    };
+    let (own, live) = (sorted(ours), sorted(theirs));
+    let number = |all: &[Resource]| {
+        json!(count(
+            all.len(),
+            address.kind.label(),
+            address.kind.plural()
+        ))
+    };
+    let is_other_number = own.len() != live.len() && !own.is_empty() && !live.is_empty();
+    let own: Vec<FieldChange> = match is_other_number {
+        true => vec![differ("it", number(&own), number(&live))],
+        false => {
+            let both = own.iter().zip(&live);
+            let differences = both.flat_map(|(own, live)| {
+                let [own_list, live_list] = [own, live].map(of_the_file);
+                let differences = kind::differences(own, live).into_iter();
+                differences.chain([differ(own_list.0, own_list.1, live_list.1)])
+            });
+            differences.collect()
         }
     };
     let all = own.into_iter().chain(inside);
-    all.filter(|one| one.before != one.after).collect()
+    all.filter(|one| !one.after.is_null() && one.before != one.after)
+        .collect()
+}
+
+/// What a file says of an object beside the fields that the server has, by its name.
+fn of_the_file(one: &Resource) -> (&'static str, Value) {
+    match one {
+        Resource::Group(group) => ("peers", json!(group.listed)),
+        Resource::SetupKey(key) => ("enrolled", json!(key.enrolled)),
+        _ => ("", Value::Null),
+    }
 }
 
 /// What inventories have of the account.
@@ -285,21 +279,17 @@ pub(super) fn recorded(
 impl Inventories {
     /// Returns what inventories say of the objects of an address, in words.
     fn says(&self, address: &Address, actual: &Actual) -> Option<String> {
-        let mut objects = actual.at(address).iter();
-        objects.find_map(|live| {
-            let other = self.others.strange.get(&live.id);
-            other.map_or_else(
-                || match self.own.origin(&live.id)? {
-                    Origin::Created => {
-                        Some("created by this file, so the next apply deletes it".into())
-                    }
-                    Origin::Adopted => {
-                        Some("adopted by this file, so the next apply lets it go".into())
-                    }
-                },
-                |file| Some(format!("managed by {file}")),
-            )
-        })
+        let says = |id| match (self.others.strange.get(id), self.own.origin(id)) {
+            (Some(file), _) => Some(format!("managed by {file}")),
+            (None, Some(Origin::Created)) => {
+                Some("created by this file, so the next apply deletes it".into())
+            }
+            (None, Some(Origin::Adopted)) => {
+                Some("adopted by this file, so the next apply lets it go".into())
+            }
+            (None, None) => None,
+        };
+        actual.at(address).iter().find_map(|live| says(&live.id))
     }
 }
 
@@ -309,24 +299,25 @@ fn candidates(
     actual: &Actual,
     recorded: &Inventories,
 ) -> Ending {
-    let is_new = |address: &Address| !desired.declares(address);
-    let (mut entries, mut lines) = (Vec::new(), String::new());
-    for (address, entry) in export.entries.iter().filter(|(at, _)| is_new(at)) {
-        let says = recorded.says(address, actual);
-        entries.push(
-            json!({ "kind": address.kind.section(), "name": address.name, "entry": entry,
-                             "recorded": says }),
-        );
-        let says = says.map(|says| format!("  ({says})")).unwrap_or_default();
-        lines.push_str(&format!(
-            "{}\n",
-            visible(&format!("{}{says}", address.path()))
-        ));
+    let (mut entries, mut left) = (Vec::new(), Vec::new());
+    let (mut lines, mut left_lines) = (String::new(), String::new());
+    for (address, entry) in &export.entries {
+        if desired.declares(address) {
+            continue;
+        }
+        let (kind, says) = (address.kind.section(), recorded.says(address, actual));
+        let shown = says.as_ref().map(|says| format!("  ({says})"));
+        let shown = format!("{}{}", address.path(), shown.unwrap_or_default());
+        lines.push_str(&format!("{}\n", visible(&shown)));
+        entries
+            .push(json!({ "kind": kind, "name": address.name, "entry": entry, "recorded": says }));
     }
-    let (mut left, mut left_lines) = (Vec::new(), String::new());
-    for (address, why) in export.left_out.iter().filter(|(at, _)| is_new(at)) {
-        left.push(json!({ "kind": address.kind.section(), "name": address.name, "reason": why }));
+    for (address, why) in &export.left_out {
+        if desired.declares(address) {
+            continue;
+        }
         left_lines.push_str(&format!("  {}: {why}\n", visible(&address.to_string())));
+        left.push(json!({ "kind": address.kind.section(), "name": address.name, "reason": why }));
     }
     let mut text = match entries.len() {
         0 => "Everything that can be declared is declared.\n".to_owned(),
@@ -337,10 +328,4 @@ fn candidates(
     }
     let found = json!({ "format_version": 1, "candidates": entries, "left_out": left });
     Ending::answer(found, text)
-}
-
-fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
-    let target = std::fs::canonicalize(path);
-    let written = target.and_then(|target| edit::replace(&target, text));
-    written.map_err(|error| Failure::of_file("write", path, &error))
 }

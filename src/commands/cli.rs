@@ -16,11 +16,10 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::commands::setup::doctor::Purpose;
 use crate::plan::options::Prune;
 
 pub use init::{ForgeName, InitArgs};
-pub use values::{AccessLevel, Format, LogFormat, When};
+pub use values::{AccessLevel, Format, LogFormat, Purpose, When};
 use values::{digest, number, seconds};
 
 /// Declare a NetBird network in netbird.json, review its changes as pull requests, apply them from CI.

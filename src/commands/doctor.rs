@@ -1,14 +1,16 @@
 //! `doctor`: is this set-up right? Asks the servers, the checkout and the job, and changes nothing.
 //!
-//! The checks come in the order in which a run meets them. Each part goes on after one that failed; what depends on a
-//! failed check is not told.
+//! Each part continues after one that failed; what depends on a failed check is not made. What a token may not see and what is
+//! not configured is neither right nor wrong.
 
 mod checkout;
+mod found;
 mod gitea;
 mod inventory;
 mod job;
 mod netbird;
 mod rights;
+mod shown;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,19 +18,48 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::failure::Failure;
 use super::session::{check, notices};
 use super::settings::{Run, halt, readable, recipients};
 use super::{Ending, end};
 use crate::base::text::count;
-use crate::commands::cli::DoctorArgs;
+use crate::commands::cli::{DoctorArgs, Purpose};
 use crate::commands::exit::Exit;
-use crate::commands::setup::doctor::render;
-use crate::commands::setup::doctor::{Check, Look, NotRight, Purpose, open, wrong};
 use crate::file;
 use crate::model::desired::Desired;
-use crate::plan::gates;
+use crate::wire::api::Api;
 use crate::wire::api::objects::User;
+use found::{Check, Look, not_made, open, wrong};
+
+/// The names of the checks, in the order in which a run meets them. They are the same in every version.
+const NAMES: [&str; 27] = [
+    "file",
+    "recipients",
+    "halt",
+    "netbird_url",
+    "netbird_token",
+    "netbird_role",
+    "netbird_token_life",
+    "netbird_account",
+    "netbird_version",
+    "netbird_clock",
+    "netbird_rate_limit",
+    "gitea_url",
+    "gitea_token",
+    "gitea_version",
+    "gitea_scopes",
+    "gitea_repository",
+    "gitea_push",
+    "gitea_branch_rule",
+    "gitea_comment",
+    "gitea_inventory_branch",
+    "gitea_inventory_push",
+    "inventory",
+    "inventory_key_copies",
+    "workflows",
+    "git_history",
+    "terminal",
+    "job",
+];
 
 /// The largest difference of two clocks that is taken for none, in seconds: the times in ids are compared with those in the
 /// file.
@@ -38,131 +69,144 @@ pub(super) fn run(run: &Run, args: &DoctorArgs) -> Exit {
     if let Err(failure) = readable() {
         return end(run, Ending::stopped(failure, json!({})));
     }
-    let (checks, purpose) = checks(run, args);
-    let exit = match checks.iter().any(Check::failed) {
-        true => Exit::Error,
-        false => Exit::Done,
-    };
-    let ending = Ending {
-        exit,
-        ..Ending::shown(render::json(&checks), render::tree(&checks, purpose))
-    };
-    end(run, ending)
-}
-
-/// What all checks look at.
-struct Subject<'a> {
-    run: &'a Run<'a>,
-    args: &'a DoctorArgs,
-    /// What the file asks for, where it is valid.
-    desired: Option<Arc<Desired>>,
-    /// What the set-up is for, where flags or the job tell.
-    told: Option<Purpose>,
-}
-
-/// Returns the checks, and what the set-up was checked for.
-fn checks(run: &Run, args: &DoctorArgs) -> (Vec<Check>, Option<Purpose>) {
     let context = &run.context;
     let told = match args.purpose {
         None if context.is_pull_request_event() => Some(Purpose::Plan),
         None if context.is_ci => Some(Purpose::Apply),
         told => told,
     };
-    let mut scene = Subject {
+    let mut doctor = Doctor {
         run,
         args,
-        desired: None,
         told,
+        purpose: told,
+        desired: None,
+        me: None,
+        account: None,
+        api: None,
+        via_pr: false,
+        has_workflows: false,
+        found: Vec::new(),
     };
-    let mut checks = vec![Check::of("file", file(&mut scene))];
-    let (workflows, via_pr, are_there) = checkout::workflows(&scene);
-    let (netbird, known) = netbird::checks(&scene);
-    let purpose = told.or_else(|| purpose_of(known.me.as_ref()?));
-    checks.push(Check::of("recipients", sealing(&scene, purpose)));
-    checks.push(Check::of("halt", kill_switch(purpose)));
-    checks.extend(netbird);
-    let forge = gitea::checks(&scene, purpose, via_pr, are_there);
-    let inventory = match (gitea::is_closed(&forge), scene.run.file.is_file()) {
-        (true, _) => inventory::none("the forge cannot be read"),
-        (false, false) => inventory::none("there is no such file"),
-        (false, true) => inventory::checks(&scene, &known),
+    doctor.check();
+    let Doctor { found, purpose, .. } = doctor;
+    let exit = match found.iter().any(Check::failed) {
+        true => Exit::Error,
+        false => Exit::Done,
     };
-    checks.extend(forge.into_iter().chain(inventory));
-    let rest = [
-        ("workflows", workflows),
-        ("git_history", checkout::history(&scene)),
-        ("terminal", job::terminal(&scene)),
-        ("job", job::job(&scene, purpose)),
-    ];
-    checks.extend(rest.map(|(name, look)| Check::of(name, look)));
-    (checks, purpose)
+    let ending = Ending {
+        exit,
+        ..Ending::shown(shown::json(&found), shown::tree(&found, purpose))
+    };
+    end(run, ending)
 }
 
-/// Without a job and a flag: what the token can do.
-fn purpose_of(me: &User) -> Option<Purpose> {
-    match gates::reads_only(me) {
-        _ if me.role.is_empty() => None,
-        Some(_) => Some(Purpose::Plan),
-        None => Some(Purpose::Apply),
+/// What all checks look at, and what they found.
+struct Doctor<'a> {
+    run: &'a Run<'a>,
+    args: &'a DoctorArgs,
+    /// What the set-up is for, where flags or the job tell.
+    told: Option<Purpose>,
+    /// The same; without a job and a flag what NetBird's token can do.
+    purpose: Option<Purpose>,
+    /// What the file asks for, where it is valid.
+    desired: Option<Arc<Desired>>,
+    /// The user of NetBird's token.
+    me: Option<User>,
+    /// The id of the account.
+    account: Option<String>,
+    /// NetBird, where it takes the token.
+    api: Option<Api>,
+    /// The workflows propose the bot's commits (`--via-pr`).
+    via_pr: bool,
+    /// There are workflows of ours.
+    has_workflows: bool,
+    found: Vec<Check>,
+}
+
+impl Doctor<'_> {
+    fn check(&mut self) {
+        let file = self.file();
+        self.put("file", file);
+        let workflows = self.workflows();
+        self.put("workflows", workflows);
+        self.netbird();
+        self.put("recipients", self.sealing());
+        self.put("halt", kill_switch(self.purpose));
+        self.gitea();
+        self.inventory();
+        self.put("git_history", self.history());
+        self.put("terminal", self.terminal());
+        self.put("job", self.job());
+        let place = |check: &Check| NAMES.iter().position(|name| *name == check.name);
+        self.found.sort_by_key(place);
     }
-}
 
-impl<E: Into<Failure>> From<E> for NotRight {
-    fn from(error: E) -> Self {
-        let Failure { error, hint, .. } = error.into();
-        NotRight::Wrong(error, hint)
+    fn put(&mut self, name: &'static str, look: Look) -> &mut Check {
+        self.found.push(Check::of(name, look));
+        self.found.last_mut().expect("it was put there")
     }
-}
 
-fn file(scene: &mut Subject) -> Look {
-    let source = file::load(&scene.run.file)?;
-    let valid = match check(&source) {
-        Ok(valid) => valid,
-        Err(failure) => {
-            // all problems are for validate to tell
-            let Some((line, column, message)) = failure.problems.first() else {
-                return Err(failure.into());
-            };
-            let problems = count(failure.problems.len(), "problem", "problems");
-            let file = scene.run.file.display();
-            let text = format!("{file} has {problems}, the first at {line}:{column}: {message}");
-            return wrong(text, "netbird-gitops validate shows all of them");
+    /// Puts the checks whose names begin so and that were not made, and why.
+    fn put_rest(&mut self, start: &str, why: &str) {
+        for name in NAMES.into_iter().filter(|name| name.starts_with(start)) {
+            if !self.found.iter().any(|check| check.name == name) {
+                self.put(name, not_made(why));
+            }
         }
-    };
-    let more = match notices::of_file(&valid).count() {
-        0 => String::new(),
-        number => format!("; validate shows {}", count(number, "notice", "notices")),
-    };
-    let text = format!("{} is valid{more}", valid.file);
-    scene.desired = Some(valid.desired);
-    Ok(text)
-}
+    }
 
-fn sealing(scene: &Subject, purpose: Option<Purpose>) -> Look {
-    let recipients = recipients(&scene.args.sealing, BTreeMap::new())?;
-    if recipients.is_empty() {
-        let without = |desired: &Arc<Desired>| {
-            let keys = desired.setup_keys();
-            keys.filter(|(_, key)| !key.enrolled && key.sealed_for.keys.is_empty())
-                .count()
+    fn file(&mut self) -> Look {
+        let source = file::load(&self.run.file)?;
+        let valid = match check(&source) {
+            Ok(valid) => valid,
+            Err(failure) => {
+                // all problems are for validate to tell
+                let Some((line, column, message)) = failure.problems.first() else {
+                    return Err(failure.into());
+                };
+                let problems = count(failure.problems.len(), "problem", "problems");
+                let file = self.run.file.display();
+                let text =
+                    format!("{file} has {problems}, the first at {line}:{column}: {message}");
+                return wrong(text, "netbird-gitops validate shows all of them");
+            }
         };
-        let number = scene.desired.as_ref().map_or(0, without);
-        if number == 0 || purpose != Some(Purpose::Apply) {
-            return open("none is named: an apply that makes setup keys needs one");
-        }
-        let keys = count(number, "key", "keys");
-        return wrong(
-            format!(
-                "nobody is named to seal new setup keys for, and the file has {keys} to create"
-            ),
-            "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE",
-        );
+        let more = match notices::of_file(&valid).count() {
+            0 => String::new(),
+            number => format!("; validate shows {}", count(number, "notice", "notices")),
+        };
+        let text = format!("{} is valid{more}", valid.file);
+        self.desired = Some(valid.desired);
+        Ok(text)
     }
-    recipients.check()?;
-    let described = recipients.describe();
-    let shown: Vec<String> = described.iter().map(ToString::to_string).collect();
-    let number = count(shown.len(), "recipient", "recipients");
-    Ok(format!("{number}: {}", shown.join(", ")))
+
+    fn sealing(&self) -> Look {
+        let recipients = recipients(&self.args.sealing, BTreeMap::new())?;
+        if recipients.is_empty() {
+            let without = |desired: &Arc<Desired>| {
+                let keys = desired.setup_keys();
+                keys.filter(|(_, key)| !key.enrolled && key.sealed_for.keys.is_empty())
+                    .count()
+            };
+            let number = self.desired.as_ref().map_or(0, without);
+            if number == 0 || self.purpose != Some(Purpose::Apply) {
+                return open("none is named: an apply that makes setup keys needs one");
+            }
+            let keys = count(number, "key", "keys");
+            return wrong(
+                format!(
+                    "nobody is named to seal new setup keys for, and the file has {keys} to create"
+                ),
+                "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE",
+            );
+        }
+        recipients.check()?;
+        let described = recipients.describe();
+        let shown: Vec<String> = described.iter().map(ToString::to_string).collect();
+        let number = count(shown.len(), "recipient", "recipients");
+        Ok(format!("{number}: {}", shown.join(", ")))
+    }
 }
 
 fn kill_switch(purpose: Option<Purpose>) -> Look {

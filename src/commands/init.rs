@@ -2,171 +2,291 @@
 //!
 //! All that can refuse the run is looked at before the first write: what is in the way, the account, the forge.
 
-mod setup;
-mod tree;
+mod files;
+mod ignore;
+mod next;
+mod remote;
+mod root;
+mod settings;
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::failure::Failure;
 use super::session::check;
 use super::settings::{Run, connect_as, environment, find_token, readable, setting};
 use super::{Ending, end, export};
+use crate::base::sentence::Sentence;
+use crate::base::text::count;
 use crate::commands::cli::{ForgeName, InitArgs};
 use crate::commands::exit::Exit;
 use crate::commands::logging::Say;
-use crate::commands::setup::init::remote;
-use crate::commands::setup::init::render::{
-    self as render, Became, Checkout, Document, File, Network as Origin, Note, Repository,
-};
-use crate::commands::setup::init::{
-    BRANCH, NETWORK, Network, OF_FORGEJO, OF_GITEA, OF_GITHUB, Variant, WantedFile, files,
-};
 use crate::file::Source;
 use crate::git::{Git, Opened};
-use setup::Setup;
-use tree::{InTheWay, Tree};
+use crate::render::tree::{Block, Mark, Rank, Row, Rows, Tree};
+use files::{File, NETWORK, Network, OF_FORGEJO, OF_GITEA, OF_GITHUB, Variant, WantedFile};
+use remote::Remote;
+use root::Root;
+use settings::{Become, Settings};
+
+/// The branch that the workflows start on.
+const BRANCH: &str = "main";
+
+/// What was found, and what is done about it.
+struct Init<'a> {
+    args: &'a InitArgs,
+    root: Root,
+    network: Network,
+    /// The files, the network's first.
+    files: Vec<File>,
+    /// The account that the network's file declares, where it is new and no example.
+    account: Option<ExportedAccount>,
+    /// What is worth a word.
+    notes: Vec<String>,
+    /// The repository's settings, with `--setup`.
+    settings: Option<Settings>,
+    is_checkout: bool,
+    /// The address that the checkout is pushed to.
+    origin: Option<String>,
+    /// The repository that this address names.
+    remote: Option<Remote>,
+}
 
 pub(super) fn run(run: &Run, args: &InitArgs) -> Exit {
-    let say = run.say;
-    let (mut document, tree, setup) = match prepare(run, args, say) {
-        Ok(prepared) => prepared,
-        Err(failure) => {
-            let ending = Ending::stopped(failure, json!({ "files": [] }));
-            return end(run, ending);
-        }
+    let mut init = match Init::prepare(run, args) {
+        Ok(init) => init,
+        Err(failure) => return end(run, Ending::stopped(failure, json!({ "files": [] }))),
     };
     let failure = match args.dry_run {
         true => None,
-        false => carry_out(&mut document, &tree, setup.as_ref(), say).err(),
+        false => init.carry_out(run.say).err(),
     };
-    document.failed = failure.is_some();
-    let settings = document.repository.as_ref();
-    let changed =
-        !document.dry_run && (document.writes() || settings.is_some_and(Repository::changed));
+    let has_set = init.settings.as_ref().is_some_and(Settings::changed);
+    let changed = !args.dry_run && (init.writes() || has_set);
+    let is_left = init.paths("differs").next().is_some() || init.has(Become::Missing);
     let exit = match &failure {
         Some(_) if changed => Exit::Partial,
         Some(failure) => failure.exit,
-        None if document.paths(Became::Differs).next().is_some() || document.lacks_settings() => {
-            Exit::Pending
-        }
+        None if is_left => Exit::Pending,
         None => Exit::Done,
     };
+    let tree = init.tree(failure.is_some());
     let ending = Ending {
         exit,
         changed,
         failure,
-        ..Ending::shown(render::json(&document), render::tree(&document))
+        ..Ending::shown(init.json(), tree)
     };
     end(run, ending)
 }
 
-/// Decides what is to be done, and does nothing yet.
-fn prepare(
-    run: &Run,
-    args: &InitArgs,
-    say: Say,
-) -> Result<(Document, Tree, Option<Setup>), Failure> {
-    readable()?;
-    let network = network(run)?;
-    let (root, there) = root(args)?;
-    let git = checkout(&root, &there, args)?;
-    let origin = git.as_ref().and_then(Git::origin);
-    let tree = Tree::new(root);
-    let (choice, read) = choice(args, &network, &tree);
-    let mut found = look(&tree, &files(choice, &network, None, &read), args.force)?;
-    let remote = origin.as_deref().and_then(remote::read);
-    let setup = match args.setup {
-        true => Some(Setup::prepare(args, &network, remote.as_ref())?),
-        false => None,
-    };
-    let mut notes = notes(choice, &found, &tree, git.as_ref(), setup.as_ref());
-    let is_new = found[0].became == Became::Written;
-    let origin_of_network = match is_new {
-        true => match exported(args, say)? {
-            None => Origin::Minimal,
-            Some(ExportedAccount { objects: 0, .. }) => {
-                notes.push(Note::EmptyAccount);
-                Origin::Minimal
-            }
-            Some(account) => {
-                let files = files(choice, &network, Some(&account.text), &read);
-                found[0] = look(&tree, &files[..1], false)?.swap_remove(0);
-                Origin::Exported {
-                    server: account.server,
-                    objects: account.objects,
-                    token: account.token,
-                }
-            }
-        },
-        false => Origin::Theirs,
-    };
-    if let Some(text) = &found[0].text {
-        valid(text)?;
-    }
-    let document = Document {
-        directory: args
-            .dir
-            .as_ref()
-            .map_or(String::new(), |dir| dir.display().to_string()),
-        dry_run: args.dry_run,
-        failed: false,
-        files: found,
-        network: origin_of_network,
-        notes,
-        repository: setup.as_ref().map(|setup| Repository {
-            name: setup.name(),
-            server: setup.server.clone(),
-            deeds: setup.deeds.clone(),
-            done: 0,
-        }),
-        checkout: match (&git, origin) {
-            (None, _) => Checkout::None,
-            (Some(_), None) => Checkout::Alone,
-            (Some(_), Some(_)) => Checkout::Pushed,
-        },
-        remote,
-        options: network.options(),
-        file: network.file,
-    };
-    drop(read);
-    Ok((document, tree, setup))
-}
-
-/// Writes; `document` tells what became of it, also where it stops.
-fn carry_out(
-    document: &mut Document,
-    tree: &Tree,
-    setup: Option<&Setup>,
-    say: Say,
-) -> Result<(), Failure> {
-    for (at, file) in document.files.iter().enumerate() {
-        let written = match &file.text {
-            None => Ok(()),
-            Some(text) if file.became == Became::Written => tree.create(&file.path, text),
-            Some(text) => tree.overwrite(&file.path, text),
+impl<'a> Init<'a> {
+    /// Decides what is to be done, and does nothing yet.
+    fn prepare(run: &Run, args: &'a InitArgs) -> Result<Init<'a>, Failure> {
+        readable()?;
+        let network = network(run)?;
+        let (root, git) = checkout(args)?;
+        let origin = git.as_ref().and_then(Git::origin);
+        let asked = asked(args, &root);
+        let read = |name: &str| {
+            let text = root.read(&format!("{}/{name}", asked.directory)).ok()??;
+            Some(String::from_utf8_lossy(&text).into_owned())
         };
-        if let Err(error) = written {
-            let failure = Failure::of_file("write", &tree.root().join(&file.path), &error);
-            document.files.truncate(at);
-            return Err(
-                failure.hint("run init again: what is written stays, and counts as unchanged")
+        let choice = Variant::of(asked, &network, &read);
+        let mut found = look(&root, files::files(choice, &network, &read), args.force)?;
+        let remote = origin.as_deref().and_then(remote::read);
+        let settings = match args.setup {
+            true => Some(Settings::prepare(args, &network, remote.as_ref())?),
+            false => None,
+        };
+        let mut notes = notes(
+            choice.directory,
+            &found,
+            &root,
+            git.as_ref(),
+            settings.as_ref(),
+        );
+        let is_new = !found[0].is_theirs;
+        let account = if is_new {
+            exported(args, run.say)?
+        } else {
+            None
+        };
+        let is_empty = |account: &ExportedAccount| account.objects == 0;
+        if account.as_ref().is_some_and(is_empty) {
+            notes.push(
+                "The account has nothing that a file can declare, so netbird.json is the example."
+                    .into(),
             );
         }
+        let account = account.filter(|account| !is_empty(account));
+        if let Some(account) = &account {
+            found[0].text = Some(network.with_schema(&account.text).into_bytes());
+        }
+        if let Some(text) = &found[0].text {
+            // what is written has to pass what every file passes
+            check(&Source::from_bytes(NETWORK, text.clone())?)?;
+        }
+        Ok(Init {
+            args,
+            root,
+            network,
+            files: found,
+            account,
+            notes,
+            settings,
+            is_checkout: git.is_some(),
+            origin,
+            remote,
+        })
     }
-    if let (Some(setup), Some(repository)) = (setup, &mut document.repository) {
-        let result;
-        (repository.done, result) = setup.carry_out(say);
+
+    /// Writes; `files` and `settings` tell how far it got, also where it stops.
+    fn carry_out(&mut self, say: Say) -> Result<(), Failure> {
+        for (at, file) in self.files.iter().enumerate() {
+            if let Err(failure) = self.root.write(file) {
+                self.files.truncate(at);
+                return Err(failure);
+            }
+        }
         let again = "then run init --setup again: what is set is left alone";
-        result.map_err(|failure| failure.aside(Some(again.to_owned())))?;
+        let Some(settings) = &mut self.settings else {
+            return Ok(());
+        };
+        let made = settings.carry_out(say);
+        made.map_err(|failure| failure.aside(Some(again.to_owned())))
     }
-    Ok(())
+
+    /// Returns the paths of the files that became that.
+    fn paths(&self, word: &str) -> impl Iterator<Item = &str> {
+        let files = self.files.iter().filter(move |file| file.word() == word);
+        files.map(|file| file.path.as_str())
+    }
+
+    /// Returns whether a file was written, or would be.
+    fn writes(&self) -> bool {
+        self.files.iter().any(|file| file.text.is_some())
+    }
+
+    /// Returns whether a setting becomes that.
+    fn has(&self, becomes: Become) -> bool {
+        self.settings
+            .as_ref()
+            .is_some_and(|settings| settings.has(becomes))
+    }
+
+    /// Returns the run for people.
+    fn tree(&self, failed: bool) -> Tree {
+        let rows = |title: String, rows: Vec<[&str; 3]>| {
+            let row = |[word, name, about]: [&str; 3]| {
+                let about = match about {
+                    "" => String::new(),
+                    about => format!("  ({about})"),
+                };
+                let text = Sentence::from(format!("{word:<12} ")).code(name).say(about);
+                Row::of(Mark::NONE, text, Rank::Must)
+            };
+            Block::Rows(Rows {
+                title: title.into(),
+                rows: rows.into_iter().map(row).collect(),
+                ..Rows::default()
+            })
+        };
+        let about = match &self.account {
+            _ if self.files.first().is_none_or(|file| file.is_theirs) => "never overwritten",
+            Some(account) => &account.about,
+            None => "an example: what it says is made once it is pushed",
+        };
+        let files = self.files.iter().map(|file| {
+            let about = if file.path == self.network.file {
+                about
+            } else {
+                ""
+            };
+            [self.word(file), file.path.as_str(), about]
+        });
+        let mut body = vec![rows(String::new(), files.collect())];
+        let diffs = self.files.iter().filter_map(|file| file.diff.clone());
+        body.extend(diffs.map(Block::Copy));
+        if let Some(settings) = &self.settings {
+            let title = format!("{} at {}", settings.name(), settings.server);
+            body.push(rows(title, self.deeds().collect()));
+        }
+        let notes = self.notes.iter();
+        body.extend(notes.map(|note| Block::Paragraph(note.clone().into())));
+        let words: Vec<&str> = self.files.iter().map(|file| self.word(file)).collect();
+        let number = |word: &str| words.iter().filter(|it| **it == word).count();
+        let all = [
+            "written",
+            "to write",
+            "overwritten",
+            "to overwrite",
+            "unchanged",
+            "differs",
+            "yours",
+        ];
+        let all = all.into_iter().filter(|word| number(word) > 0);
+        let numbers: Vec<String> = all.map(|word| format!("{} {word}", number(word))).collect();
+        Tree {
+            heading: format!("NetBird set-up, files: {}", numbers.join(", ")).into(),
+            body,
+            act: if failed { Vec::new() } else { self.next() },
+            ..Tree::default()
+        }
+    }
+
+    /// What became of a file, or what would.
+    fn word(&self, file: &File) -> &'static str {
+        match file.word() {
+            "written" if self.args.dry_run => "to write",
+            "overwritten" if self.args.dry_run => "to overwrite",
+            word => word,
+        }
+    }
+
+    /// Returns what became of each setting, its name, and what is to be said of it.
+    fn deeds(&self) -> impl Iterator<Item = [&str; 3]> {
+        let settings = self.settings.iter();
+        settings.flat_map(|Settings { deeds, done, .. }| {
+            deeds.iter().enumerate().map(|(at, deed)| {
+                let (word, text) = match deed.becomes {
+                    Become::Made if self.args.dry_run => ("to set", &*deed.text),
+                    Become::Made if at < *done => ("set", &*deed.text),
+                    Become::Made => ("not set", ""),
+                    Become::There => ("there", &*deed.text),
+                    Become::Missing => ("missing", &*deed.text),
+                    Become::Later => ("later", &*deed.text),
+                };
+                [word, &*deed.name, text]
+            })
+        })
+    }
+
+    /// Returns the run for programs.
+    fn json(&self) -> Value {
+        let files = self.files.iter();
+        let files = files
+            .map(|file| json!({ "path": file.path, "status": file.word(), "diff": file.diff }));
+        let settings = self.deeds().map(|[word, name, text]| {
+            let text = Some(text).filter(|text| !text.is_empty());
+            json!({ "name": name, "status": word.replace(' ', "_"), "text": text })
+        });
+        json!({
+            "format_version": 1,
+            "dry_run": self.args.dry_run,
+            "files": files.collect::<Vec<_>>(),
+            "repository": self.settings.as_ref().map(Settings::name),
+            "settings": settings.collect::<Vec<_>>(),
+            "notes": self.notes,
+        })
+    }
 }
 
-/// Returns the repository's root, canonical as far as it is there, and how far that is: the rest is made with the first file.
-fn root(args: &InitArgs) -> Result<(PathBuf, PathBuf), Failure> {
+/// Returns the root of the repository, canonical as far as it is there, and its checkout. The rest of the path is made with the
+/// first file. A directory below a root is refused, since workflows are read at the root alone.
+fn checkout(args: &InitArgs) -> Result<(Root, Option<Git>), Failure> {
     let dir = args.dir.as_deref().unwrap_or(Path::new("."));
     let unopened = |error| Failure::of_file("open the directory", dir, &error);
     let absolute = std::path::absolute(dir).map_err(unopened)?;
@@ -175,44 +295,30 @@ fn root(args: &InitArgs) -> Result<(PathBuf, PathBuf), Failure> {
     let there = there.unwrap_or(Path::new("/"));
     let found = fs::canonicalize(there).map_err(unopened)?;
     if !found.is_dir() {
-        return Err(
-            Failure::error(format!("{} is not a directory", there.display()))
-                .hint("name the root of a checkout, or leave DIR out"),
-        );
+        let text = format!("{} is not a directory", there.display());
+        let hint = "name the root of a checkout, or leave DIR out";
+        return Err(Failure::error(text).hint(hint));
     }
+    // without an empty part at its end
     let rest = absolute.strip_prefix(there).unwrap_or(Path::new(""));
-    let root = match rest.as_os_str().is_empty() {
-        true => found.clone(),
-        false => found.join(rest),
-    };
-    Ok((root, found))
-}
-
-/// Opens the checkout whose root it is; a directory below a root is refused, since workflows are read at the root alone.
-fn checkout(root: &Path, there: &Path, args: &InitArgs) -> Result<Option<Git>, Failure> {
-    let git = match Git::open(there)? {
+    let root: PathBuf = found.components().chain(rest.components()).collect();
+    let git = match Git::open(&found)? {
         Opened::Checkout(git) => git,
-        Opened::NotACheckout | Opened::NoGit => return Ok(None),
+        Opened::NotACheckout | Opened::NoGit => return Ok((Root(root), None)),
     };
     if git.top() == root {
-        return Ok(Some(git));
+        return Ok((Root(root), Some(git)));
     }
-    let (dir, top) = (args.dir.as_deref().unwrap_or(Path::new(".")), git.top());
-    Err(Failure::error(format!(
-        "{} is in the checkout {}, and workflows are read at its root alone",
-        dir.display(),
-        top.display()
-    ))
-    .hint(format!(
-        "run it there: netbird-gitops init {}",
-        top.display()
-    )))
+    let (dir, top) = (dir.display(), git.top().display());
+    let text = format!("{dir} is in the checkout {top}, and workflows are read at its root alone");
+    Err(Failure::error(text).hint(format!("run it there: netbird-gitops init {top}")))
 }
 
 /// Returns the network that is set up. Where a repository has several, each has an environment and a file of its own.
 fn network(run: &Run) -> Result<Network, Failure> {
     let (environment, path) = (&run.environment, &run.file);
-    if environment == "default" && path != Path::new(NETWORK) {
+    let is_default = environment == "default";
+    if is_default && path != Path::new(NETWORK) {
         return Err(Failure::error(
             "init writes netbird.json at the root of the repository, where the workflows read it",
         )
@@ -221,7 +327,7 @@ fn network(run: &Run) -> Result<Network, Failure> {
     let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     let file = path.to_str().filter(|_| path.components().all(is_inside));
     let file = file.map(|file| file.trim_start_matches("./"));
-    match file.filter(|file| environment == "default" || *file != NETWORK) {
+    match file.filter(|file| is_default || *file != NETWORK) {
         Some(file) => Ok(Network::new(environment, file)),
         None => Err(Failure::error(format!(
             "the network {environment} needs a file of its own, below the root of the repository"
@@ -230,94 +336,86 @@ fn network(run: &Run) -> Result<Network, Failure> {
     }
 }
 
-/// Returns which workflows are wanted: as asked, else as they are; and what reads those that are there.
-fn choice<'t>(
-    args: &InitArgs,
-    network: &Network,
-    tree: &'t Tree,
-) -> (Variant, impl Fn(&str) -> Option<String> + 't) {
+/// Returns which workflows the flags ask for, in the directory that the forge reads.
+fn asked(args: &InitArgs, root: &Root) -> Variant {
     let directory = match args.forge {
         Some(ForgeName::Forgejo) => OF_FORGEJO,
-        Some(ForgeName::Gitea) => OF_GITEA,
-        None if tree.has_directory(OF_FORGEJO) => OF_FORGEJO,
-        None => OF_GITEA,
+        None if root.has_directory(OF_FORGEJO) => OF_FORGEJO,
+        Some(ForgeName::Gitea) | None => OF_GITEA,
     };
-    let asked = Variant {
+    Variant {
         directory,
         actions: !args.no_actions,
         forks: args.forks,
-    };
-    let read = move |name: &str| {
-        let text = tree.read(&format!("{directory}/{name}")).ok()??;
-        Some(String::from_utf8_lossy(&text).into_owned())
-    };
-    (Variant::of(asked, network, &read), read)
+    }
 }
 
 /// Looks at each path; all that are in the way are one error.
-fn look(tree: &Tree, files: &[WantedFile], force: bool) -> Result<Vec<File>, Failure> {
-    let (mut found, mut problems) = (Vec::new(), Vec::<InTheWay>::new());
+fn look(root: &Root, files: Vec<WantedFile>, force: bool) -> Result<Vec<File>, Failure> {
+    let (mut found, mut texts, mut hints) = (Vec::new(), Vec::new(), Vec::new());
     for file in files {
-        match tree.read(&file.path) {
-            Ok(Some(there)) if file.is_taken(&there) => problems.push(InTheWay {
-                what: format!("{} is not a workflow of netbird-gitops", file.path),
-                way_out: "rename it: it stays as it is".into(),
-            }),
-            Ok(there) => found.push(file.decide(there.as_deref(), force)),
-            Err(problem) => problems.push(problem),
-        }
+        let failure = match root.read(&file.path) {
+            Ok(Some(there)) if file.is_taken(&there) => {
+                let text = format!("{} is not a workflow of netbird-gitops", file.path);
+                Failure::error(text).hint("rename it: it stays as it is")
+            }
+            Ok(there) => {
+                found.push(file.decide(there.as_deref(), force));
+                continue;
+            }
+            Err(failure) => failure,
+        };
+        texts.push(failure.error);
+        hints.extend(failure.hint);
     }
-    if problems.is_empty() {
+    if texts.is_empty() {
         return Ok(found);
     }
-    let list = |of: fn(&InTheWay) -> &String| {
-        let mut texts: Vec<&str> = problems.iter().map(|it| of(it).as_str()).collect();
-        texts.dedup();
-        texts.join("\n")
-    };
-    let text = format!("{}\nnothing was written", list(|problem| &problem.what));
-    Err(Failure::error(text).hint(list(|problem| &problem.way_out)))
+    texts.dedup();
+    hints.dedup();
+    let text = format!("{}\nnothing was written", texts.join("\n"));
+    Err(Failure::error(text).hint(hints.join("\n")))
 }
 
-/// Returns what is worth a word before anything is done.
+/// Returns what is worth a word before anything is done; workflows are in the directory `read`.
 fn notes(
-    choice: Variant,
+    read: &'static str,
     files: &[File],
-    tree: &Tree,
+    root: &Root,
     git: Option<&Git>,
-    setup: Option<&Setup>,
-) -> Vec<Note> {
-    let read = choice.directory;
-    let others: &[&'static str] = match read {
-        OF_FORGEJO => &[OF_GITEA, OF_GITHUB],
-        _ => &[OF_GITHUB],
+    settings: Option<&Settings>,
+) -> Vec<String> {
+    let not_read = |there, read| {
+        format!(
+            "Workflows in {there} are not read where there is a {read}: move those that you need."
+        )
     };
-    let others = others.iter().filter(|path| tree.has_directory(path));
-    let mut notes: Vec<Note> = others.map(|&there| Note::NotRead { there, read }).collect();
-    if read == OF_GITEA && tree.has_directory(OF_FORGEJO) {
-        // Forgejo looks there first
-        notes.push(Note::NotRead {
-            there: OF_GITEA,
-            read: OF_FORGEJO,
-        });
-    }
+    // Forgejo looks there first
+    let is_hidden = read == OF_GITEA && root.has_directory(OF_FORGEJO);
+    let others = [OF_GITEA, OF_GITHUB].into_iter();
+    let others = others.filter(|there| *there != read && root.has_directory(there));
+    let mut notes: Vec<String> = others.map(|there| not_read(there, read)).collect();
+    notes.extend(is_hidden.then(|| not_read(OF_GITEA, OF_FORGEJO)));
     notes.extend(files.iter().filter_map(|file| {
-        let ours = file.path.clone();
+        let ours = &file.path;
         let name = ours.rsplit('/').next()?.strip_prefix("netbird-")?;
-        let theirs = format!("{read}/{name}");
-        Some(Note::Beside { theirs, ours })
+        Some(format!(
+            "{read}/{name} is not a workflow of netbird-gitops and stays as it is: ours is {ours}."
+        ))
     }));
-    let branch = match setup {
-        Some(setup) => setup.other_branch(),
+    let branch = match (settings, git) {
+        (Some(settings), _) => Some(settings.wanted.branch.clone()),
         // on a branch of a change nothing is wrong: only a first commit tells which branch it will be
-        None => git
-            .filter(|git| git.head().is_ok_and(|head| head.is_none()))
-            .and_then(Git::branch)
-            .filter(|branch| branch != BRANCH),
+        (None, Some(git)) if git.head().is_ok_and(|head| head.is_none()) => git.branch(),
+        _ => None,
     };
-    notes.extend(branch.map(Note::OtherBranch));
-    if setup.is_some_and(|setup| setup.has_no_actions) {
-        notes.push(Note::NoActions);
+    notes.extend(branch.filter(|branch| branch != BRANCH).map(|branch| {
+        format!(
+            "The branch is {branch}, and the workflows start on main: rename it, or change `branches:` in plan.yml and apply.yml."
+        )
+    }));
+    if settings.is_some_and(|settings| settings.has_no_actions) {
+        notes.push("Actions are switched off in this repository: Settings → Advanced Settings → Enable Repository Actions.".into());
     }
     notes
 }
@@ -326,7 +424,8 @@ fn notes(
 struct ExportedAccount {
     text: String,
     objects: usize,
-    server: String,
+    /// Which account it is.
+    about: String,
     /// The variable of the token, where it is not the one that every command reads.
     token: Option<&'static str>,
 }
@@ -337,9 +436,9 @@ fn exported(args: &InitArgs, say: Say) -> Result<Option<ExportedAccount>, Failur
         return Ok(None);
     };
     let flag = args.server.netbird_token_file.as_ref();
-    let (token, variable) = match find_token("NETBIRD_API_TOKEN", flag)? {
-        Some(token) => (Some(token), None),
-        None => (find_token("NETBIRD_PLAN_TOKEN", None)?, Some(PLAN_TOKENS)),
+    let (token, of_plans) = match find_token("NETBIRD_API_TOKEN", flag)? {
+        None => (find_token(PLAN_TOKENS[0], None)?, true),
+        token => (token, false),
     };
     let token = token.ok_or_else(|| {
         let text = format!("the account at {server} cannot be exported: there is no NetBird token");
@@ -348,21 +447,17 @@ fn exported(args: &InitArgs, say: Say) -> Result<Option<ExportedAccount>, Failur
              is an example",
         )
     })?;
-    let api = connect_as(&args.server, &token)?;
-    let export = export::of_account(&api, say)?;
-    let is_set = |name: &&str| environment(name).is_some();
+    let export = export::of_account(&connect_as(&args.server, &token)?, say)?;
+    let objects = export.entries.len();
+    let number = count(objects, "object", "objects");
+    let is_set = |name: &&str| of_plans && environment(name).is_some();
     Ok(Some(ExportedAccount {
         text: crate::base::json::escape(&export.text()),
-        objects: export.entries.len(),
-        server,
-        token: variable.and_then(|names| names.into_iter().find(is_set)),
+        objects,
+        about: format!("the account at {server} as it is: {number}"),
+        token: PLAN_TOKENS.into_iter().find(is_set),
     }))
 }
 
 /// Where the token of plans comes from for a set-up.
 const PLAN_TOKENS: [&str; 2] = ["NETBIRD_PLAN_TOKEN", "NETBIRD_PLAN_TOKEN_FILE"];
-
-/// What is written has to pass what every file passes.
-fn valid(text: &[u8]) -> Result<(), Failure> {
-    check(&Source::from_bytes(NETWORK, text.to_vec())?).map(drop)
-}

@@ -74,20 +74,24 @@ pub fn start(say: Say, global: &Global, lookup: impl Fn(&str) -> Option<String>)
         builder.format(|buffer, record| {
             let mut fields = Fields(Map::new());
             let _ = record.key_values().visit(&mut fields);
+            let Fields(mut fields) = fields;
+            fields.insert("target".into(), json!(record.target()));
             let level = record.level().as_str().to_lowercase();
-            for (name, value) in [
-                ("time", jiff::Timestamp::now().to_string()),
-                ("level", level),
-                ("target", record.target().to_owned()),
-                ("message", record.args().to_string()),
-            ] {
-                fields.0.insert(name.to_owned(), json!(value));
-            }
-            let line = serde_json::Value::Object(fields.0).to_string();
-            writeln!(buffer, "{}", json::escape(&line))
+            let line = json_line(&level, &record.args().to_string(), fields);
+            buffer.write_all(line.as_bytes())
         });
     }
     builder.init();
+}
+
+/// Returns a line of the log for programs.
+fn json_line(level: &str, message: &str, mut fields: Map<String, serde_json::Value>) -> String {
+    let time = jiff::Timestamp::now().to_string();
+    for (name, value) in [("time", &*time), ("level", level), ("message", message)] {
+        fields.insert(name.to_owned(), json!(value));
+    }
+    let line = serde_json::Value::Object(fields).to_string();
+    format!("{}\n", json::escape(&line))
 }
 
 /// Returns whether to colour a stream.
@@ -190,22 +194,15 @@ impl Say {
         }
     }
 
-    /// Begins a part of a job's log that its page folds; not with `--quiet`.
-    pub fn group(self, title: &str) {
+    /// Writes a line by which a job's page begins or ends a part that it folds; not with `--quiet`.
+    pub fn fold(self, line: &str) {
         if !self.quiet {
-            around(|stderr| writeln!(stderr, "::group::{title}"));
-        }
-    }
-
-    /// Ends it.
-    pub fn end_group(self) {
-        if !self.quiet {
-            around(|stderr| writeln!(stderr, "::endgroup::"));
+            around(&format!("{line}\n"));
         }
     }
 
     fn lines(self, text: &str) {
-        around(|stderr| writeln!(stderr, "{}", self.harmless(text.trim_end())));
+        around(&format!("{}\n", self.harmless(text.trim_end())));
     }
 
     /// Without secrets, and without what others could order a terminal to do. In a job, a line that begins like a runner's
@@ -228,16 +225,13 @@ impl Say {
         read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
     }
 
-    /// A closed stderr is nobody's business.
     fn line(self, level: &str, text: &str, fields: &[(&str, &str)]) {
         if self.json {
-            let mut line = json!({ "time": jiff::Timestamp::now().to_string(), "level": level, "message": masked(text) });
-            for (key, value) in fields {
-                line[*key] = json!(masked(value));
-            }
-            around(|stderr| writeln!(stderr, "{}", json::escape(&line.to_string())));
+            let fields = fields.iter();
+            let fields = fields.map(|(name, value)| ((*name).to_owned(), json!(masked(value))));
+            around(&json_line(level, &masked(text), fields.collect()));
         } else {
-            around(|stderr| writeln!(stderr, "{}", self.harmless(text)));
+            self.lines(text);
         }
     }
 }

@@ -85,7 +85,8 @@ impl<'a> Announcer<'a> {
     /// Folds the lines that follow, where there are so many steps.
     fn fold(&mut self, total: usize) {
         if self.folds && !self.folded && total > UNFOLDED {
-            self.say.group(&count(total, "step", "steps"));
+            self.say
+                .fold(&format!("::group::{}", count(total, "step", "steps")));
             self.folded = true;
         }
     }
@@ -93,7 +94,7 @@ impl<'a> Announcer<'a> {
     /// What follows is for everybody to see.
     fn unfold(&mut self) {
         if std::mem::take(&mut self.folded) {
-            self.say.end_group();
+            self.say.fold("::endgroup::");
         }
     }
 

@@ -202,40 +202,29 @@ fn with_variable(flags: &[String], variable: &str) -> Vec<String> {
 /// Reads KIND/NAME; of what there is one of, KIND.
 fn named(text: &str) -> Result<Address, Failure> {
     let (section, name) = text.split_once('/').unwrap_or((text, ""));
-    let is_kind = |kind: &Kind| match kind.is_one() {
-        true => section == kind.word(),
-        false => section == kind.section() || section == kind.word(),
-    };
-    let kind = Kind::ALL.into_iter().find(is_kind);
-    let found = kind.filter(|kind| kind.is_one() == name.is_empty());
-    let found = found.map(|kind| Address::new(kind, name));
-    found.ok_or_else(|| {
-        let near = match kind {
-            Some(_) => None,
-            None => meant(section, name),
-        };
-        let near = near.unwrap_or_else(|| "as in setup_keys/NAME or policies/NAME".into());
-        let text = visible(text).into_owned();
-        Failure::error(format!(
-            "unknown object {text:?}: expected KIND/NAME, for example policies/ssh"
-        ))
-        .hint(near)
-    })
-}
-
-/// Asks whether another kind was meant: `Groups/x` is `groups/x`.
-fn meant(section: &str, name: &str) -> Option<String> {
-    let kinds = Kind::ALL.into_iter().filter(|kind| kind.parent().is_none());
-    let words = kinds.flat_map(|kind| match kind.is_one() {
+    let words = |kind: &Kind| match kind.is_one() {
         true => vec![kind.word()],
         false => vec![kind.section(), kind.word()],
-    });
-    let near = nearest(section, words)?;
-    let near = match name {
-        "" => near.to_owned(),
-        name => format!("{near}/{name}"),
     };
-    Some(ask(&near))
+    let mut kinds = Kind::ALL.into_iter();
+    let kind = kinds.find(|kind| words(kind).contains(&section));
+    // another kind may be meant: `groups/x` by `Groups/x`
+    let near = match kind {
+        Some(kind) if kind.is_one() == name.is_empty() => return Ok(Address::new(kind, name)),
+        Some(_) => None,
+        None => {
+            let kinds = Kind::ALL.iter().filter(|kind| kind.parent().is_none());
+            nearest(section, kinds.flat_map(words))
+        }
+    };
+    let hint = match (near, name) {
+        (None, _) => "as in setup_keys/NAME or policies/NAME".into(),
+        (Some(near), "") => ask(near),
+        (Some(near), name) => ask(&format!("{near}/{name}")),
+    };
+    let text = visible(text);
+    let text = format!("unknown object {text:?}: expected KIND/NAME, for example policies/ssh");
+    Err(Failure::error(text).hint(hint))
 }
 
 fn named_by(kind: Kind, parent: Kind) -> Failure {

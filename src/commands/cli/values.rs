@@ -46,6 +46,15 @@ pub enum AccessLevel {
     Peers,
 }
 
+/// What a set-up is checked for: an apply writes to NetBird, the branch and the copies of sealed keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Purpose {
+    /// Read, and comment.
+    Plan,
+    /// Write.
+    Apply,
+}
+
 pub(super) fn number(text: &str) -> Result<usize, String> {
     let number = text.parse();
     number.map_err(|_| "a whole number is wanted, 0 or more".to_owned())

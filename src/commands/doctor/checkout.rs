@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Subject;
+use super::Doctor;
+use super::found::{Look, open, wrong};
 use crate::base::files;
 use crate::base::text::count;
-use crate::commands::setup::doctor::{Look, Purpose, open, wrong};
-use crate::commands::setup::workflows::{Comparison, judged};
+use crate::commands::cli::Purpose;
+use crate::commands::workflows::{Comparison, judged};
 use crate::git::{Git, Opened};
 
 /// Where workflows stand; what one forge alone reads goes before what others read as well.
@@ -17,25 +18,53 @@ const FOLDERS: [&str; 3] = [
     ".github/workflows",
 ];
 
-/// Returns the check, whether a workflow proposes the bot's commits (`--via-pr`), and whether there are workflows of ours.
-pub(super) fn workflows(scene: &Subject) -> (Look, bool, bool) {
-    let root = match Git::around(&scene.run.file) {
-        Ok(Opened::Checkout(git)) => git.top().to_owned(),
-        _ => scene.run.file.parent().unwrap_or(Path::new("")).to_owned(),
-    };
-    let folders = FOLDERS.map(|folder| root.join(folder));
-    let mut workflows = folders.iter().map(|folder| ours(folder));
-    let texts = workflows.find(|texts| !texts.is_empty());
-    let texts = texts.unwrap_or_default();
-    let look = match texts.is_empty() {
-        true if folders.iter().any(|folder| folder.is_dir()) => {
-            open("none of the workflows here is one of ours")
+impl Doctor<'_> {
+    pub(super) fn workflows(&mut self) -> Look {
+        let root = match Git::around(&self.run.file) {
+            Ok(Opened::Checkout(git)) => git.top().to_owned(),
+            _ => self.run.file.parent().unwrap_or(Path::new("")).to_owned(),
+        };
+        let folders = FOLDERS.map(|folder| root.join(folder));
+        let mut workflows = folders.iter().map(|folder| ours(folder));
+        let texts = workflows
+            .find(|texts| !texts.is_empty())
+            .unwrap_or_default();
+        self.via_pr = texts.iter().any(|(.., text)| text.contains("--via-pr"));
+        self.has_workflows = !texts.is_empty();
+        match texts.is_empty() {
+            true if folders.iter().any(|folder| folder.is_dir()) => {
+                open("none of the workflows here is one of ours")
+            }
+            true => open("there are no workflows here"),
+            false => compared(&texts),
         }
-        true => open("there are no workflows here"),
-        false => compared(&texts),
-    };
-    let via_pr = texts.iter().any(|(.., text)| text.contains("--via-pr"));
-    (look, via_pr, !texts.is_empty())
+    }
+
+    /// Whether the history tells which change takes something away.
+    pub(super) fn history(&self) -> Look {
+        let (why, hint) = match Git::around(&self.run.file)? {
+            Opened::Checkout(git) => {
+                return match (git.head()?, git.is_shallow()) {
+                    (None, _) => open("there is no commit yet"),
+                    (Some(_), false) => Ok("whole".into()),
+                    (Some(_), true) => wrong(
+                        "the checkout is shallow: which change takes something away is not known, so all deletions count as one",
+                        "set fetch-depth: 0 in the checkout step; on a laptop, run git fetch --unshallow",
+                    ),
+                };
+            }
+            Opened::NoGit => ("git is not installed", "install git where the job runs"),
+            Opened::NotACheckout => (
+                "this is not a git checkout",
+                "check the repository out, with fetch-depth: 0",
+            ),
+        };
+        let text = format!("{why}, so all deletions count as one change");
+        match self.run.context.is_ci || self.told == Some(Purpose::Apply) {
+            true => wrong(text, hint),
+            false => open(text),
+        }
+    }
 }
 
 /// A workflow of ours: its file name, how it compares with this version, its text.
@@ -56,7 +85,6 @@ fn ours(folder: &Path) -> Vec<Workflow> {
 }
 
 fn compared(texts: &[Workflow]) -> Look {
-    let version = env!("CARGO_PKG_VERSION");
     let faults = texts.iter().flat_map(|(name, compared, _)| {
         let lines = compared.faults.iter();
         lines.map(move |line| format!("{name} {line}"))
@@ -74,31 +102,6 @@ fn compared(texts: &[Workflow]) -> Look {
         }
     });
     let described: Vec<String> = described.collect();
+    let version = env!("CARGO_PKG_VERSION");
     Ok(format!("version {version}: {}", described.join(", ")))
-}
-
-/// Whether the history tells which change takes something away.
-pub(super) fn history(scene: &Subject) -> Look {
-    let (why, hint) = match Git::around(&scene.run.file)? {
-        Opened::Checkout(git) => {
-            return match (git.head()?, git.is_shallow()) {
-                (None, _) => open("there is no commit yet"),
-                (Some(_), false) => Ok("whole".into()),
-                (Some(_), true) => wrong(
-                    "the checkout is shallow: which change takes something away is not known, so all deletions count as one",
-                    "set fetch-depth: 0 in the checkout step; on a laptop, run git fetch --unshallow",
-                ),
-            };
-        }
-        Opened::NoGit => ("git is not installed", "install git where the job runs"),
-        Opened::NotACheckout => (
-            "this is not a git checkout",
-            "check the repository out, with fetch-depth: 0",
-        ),
-    };
-    let text = format!("{why}, so all deletions count as one change");
-    match scene.run.context.is_ci || scene.told == Some(Purpose::Apply) {
-        true => wrong(text, hint),
-        false => open(text),
-    }
 }

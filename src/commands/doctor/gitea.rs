@@ -3,177 +3,131 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Subject;
-use super::rights::{COMMENT, INVENTORY_BRANCH, INVENTORY_PUSH, PUSH, RULE, Rights};
+use super::Doctor;
+use super::found::{Look, open, wrong};
+use super::rights::Rights;
+use crate::commands::cli::Purpose;
 use crate::commands::forge::{self, Forge, SETTINGS};
 use crate::commands::settings::{environment, find_token};
-use crate::commands::setup::doctor::{Check, Look, Purpose, open, wrong};
 use crate::commands::versions::{commands_work, is_version, told_of_gitea};
 use crate::forge::ci::Runner;
 use crate::forge::gitea::{self, ForgeUser, GiteaError, Repo, RepoInfo, Scopes, Unfit};
 
-const URL: &str = "gitea_url";
-const VERSION: &str = "gitea_version";
-const TOKEN: &str = "gitea_token";
-const SCOPES: &str = "gitea_scopes";
-const REPOSITORY: &str = "gitea_repository";
-
-/// All of them, in the order in which they are told.
-const NAMES: [&str; 10] = [
-    URL,
-    TOKEN,
-    VERSION,
-    SCOPES,
-    REPOSITORY,
-    PUSH,
-    RULE,
-    COMMENT,
-    INVENTORY_BRANCH,
-    INVENTORY_PUSH,
-];
-
 /// Why the rest was not looked at.
 type Ended = &'static str;
 
-/// Returns the checks. `via_pr`: the workflows propose the bot's commits; `has_workflows`: there are workflows of ours.
-pub(super) fn checks(
-    scene: &Subject,
-    purpose: Option<Purpose>,
-    via_pr: bool,
-    has_workflows: bool,
-) -> Vec<Check> {
-    let mut made = Vec::new();
-    let mut put = |name, look| made.push(Check::of(name, look));
-    let looked = look(scene, purpose, has_workflows, &mut put);
-    let ended = looked.map(|(repo, about, scopes)| {
-        let name = forge::branch(scene.run, &scene.args.gitea);
-        let work = Rights {
-            scene,
+impl Doctor<'_> {
+    pub(super) fn gitea(&mut self) {
+        let asked = self.ask_gitea();
+        self.put_rest("gitea_", asked.err().unwrap_or_default());
+    }
+
+    /// Looks at the server, the token and the repository.
+    fn ask_gitea(&mut self) -> Result<(), Ended> {
+        let repo = self.open_repo()?;
+        let is_job = self.server(&repo)?;
+        let about = repo.about();
+        let scopes = (!is_job).then(|| repo.scopes().unwrap_or(Scopes::Untold));
+        let look = match &scopes {
+            None => open("the job's permissions take the place of scopes"),
+            Some(scopes) => self::scopes(scopes, self.purpose, about.as_ref().ok()),
+        };
+        self.put("gitea_scopes", look);
+        let about = match about {
+            Ok(about) => about,
+            Err(error) => {
+                self.put("gitea_repository", Err(error.into()));
+                return Err("the repository cannot be read");
+            }
+        };
+        self.put("gitea_repository", repository(&repo, &about));
+        let name = forge::branch(self.run, &self.args.gitea);
+        let rights = Rights {
+            doctor: self,
             repo: &repo,
             about: &about,
-            purpose,
-            via_pr,
-            is_job: scopes.is_none(),
+            scopes: scopes.as_ref(),
             name: name.as_ref().unwrap_or(&about.default_branch),
         };
-        made.extend(work.checks(&scopes.unwrap_or(Scopes::Untold)));
-    });
-    Check::complete(&NAMES, &made, ended.err().unwrap_or_default())
-}
-
-/// Looks at the server, the token and the repository. Returns the scopes of the token; none of the job's own.
-fn look(
-    scene: &Subject,
-    purpose: Option<Purpose>,
-    has_workflows: bool,
-    put: &mut dyn FnMut(&'static str, Look),
-) -> Result<(Repo, RepoInfo, Option<Scopes>), Ended> {
-    let repo = open_repo(scene, put)?;
-    let is_job = server(&repo, purpose, has_workflows, put)?;
-    let about = repo.about();
-    let scopes = (!is_job).then(|| repo.scopes().unwrap_or(Scopes::Untold));
-    let look = match &scopes {
-        None => open("the job's permissions take the place of scopes"),
-        Some(scopes) => self::scopes(scopes, purpose, about.as_ref().ok()),
-    };
-    put(SCOPES, look);
-    match about {
-        Ok(about) => {
-            put(REPOSITORY, repository(&repo, &about));
-            Ok((repo, about, scopes))
+        for (name, look) in rights.checks() {
+            self.put(name, look);
         }
-        Err(error) => {
-            put(REPOSITORY, Err(error.into()));
-            Err("the repository cannot be read")
-        }
+        Ok(())
     }
-}
 
-/// Whether these checks say that nothing can be read there: what is wrong is told once.
-pub(super) fn is_closed(checks: &[Check]) -> bool {
-    let mut failed = checks.iter().filter(|check| check.failed());
-    failed.any(|check| [URL, TOKEN, REPOSITORY].contains(&check.name))
-}
-
-/// Asks who the server and the token are; returns whether the token is the job's own.
-fn server(
-    repo: &Repo,
-    purpose: Option<Purpose>,
-    has_workflows: bool,
-    put: &mut dyn FnMut(&'static str, Look),
-) -> Result<bool, Ended> {
-    let answers = Ok(format!("the API answers at {}", repo.base()));
-    let told = repo.version().map(|version| (version, repo.user()));
-    let (version, user) = match told {
-        Err(error) | Ok((_, Err(error))) if error.is_unauthenticated() => {
-            put(URL, answers);
-            put(TOKEN, Err(error.into()));
-            return Err("there is no valid token");
-        }
-        Err(error) => {
-            let look = match error.is_not_found() {
-                true => wrong(
-                    error.to_string(),
-                    format!(
-                        "{} is no Gitea and no Forgejo: give its URL as GITEA_URL, as https://git.example.com",
-                        repo.base()
-                    ),
-                ),
-                false => Err(error.into()),
-            };
-            put(URL, look);
-            return Err("the server cannot be reached");
-        }
-        Ok(told) => told,
-    };
-    put(URL, answers);
-    put(TOKEN, token(&user, purpose));
-    put(VERSION, self::version(&version, has_workflows));
-    Ok(user.is_ok_and(|user| user.id < 0))
-}
-
-/// Returns the repository.
-fn open_repo(scene: &Subject, put: &mut dyn FnMut(&'static str, Look)) -> Result<Repo, Ended> {
-    let (args, context) = (&scene.args.gitea, &scene.run.context);
-    let token = match find_token("GITEA_TOKEN", args.gitea_token_file.as_ref()) {
-        Ok(token) => token,
-        Err(failure) => {
-            put(TOKEN, Err(failure.into()));
-            return Err("there is no token");
-        }
-    };
-    let (url, name) = (forge::url(scene.run, args), forge::name(scene.run, args));
-    let (Some(token), Some(url), Some(name)) = (token, url, name) else {
-        let text = Forge::not_configured(scene.run, args);
-        let look = match context.runner {
-            // a job is somebody's workflow, which lost its secret
-            Runner::Gitea | Runner::Forgejo => wrong(text, SETTINGS),
-            Runner::Other | Runner::None => open(format!(
-                "{text}: comments, commits and the branch of the inventory are left out"
-            )),
+    /// Asks who the server and the token are; returns whether the token is the job's own.
+    fn server(&mut self, repo: &Repo) -> Result<bool, Ended> {
+        let base = repo.base();
+        let answers = Ok(format!("the API answers at {base}"));
+        let told = repo.version().map(|version| (version, repo.user()));
+        let (version, user) = match told {
+            Err(error) | Ok((_, Err(error))) if error.is_unauthenticated() => {
+                self.put("gitea_url", answers);
+                self.put("gitea_token", Err(error.into()));
+                return Err("there is no valid token");
+            }
+            Err(error) => {
+                let hint = format!(
+                    "{base} is no Gitea and no Forgejo: give its URL as GITEA_URL, as https://git.example.com"
+                );
+                let look = match error.is_not_found() {
+                    true => wrong(error.to_string(), hint),
+                    false => Err(error.into()),
+                };
+                self.put("gitea_url", look);
+                return Err("the server cannot be reached");
+            }
+            Ok(told) => told,
         };
-        put(URL, look);
-        return Err("Gitea is not configured");
-    };
-    let config = gitea::config(&url).map(|mut config| {
-        config.ca_file = environment("NETBIRD_GITOPS_CA_FILE").map(PathBuf::from);
-        config.retry.base = Duration::from_secs_f64(scene.args.server.retry_wait);
-        // a limit is to be told, not to be waited for
-        config.retry.throttle_waits = 0;
-        config
-    });
-    let repo = config.and_then(|config| Repo::new(config, &token, &name));
-    repo.map_err(|error| match error {
-        GiteaError::Unfit(Unfit::Name, ..) => {
-            let hint = "give it as OWNER/NAME, with --gitea-repo (GITEA_REPO)";
-            put(REPOSITORY, wrong(error.to_string(), hint));
-            "no repository is named"
-        }
-        error => {
-            put(URL, Err(error.into()));
-            "the server is not known"
-        }
-    })
+        self.put("gitea_url", answers);
+        self.put("gitea_token", token(&user, self.purpose));
+        self.put("gitea_version", self::version(&version, self.has_workflows));
+        Ok(user.is_ok_and(|user| user.id < 0))
+    }
+
+    /// Returns the repository.
+    fn open_repo(&mut self) -> Result<Repo, Ended> {
+        let (args, context) = (&self.args.gitea, &self.run.context);
+        let token = match find_token("GITEA_TOKEN", args.gitea_token_file.as_ref()) {
+            Ok(token) => token,
+            Err(failure) => {
+                self.put("gitea_token", Err(failure.into()));
+                return Err("there is no token");
+            }
+        };
+        let (url, name) = (forge::url(self.run, args), forge::name(self.run, args));
+        let (Some(token), Some(url), Some(name)) = (token, url, name) else {
+            let text = Forge::not_configured(self.run, args);
+            let look = match context.runner {
+                // a job is somebody's workflow, which lost its secret
+                Runner::Gitea | Runner::Forgejo => wrong(text, SETTINGS),
+                Runner::Other | Runner::None => open(format!(
+                    "{text}: comments, commits and the branch of the inventory are left out"
+                )),
+            };
+            self.put("gitea_url", look);
+            return Err("Gitea is not configured");
+        };
+        let config = gitea::config(&url).map(|mut config| {
+            config.ca_file = environment("NETBIRD_GITOPS_CA_FILE").map(PathBuf::from);
+            config.retry.base = Duration::from_secs_f64(self.args.server.retry_wait);
+            // a limit is to be shown, not to be waited for
+            config.retry.throttle_waits = 0;
+            config
+        });
+        let repo = config.and_then(|config| Repo::new(config, &token, &name));
+        repo.map_err(|error| match error {
+            GiteaError::Unfit(Unfit::Name, ..) => {
+                let hint = "give it as OWNER/NAME, with --gitea-repo (GITEA_REPO)";
+                self.put("gitea_repository", wrong(error.to_string(), hint));
+                "no repository is named"
+            }
+            error => {
+                self.put("gitea_url", Err(error.into()));
+                "the server is not known"
+            }
+        })
+    }
 }
 
 fn version(version: &str, has_workflows: bool) -> Look {

@@ -1,34 +1,21 @@
 //! NetBird: is it there, is it new enough, and what may the token do?
 
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Subject, clock};
+use super::found::{Look, not_made, open, wrong};
+use super::{Doctor, clock};
 use crate::base::text::count;
-use crate::commands::cli::Server;
+use crate::commands::cli::{Purpose, Server};
 use crate::commands::failure::Failure;
 use crate::commands::settings::{api_config, setting, token};
-use crate::commands::setup::doctor::{Check, Look, Purpose, not_made, open, wrong};
 use crate::commands::versions::{is_version, told_of_netbird};
 use crate::model::kind::Kind;
 use crate::model::notice::{Notice, OfRun};
 use crate::plan::gates;
 use crate::wire::api::objects::{User, UserToken};
 use crate::wire::api::{Api, ApiError, Greeting, Meaning, Token, object_path};
-
-const URL: &str = "netbird_url";
-const TOKEN: &str = "netbird_token";
-const ROLE: &str = "netbird_role";
-const TOKEN_LIFE: &str = "netbird_token_life";
-const ACCOUNT: &str = "netbird_account";
-const VERSION: &str = "netbird_version";
-const CLOCK: &str = "netbird_clock";
-const RATE_LIMIT: &str = "netbird_rate_limit";
-
-/// All of them, in the order in which they are told.
-const NAMES: [&str; 8] = [
-    URL, TOKEN, ROLE, TOKEN_LIFE, ACCOUNT, VERSION, CLOCK, RATE_LIMIT,
-];
 
 /// Days that a token should have left at least: somebody has to make the next one.
 const DAYS_LEFT: i64 = 14;
@@ -43,102 +30,147 @@ const NO_API: &str =
 /// Why something was not looked at.
 const NO_TOKEN: &str = "there is no valid token";
 
-/// What other checks need of the server.
-#[derive(Default)]
-pub(super) struct NetbirdFacts {
-    /// The token's user.
-    pub(super) me: Option<User>,
-    /// The account's id.
-    pub(super) account: Option<String>,
-    /// The server, where it takes the token.
-    pub(super) api: Option<Api>,
-}
+impl Doctor<'_> {
+    pub(super) fn netbird(&mut self) {
+        let why = match self.ask_netbird() {
+            Ok(()) => NO_TOKEN,
+            Err((failure, why)) => {
+                self.put("netbird_url", Err(failure.into()));
+                why
+            }
+        };
+        self.put_rest("netbird_", why);
+        // without a job and a flag: what the token can do
+        let me = self.me.as_ref().filter(|me| !me.role.is_empty());
+        let can = me.map(|me| match gates::reads_only(me) {
+            Some(_) => Purpose::Plan,
+            None => Purpose::Apply,
+        });
+        self.purpose = self.told.or(can);
+    }
 
-/// Returns the checks, and what is known of the server.
-pub(super) fn checks(scene: &Subject) -> (Vec<Check>, NetbirdFacts) {
-    let mut made = Vec::new();
-    let (known, why) = match look(scene, &mut made) {
-        Ok(known) => (known, NO_TOKEN),
-        Err((failure, why)) => {
-            made.push(Check::of(URL, Err(failure.into())));
-            (NetbirdFacts::default(), why)
+    /// Looks at the server and the token; errors where there is nobody to ask, with why the rest was not looked at.
+    fn ask_netbird(&mut self) -> Result<(), (Failure, &'static str)> {
+        let server = &self.args.server;
+        let token = token(server, self.run.context.is_pull_request_event());
+        let api =
+            open_api(server, &token).map_err(|failure| (failure, "the server is not known"))?;
+        let unreachable = |error: &ApiError| {
+            let hint = error.hint().unwrap_or_else(|| NO_API.to_owned());
+            let failure = Failure::error(error.to_string()).hint(hint);
+            Err((failure, "NetBird's API cannot be reached"))
+        };
+        let asked = Timestamp::now();
+        let greeting = api.greet();
+        let now = Timestamp::now();
+        // what cannot be reached is not asked twice
+        if let Err(error) = &greeting
+            && !answers(error)
+            && !error.is_absent()
+        {
+            return unreachable(error);
         }
-    };
-    (Check::complete(&NAMES, &made, why), known)
-}
+        let users: Result<Vec<User>, _> = listed(&api, "/users");
+        // servers before the path for the version are known by their users
+        if let (Err(error), Err(of_users)) = (&greeting, &users)
+            && error.is_absent()
+            && !answers(of_users)
+        {
+            return unreachable(error);
+        }
+        let base = api.base();
+        self.put("netbird_url", Ok(format!("NetBird answers at {base}")));
+        let mut is_slow = is_throttled(&greeting) || is_throttled(&users);
+        let taken = match (token, users) {
+            (Err(failure), _) => Err(failure.into()),
+            (Ok(_), Err(_)) if is_slow => not_made("too many requests"),
+            (Ok(_), Err(error)) => Err(error.into()),
+            (Ok(_), Ok(users)) => {
+                self.me = users.into_iter().find(|user| user.is_current);
+                let accounts = api.values("/accounts");
+                let tokens = self.me.as_ref().map(|me| tokens(&api, me));
+                is_slow |= is_throttled(&accounts) || tokens.as_ref().is_some_and(is_throttled);
+                let wanted = setting(server.account.as_ref());
+                self.put("netbird_account", account(&accounts, wanted));
+                let life = life(self.me.as_ref().zip(tokens), now);
+                self.put("netbird_token_life", life);
+                let (role, advice) = self.role();
+                self.put("netbird_role", role).advise(advice);
+                let first = accounts.ok().and_then(|all| all.into_iter().next());
+                self.account = first.and_then(|one| Some(one["id"].as_str()?.to_owned()));
+                self.api = Some(api);
+                Ok("NetBird accepts it".into())
+            }
+        };
+        self.put("netbird_token", taken);
+        self.put("netbird_version", version(&greeting));
+        let clock = match &greeting {
+            Ok(greeting) => clock("NetBird", asked, greeting.server_time, now),
+            Err(error) => untold(error),
+        };
+        self.put("netbird_clock", clock);
+        self.put("netbird_rate_limit", rate_limit(&greeting, is_slow));
+        Ok(())
+    }
 
-/// Looks at the server and the token; errors where there is nobody to ask, with why the rest was not looked at.
-fn look(scene: &Subject, made: &mut Vec<Check>) -> Result<NetbirdFacts, (Failure, &'static str)> {
-    let server = &scene.args.server;
-    let token = token(server, scene.run.context.is_pull_request_event());
-    let api = open_api(server, &token).map_err(|failure| (failure, "the server is not known"))?;
-    let unreachable = |error: &ApiError| {
-        let hint = error.hint().unwrap_or_else(|| NO_API.to_owned());
-        let failure = Failure::error(error.to_string()).hint(hint);
-        Err((failure, "NetBird's API cannot be reached"))
-    };
-    let asked = Timestamp::now();
-    let greeting = api.greet();
-    let now = Timestamp::now();
-    // what cannot be reached is not asked twice
-    if let Err(error) = &greeting
-        && !answers(error)
-        && !error.is_absent()
-    {
-        return unreachable(error);
+    /// What the token's user may do; of a person, that a token ends with the access of whose it is.
+    fn role(&self) -> (Look, Option<String>) {
+        let Some(me) = self.me.as_ref().filter(|me| !me.role.is_empty()) else {
+            return (open("NetBird does not say whose the token is"), None);
+        };
+        let persons = OfRun::PersonsToken(me.name.clone());
+        let advice = (!me.is_service_user).then(|| Notice::general(persons).words());
+        (self.netbird_rights(me), advice)
     }
-    let users = users(&api);
-    // servers before the path for the version are known by their users
-    if let (Err(error), Err(of_users)) = (&greeting, &users)
-        && error.is_absent()
-        && !answers(of_users)
-    {
-        return unreachable(error);
-    }
-    made.push(Check::of(
-        URL,
-        Ok(format!("NetBird answers at {}", api.base())),
-    ));
-    let mut is_slow = is_throttled(&greeting) || is_throttled(&users);
-    let mut known = NetbirdFacts::default();
-    let taken = match (token, users) {
-        (Err(failure), _) => Err(failure.into()),
-        (Ok(_), Err(ApiError::Answered(Meaning::Throttled, _))) => not_made("too many requests"),
-        (Ok(_), Err(error)) => Err(error.into()),
-        (Ok(_), Ok(users)) => {
-            let me = users.into_iter().find(|user| user.is_current);
-            let accounts = api.values("/accounts");
-            let tokens = me.as_ref().map(|me| tokens(&api, me));
-            is_slow |= is_throttled(&accounts) || tokens.as_ref().is_some_and(is_throttled);
-            made.extend([
-                role(scene, me.as_ref()),
-                Check::of(TOKEN_LIFE, life(me.as_ref().zip(tokens), now)),
-                Check::of(
-                    ACCOUNT,
-                    account(&accounts, setting(server.account.as_ref())),
+
+    fn netbird_rights(&self, me: &User) -> Look {
+        let who = match me.is_service_user {
+            true => format!("service user {}, role {}", me.name, me.role),
+            false => format!("{}, a person, role {}", me.name, me.role),
+        };
+        let wrong = |why: &str| {
+            let (role, secret) = match self.told {
+                Some(Purpose::Apply) => ("admin", "NETBIRD_APPLY_TOKEN"),
+                Some(Purpose::Plan) => ("auditor", "NETBIRD_PLAN_TOKEN"),
+                None => (
+                    "auditor (for apply: admin)",
+                    "NETBIRD_PLAN_TOKEN (NETBIRD_APPLY_TOKEN)",
                 ),
-            ]);
-            let account = accounts.ok().and_then(|all| all.into_iter().next());
-            known = NetbirdFacts {
-                me,
-                account: account.and_then(|one| Some(one["id"].as_str()?.to_owned())),
-                api: Some(api),
             };
-            Ok("NetBird accepts it".into())
+            let hint = format!(
+                "give NETBIRD_API_TOKEN the token of a service user of role {role}; in the workflows that is the secret {secret}"
+            );
+            wrong(format!("{who}: {why}"), hint)
+        };
+        if !gates::sees_all(me) {
+            return wrong("it sees a part of the account only");
         }
-    };
-    let clock = match &greeting {
-        Ok(greeting) => clock("NetBird", asked, greeting.server_time, now),
-        Err(error) => untold(error),
-    };
-    let rest = [
-        (TOKEN, taken),
-        (VERSION, version(&greeting)),
-        (CLOCK, clock),
-        (RATE_LIMIT, rate_limit(&greeting, is_slow)),
-    ];
-    made.extend(rest.map(|(name, look)| Check::of(name, look)));
-    Ok(known)
+        let reads_only = gates::reads_only(me).is_some();
+        let all = Kind::ALL.into_iter();
+        let denied = all.filter(|kind| !gates::may_write(&me.role, *kind));
+        let denied: Vec<Kind> = denied.collect();
+        let desired = self.desired.as_ref();
+        let lacks: Vec<&str> = denied.iter().map(|kind| kind.plural()).collect();
+        let lacks = lacks.join(", ");
+        let is_managed = |kind: &Kind| desired.is_some_and(|file| file.manages(*kind));
+        let for_what = match (self.told, reads_only) {
+            (Some(Purpose::Apply), true) => {
+                return wrong("it can change nothing, which an apply needs");
+            }
+            (Some(Purpose::Apply), false) if denied.iter().any(is_managed) => {
+                return wrong(&format!("it cannot write {lacks}"));
+            }
+            (Some(Purpose::Plan), false) => "more than a plan needs (auditor)".to_owned(),
+            (Some(Purpose::Plan), true) => "right for a plan".to_owned(),
+            (None, true) => "enough for a plan; an apply needs admin".to_owned(),
+            (_, false) if !denied.is_empty() => {
+                format!("enough for plan and apply, but for {lacks}")
+            }
+            (Some(Purpose::Apply), false) => "right for an apply".to_owned(),
+            (None, false) => "enough for plan and apply".to_owned(),
+        };
+        Ok(format!("{who}: {for_what}"))
+    }
 }
 
 /// Whether the server refused a request because there were too many.
@@ -165,19 +197,15 @@ fn answers(error: &ApiError) -> bool {
     }
 }
 
-fn users(api: &Api) -> Result<Vec<User>, ApiError> {
-    let users = api.list("/users")?;
-    Ok(users.iter().filter_map(|user| user.read().ok()).collect())
+fn listed<T: DeserializeOwned>(api: &Api, path: &str) -> Result<Vec<T>, ApiError> {
+    let all = api.list(path)?;
+    Ok(all.iter().filter_map(|one| one.read().ok()).collect())
 }
 
 /// Returns the tokens of a user.
 fn tokens(api: &Api, me: &User) -> Result<Vec<UserToken>, ApiError> {
     let path = object_path("/users", &me.id)?;
-    let tokens = api.list(&format!("{path}/tokens"))?;
-    Ok(tokens
-        .iter()
-        .filter_map(|token| token.read().ok())
-        .collect())
+    listed(api, &format!("{path}/tokens"))
 }
 
 /// What NetBird tells with its version, where it does not.
@@ -202,63 +230,6 @@ fn version(greeting: &Result<Greeting, ApiError>) -> Look {
         None if is_version(version) => Ok(format!("NetBird {version}")),
         None => open(format!("{version:?} is not a version that can be compared")),
     }
-}
-
-/// What the token's user may do; of a person, that a token ends with the access of whose it is.
-fn role(scene: &Subject, me: Option<&User>) -> Check {
-    let Some(me) = me.filter(|me| !me.role.is_empty()) else {
-        let look = open("NetBird does not say whose the token is");
-        return Check::of(ROLE, look);
-    };
-    let persons = OfRun::PersonsToken(me.name.clone());
-    let advice = (!me.is_service_user).then(|| Notice::general(persons).words());
-    Check::of(ROLE, rights(scene, me)).advice(advice)
-}
-
-fn rights(scene: &Subject, me: &User) -> Look {
-    let who = match me.is_service_user {
-        true => format!("service user {}, role {}", me.name, me.role),
-        false => format!("{}, a person, role {}", me.name, me.role),
-    };
-    let wrong = |why: &str| {
-        let (role, secret) = match scene.told {
-            Some(Purpose::Apply) => ("admin", "NETBIRD_APPLY_TOKEN"),
-            Some(Purpose::Plan) => ("auditor", "NETBIRD_PLAN_TOKEN"),
-            None => (
-                "auditor (for apply: admin)",
-                "NETBIRD_PLAN_TOKEN (NETBIRD_APPLY_TOKEN)",
-            ),
-        };
-        let hint = format!(
-            "give NETBIRD_API_TOKEN the token of a service user of role {role}; in the workflows that is the secret {secret}"
-        );
-        wrong(format!("{who}: {why}"), hint)
-    };
-    if !gates::sees_all(me) {
-        return wrong("it sees a part of the account only");
-    }
-    let reads_only = gates::reads_only(me).is_some();
-    let denied = Kind::ALL.into_iter();
-    let denied = denied.filter(|kind| !gates::may_write(&me.role, *kind));
-    let (denied, desired): (Vec<Kind>, _) = (denied.collect(), scene.desired.as_ref());
-    let lacks: Vec<&str> = denied.iter().map(|kind| kind.plural()).collect();
-    let lacks = lacks.join(", ");
-    let is_managed = |kind: &Kind| desired.is_some_and(|file| file.manages(*kind));
-    let for_what = match (scene.told, reads_only) {
-        (Some(Purpose::Apply), true) => {
-            return wrong("it can change nothing, which an apply needs");
-        }
-        (Some(Purpose::Apply), false) if denied.iter().any(is_managed) => {
-            return wrong(&format!("it cannot write {lacks}"));
-        }
-        (Some(Purpose::Plan), false) => "more than a plan needs (auditor)".to_owned(),
-        (Some(Purpose::Plan), true) => "right for a plan".to_owned(),
-        (None, true) => "enough for a plan; an apply needs admin".to_owned(),
-        (_, false) if !denied.is_empty() => format!("enough for plan and apply, but for {lacks}"),
-        (Some(Purpose::Apply), false) => "right for an apply".to_owned(),
-        (None, false) => "enough for plan and apply".to_owned(),
-    };
-    Ok(format!("{who}: {for_what}"))
 }
 
 /// The token in use is the one that was used last, just now.

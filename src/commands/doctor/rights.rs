@@ -1,18 +1,13 @@
 //! What the token may do in the repository, and what the rules of its branches let past review.
 
-use super::Subject;
+use super::Doctor;
+use super::found::{Look, not_made, open, wrong};
 use crate::base::text::count;
+use crate::commands::cli::Purpose;
 use crate::commands::forge;
 use crate::commands::settings::setting;
-use crate::commands::setup::doctor::{Check, Look, Purpose, not_made, open, wrong};
 use crate::forge::gitea::inventory::BRANCH;
 use crate::forge::gitea::{BranchInfo, GiteaError, Repo, RepoInfo, Scopes};
-
-pub(super) const PUSH: &str = "gitea_push";
-pub(super) const RULE: &str = "gitea_branch_rule";
-pub(super) const COMMENT: &str = "gitea_comment";
-pub(super) const INVENTORY_BRANCH: &str = "gitea_inventory_branch";
-pub(super) const INVENTORY_PUSH: &str = "gitea_inventory_push";
 
 /// Why the right to push is not looked at.
 const OWN_TOKEN: &str = "the token is the job's own";
@@ -26,31 +21,27 @@ const ALLOW: &str =
 
 /// A repository that can be read, and what is to be done there.
 pub(super) struct Rights<'a> {
-    pub(super) scene: &'a Subject<'a>,
+    pub(super) doctor: &'a Doctor<'a>,
     pub(super) repo: &'a Repo,
     pub(super) about: &'a RepoInfo,
-    pub(super) purpose: Option<Purpose>,
-    /// The workflows propose the bot's commits.
-    pub(super) via_pr: bool,
-    /// The token is the job's own.
-    pub(super) is_job: bool,
+    /// The scopes of the token; none of the job's own.
+    pub(super) scopes: Option<&'a Scopes>,
     /// The branch that is applied.
     pub(super) name: &'a str,
 }
 
 impl Rights<'_> {
     /// Returns the checks.
-    pub(super) fn checks(&self, scopes: &Scopes) -> Vec<Check> {
+    pub(super) fn checks(&self) -> [(&'static str, Look); 5] {
         let branch = self.repo.branch(self.name);
         let [inventory, inventory_push] = self.inventory();
-        let looks = [
-            (PUSH, self.push(&branch)),
-            (RULE, self.rule(&branch)),
-            (COMMENT, self.comment(scopes)),
-            (INVENTORY_BRANCH, inventory),
-            (INVENTORY_PUSH, inventory_push),
-        ];
-        looks.map(|(name, look)| Check::of(name, look)).into()
+        [
+            ("gitea_push", self.push(&branch)),
+            ("gitea_branch_rule", self.rule(&branch)),
+            ("gitea_comment", self.comment()),
+            ("gitea_inventory_branch", inventory),
+            ("gitea_inventory_push", inventory_push),
+        ]
     }
 
     fn push(&self, branch: &Result<BranchInfo, GiteaError>) -> Look {
@@ -67,13 +58,13 @@ impl Rights<'_> {
             Err(error) => return open(format!("not known: {error}")),
         };
         match branch.user_can_push {
-            _ if self.purpose == Some(Purpose::Plan) => not_made("a plan pushes nothing"),
-            _ if self.is_job => not_made(OWN_TOKEN),
+            _ if self.doctor.purpose == Some(Purpose::Plan) => not_made("a plan pushes nothing"),
+            _ if self.scopes.is_none() => not_made(OWN_TOKEN),
             _ if self.about.permissions.push == Some(false) => self.weak(
                 "the token's user may not write to the repository".to_owned(),
                 "give it write access: Settings, Collaborators",
             ),
-            Some(false) if self.via_pr => Ok(format!(
+            Some(false) if self.doctor.via_pr => Ok(format!(
                 "the token does not push to {name}; the workflows open pull requests (--via-pr)"
             )),
             Some(false) => self.weak(
@@ -86,7 +77,7 @@ impl Rights<'_> {
 
     /// What is wrong for an apply; where nobody said what the set-up is for, it is only told.
     fn weak(&self, text: String, hint: &str) -> Look {
-        match self.purpose {
+        match self.doctor.purpose {
             Some(Purpose::Apply) => wrong(text, hint),
             Some(Purpose::Plan) | None => open(text),
         }
@@ -114,8 +105,8 @@ impl Rights<'_> {
                 return open(text);
             }
         };
-        let file = forge::path_in_repository(&self.scene.run.file);
-        let file = file.unwrap_or_else(|_| self.scene.run.file.display().to_string());
+        let file = forge::path_in_repository(&self.doctor.run.file);
+        let file = file.unwrap_or_else(|_| self.doctor.run.file.display().to_string());
         if let Some((gap, hint)) = rule.gap(&file, None, false) {
             return wrong(
                 format!("the rule {:?} of {name}: {gap}", rule.rule_name),
@@ -130,7 +121,7 @@ impl Rights<'_> {
         ))
     }
 
-    fn comment(&self, scopes: &Scopes) -> Look {
+    fn comment(&self) -> Look {
         if self.about.archived {
             return not_made("the repository is archived");
         }
@@ -140,7 +131,7 @@ impl Rights<'_> {
                 "switch them on in the repository's settings",
             );
         }
-        let pull = self.scene.run.context.pull_request.as_ref();
+        let pull = self.doctor.run.context.pull_request.as_ref();
         match self.repo.reads_comments(pull.map(|pull| pull.number)) {
             Err(error) if error.is_scope() => return Err(error.into()),
             Err(error) if error.is_not_found() => {
@@ -153,13 +144,15 @@ impl Rights<'_> {
             Err(error) => return open(format!("not known: {error}")),
             Ok(()) => {}
         }
+        let Some(scopes) = self.scopes else {
+            return Ok("the job's token sees the comments of pull requests".into());
+        };
         match scopes.may_write("issue") {
             Some(false) => wrong(
                 "the token reads comments and may write none: write:issue is missing",
                 "make a token with the scope write:issue as well (docs/gitea.md, step 3)",
             ),
             Some(true) => Ok("the token may comment on pull requests".into()),
-            None if self.is_job => Ok("the job's token sees the comments of pull requests".into()),
             None => {
                 open("the token reads comments; the server does not say whether it may write them")
             }
@@ -168,7 +161,7 @@ impl Rights<'_> {
 
     /// The branch of the inventory: its rule, and who may push to it.
     fn inventory(&self) -> [Look; 2] {
-        let named = setting(self.scene.args.inventory.inventory_branch.as_ref());
+        let named = setting(self.doctor.args.inventory.inventory_branch.as_ref());
         let name = named.as_deref().unwrap_or(BRANCH);
         if name == self.about.default_branch || name == self.name {
             let text = format!("{name} has the file: the inventory has a branch of its own");
@@ -216,8 +209,10 @@ impl Rights<'_> {
 
     fn inventory_push(&self, name: &str, branch: &BranchInfo) -> Look {
         match branch.user_can_push {
-            _ if self.purpose == Some(Purpose::Plan) => not_made("a plan writes no inventory"),
-            _ if self.is_job => not_made(OWN_TOKEN),
+            _ if self.doctor.purpose == Some(Purpose::Plan) => {
+                not_made("a plan writes no inventory")
+            }
+            _ if self.scopes.is_none() => not_made(OWN_TOKEN),
             Some(false) => self.weak(
                 format!("the token may not push to {name}, so every apply is refused"),
                 ALLOW,

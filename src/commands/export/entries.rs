@@ -11,7 +11,7 @@ use crate::account::actual::Actual;
 use crate::account::binding::Binding;
 use crate::check::edit::pretty;
 use crate::check::validate::validate;
-use crate::file::Source;
+use crate::file::{Source, step};
 use crate::model::address::Address;
 use crate::model::kind::values::names;
 use crate::model::kind::{ALL, EXPIRY, Kind, Live, NameOf, PeerRef, Resource, TEMPORARY};
@@ -62,21 +62,16 @@ pub fn export(actual: &Actual) -> Export {
             Err(why) => export.left_out.push((address.clone(), why)),
         }
     }
-    list_members(&mut export, actual);
     set_machines(&mut export, actual);
-    let listed = list_pending(&mut export);
-    drop_invalid(&mut export);
-    // the name of a key that is left out would be that of a peer
-    for (group, key) in listed {
-        if !export
-            .entries
-            .contains_key(&Address::new(Kind::SetupKey, &key))
-            && let Some(Value::Array(peers)) = export
-                .entries
-                .get_mut(&group)
-                .map(|group| &mut group["peers"])
-        {
-            peers.retain(|peer| *peer != key);
+    loop {
+        list_members(&mut export, actual);
+        let flawed = flawed(&export);
+        if flawed.is_empty() {
+            break;
+        }
+        for (address, why) in flawed {
+            export.entries.remove(&address);
+            export.left_out.push((address, why));
         }
     }
     export.left_out.sort();
@@ -130,30 +125,26 @@ impl Export {
 fn block(place: &Map<String, Value>, path: &[&str]) -> String {
     const UNIT: &str = "  ";
     let indent = UNIT.repeat(path.len() + 1);
-    let paths: Vec<&[&str]> = Kind::sections().map(Kind::section_path).collect();
     let kind = Kind::sections().find(|kind| kind.section_path() == path);
     let fields = kind.map(Kind::field_names).unwrap_or_default();
-    let mut names: Vec<&str> = place.keys().map(String::as_str).collect();
-    if kind.is_none() {
-        let position = |name: &&str| {
-            paths.iter().position(|one| {
-                one.strip_prefix(path)
-                    .is_some_and(|rest| rest.first() == Some(name))
-            })
-        };
-        names.sort_by_key(position);
-    }
-    let line = |name: &&str| {
-        let value = match &place[*name] {
+    let position = |(name, _): &(&String, &Value)| {
+        Kind::sections().position(|kind| {
+            kind.section_path()
+                .starts_with(&[path, &[name.as_str()]].concat())
+        })
+    };
+    let mut members: Vec<(&String, &Value)> = place.iter().collect();
+    members.sort_by_key(position);
+    let line = |(name, value): (&String, &Value)| {
+        let text = match value {
             Value::Object(inner) if kind.is_none() => {
-                let path: Vec<&str> = path.iter().copied().chain([*name]).collect();
-                block(inner, &path)
+                block(inner, &[path, &[name.as_str()]].concat())
             }
             entry => pretty(entry, &fields, "\n", &indent, UNIT),
         };
-        format!("{indent}{}: {value}", Value::from(*name))
+        format!("{indent}{}: {text}", Value::from(name.as_str()))
     };
-    let lines: Vec<String> = names.iter().map(line).collect();
+    let lines: Vec<String> = members.into_iter().map(line).collect();
     format!("{{\n{}\n{}}}", lines.join(",\n"), UNIT.repeat(path.len()))
 }
 
@@ -257,29 +248,24 @@ fn unnamed(peer: &objects::Peer, export: &Export, actual: &Actual) -> Option<&'s
 }
 
 /// Lists the members of each group by their names. A name that means another peer, or none yet, is not listed: the file
-/// leaves such a member alone.
+/// leaves such a member alone. A pending one-off key is listed in the groups that it joins, else its enrollment would be
+/// undone.
 fn list_members(export: &mut Export, actual: &Actual) {
-    let groups = export.entries.keys();
-    let groups: Vec<Address> = groups
-        .filter(|at| at.kind == Kind::Group)
-        .cloned()
-        .collect();
-    for address in groups {
+    let mut lists: BTreeMap<Address, BTreeSet<String>> = BTreeMap::new();
+    export.unlisted.clear();
+    for address in export.entries.keys() {
         let [
             Live {
                 resource: Resource::Group(group),
                 ..
             },
-        ] = actual.at(&address)
+        ] = actual.at(address)
         else {
             continue;
         };
-        let members = group
-            .peers
-            .iter()
-            .flatten()
-            .filter_map(|id| actual.peers.get(id));
-        let mut names = BTreeSet::new();
+        let names = lists.entry(address.clone()).or_default();
+        let members = group.peers.iter().flatten();
+        let members = members.filter_map(|id| actual.peers.get(id));
         for peer in members.filter(|peer| !peer.ephemeral) {
             match unnamed(peer, export, actual) {
                 None => drop(names.insert(peer.name.clone())),
@@ -289,6 +275,19 @@ fn list_members(export: &mut Export, actual: &Actual) {
                 }
             }
         }
+    }
+    let pending = export.entries.iter().filter(|(address, entry)| {
+        address.kind == Kind::SetupKey && entry["enrolled"] == Value::Bool(false)
+    });
+    for (key, entry) in pending {
+        let groups = entry["auto_groups"].as_array().into_iter().flatten();
+        for group in groups.filter_map(Value::as_str) {
+            if let Some(names) = lists.get_mut(&Address::new(Kind::Group, group)) {
+                names.insert(key.name.clone());
+            }
+        }
+    }
+    for (address, names) in lists {
         if let Some(entry) = export.entries.get_mut(&address) {
             entry["peers"] = json!(names);
         }
@@ -372,88 +371,37 @@ fn life_time(key: &objects::SetupKey) -> i64 {
     (expires.as_second() - created.unwrap_or_default()).clamp(1, 9_223_372_036)
 }
 
-/// A pending one-off key must be listed in the groups that it joins: otherwise its enrollment would be undone. Returns
-/// the groups and keys where it was not.
-fn list_pending(export: &mut Export) -> Vec<(Address, String)> {
-    let is_pending = |entry: &Value| entry["enrolled"] == Value::Bool(false);
-    let pending = export
-        .entries
-        .iter()
-        .filter(|(address, entry)| address.kind == Kind::SetupKey && is_pending(entry));
-    let pairs: Vec<(String, String)> = pending
-        .flat_map(|(address, entry)| {
-            let groups = entry["auto_groups"].as_array().into_iter().flatten();
-            let groups = groups.filter_map(Value::as_str);
-            groups
-                .map(|group| (group.to_owned(), address.name.clone()))
-                .collect::<Vec<_>>()
-        })
-        .collect();
-    let mut listed = Vec::new();
-    for (group, key) in pairs {
-        let address = Address::new(Kind::Group, group);
-        let group = export.entries.get_mut(&address);
-        let Some(Value::Array(peers)) = group.and_then(|group| group.get_mut("peers")) else {
-            continue;
-        };
-        if !peers.iter().any(|peer| *peer == key) {
-            peers.push(Value::String(key.clone()));
-            peers.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
-            listed.push((address, key));
-        }
-    }
-    listed
-}
-
-/// Takes out what a file must not have, entry by entry.
-fn drop_invalid(export: &mut Export) {
-    if flaws(&export.file()).is_empty() {
-        return;
-    }
-    // alone first: most flaws are an entry's own, such as a name with a control character
-    for (address, entry) in export.entries.clone() {
-        let alone = Export {
-            entries: BTreeMap::from([(address.clone(), entry)]),
-            ..Export::default()
-        };
-        if let Some(why) = flaws(&alone.file()).into_iter().next() {
-            export.entries.remove(&address);
-            export.left_out.push((address, why));
-        }
-    }
-    // then what does not go together: whatever leaves fewer flaws behind when it goes
-    loop {
-        let flaws = flaws(&export.file());
-        let Some(why) = flaws.first().cloned() else {
-            return;
-        };
-        let helps = |address: &&Address| {
-            let mut rest = export.clone();
-            rest.entries.remove(*address);
-            self::flaws(&rest.file()).len() < flaws.len()
-        };
-        let found = export
-            .entries
-            .keys()
-            .find(helps)
-            .or(export.entries.keys().next_back())
-            .cloned();
-        let Some(address) = found else { return };
-        export.entries.remove(&address);
-        export.left_out.push((address, why));
-    }
-}
-
-/// What is wrong with a file.
-fn flaws(file: &Value) -> Vec<String> {
-    match Source::from_text("export", file.to_string()) {
-        Err(error) => vec![error.message],
+/// The entries with something that a file must not have, and why.
+fn flawed(export: &Export) -> BTreeMap<Address, String> {
+    let found: Vec<(String, String)> = match Source::from_text("export", export.file().to_string())
+    {
+        Err(error) => vec![(String::new(), error.message)],
         Ok(source) => match validate(&source) {
-            Ok(_) => Vec::new(),
-            Err(problems) => problems
-                .errors()
-                .map(|problem| problem.message.clone())
-                .collect(),
+            Ok(_) => return BTreeMap::new(),
+            Err(problems) => {
+                let errors = problems.errors();
+                errors
+                    .map(|problem| (problem.place.path.clone(), problem.message.clone()))
+                    .collect()
+            }
         },
+    };
+    let path = |address: &Address| {
+        let name = Some(address.name.as_str()).filter(|_| !address.kind.is_one());
+        let steps = address.kind.section_path().iter().copied().chain(name);
+        steps.fold(String::new(), |path, name| step(&path, name))
+    };
+    let paths: Vec<(String, &Address)> = export.entries.keys().map(|at| (path(at), at)).collect();
+    let mut flawed = BTreeMap::new();
+    for (place, why) in found {
+        let is_in = |(path, _): &&(String, &Address)| {
+            let rest = place.strip_prefix(path.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        // what stands in no entry is mended by leaving out any
+        if let Some((_, address)) = paths.iter().find(is_in).or(paths.last()) {
+            flawed.entry((*address).clone()).or_insert(why);
+        }
     }
+    flawed
 }

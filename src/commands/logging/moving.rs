@@ -16,7 +16,7 @@ static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
 
 /// Goes to the first column and clears what is right of it.
 const ERASE: &str = "\r\x1b[K";
-/// How often the time is written anew.
+/// How often the time is written again.
 const TICK: Duration = Duration::from_millis(250);
 /// Columns of a terminal that does not say how many it has.
 const USUAL_COLUMNS: usize = 80;
@@ -38,27 +38,16 @@ impl Shown {
 }
 
 /// A line that moves, until this is dropped: nothing of it is left then.
-pub struct Moving {
-    ended: Arc<AtomicBool>,
-    ticker: Option<JoinHandle<()>>,
-}
+pub struct Moving(Option<JoinHandle<()>>);
 
 impl Moving {
     /// Begins with an empty line. Once `stop` is set, it stands still: a line that stays says what a signal does.
     pub(super) fn start(stop: Arc<AtomicBool>) -> Moving {
-        let ended = Arc::new(AtomicBool::new(false));
         *shown() = Some(Shown {
             text: String::new(),
             since: Instant::now(),
         });
-        let ticker = thread::spawn({
-            let ended = ended.clone();
-            move || tick(&ended, &stop)
-        });
-        Moving {
-            ended,
-            ticker: Some(ticker),
-        }
+        Moving(Some(thread::spawn(move || tick(&stop))))
     }
 
     /// Shows this text instead of the one before, with the time since the start.
@@ -72,52 +61,50 @@ impl Moving {
 
 impl Drop for Moving {
     fn drop(&mut self) {
-        self.ended.store(true, Ordering::Relaxed);
-        if let Some(ticker) = self.ticker.take() {
+        take_away();
+        if let Some(ticker) = self.0.take() {
             ticker.thread().unpark();
             let _ = ticker.join();
         }
-        take_away(|_| Ok(()));
     }
 }
 
-fn tick(ended: &AtomicBool, stop: &AtomicBool) {
-    while !ended.load(Ordering::Relaxed) {
+/// Keeps the time current, until the line is taken away.
+fn tick(stop: &AtomicBool) {
+    loop {
         if stop.load(Ordering::Relaxed) {
-            return take_away(|line| {
-                let mut stderr = io::stderr().lock();
-                writeln!(
-                    stderr,
-                    "stopping after {line}; a second Ctrl-C ends it at once"
-                )
-            });
+            if let Some(line) = take_away() {
+                around(&format!(
+                    "stopping after {line}; a second Ctrl-C ends it at once\n"
+                ));
+            }
+            return;
         }
-        if let Some(line) = shown().as_ref().filter(|line| !line.text.is_empty()) {
-            let _ = line.draw(&mut io::stderr().lock());
+        match &*shown() {
+            None => return,
+            Some(line) if line.text.is_empty() => {}
+            Some(line) => drop(line.draw(&mut io::stderr().lock())),
         }
         thread::park_timeout(TICK);
     }
 }
 
-/// Ends the line, and says something of it in its place.
-fn take_away(say: impl FnOnce(&str) -> io::Result<()>) {
-    let mut shown = shown();
-    if let Some(line) = shown.take().filter(|line| !line.text.is_empty()) {
-        let erased = io::stderr().lock().write_all(ERASE.as_bytes());
-        let _ = erased.and_then(|()| say(&line.text));
-    }
+/// Ends the line, and returns its text if it had one.
+fn take_away() -> Option<String> {
+    let line = shown().take().filter(|line| !line.text.is_empty())?;
+    let _ = io::stderr().lock().write_all(ERASE.as_bytes());
+    Some(line.text)
 }
 
-/// Writes to stderr as if no line moved there. A closed stderr is nobody's business.
-pub(super) fn around(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+/// Writes a text to stderr as if no line moved there. A closed stderr is nobody's business.
+pub(super) fn around(text: &str) {
     let shown = shown();
+    let line = shown.as_ref().filter(|line| !line.text.is_empty());
+    let before = if line.is_some() { ERASE } else { "" };
     let mut stderr = io::stderr().lock();
-    if let Some(line) = shown.as_ref().filter(|line| !line.text.is_empty()) {
-        let erased = stderr.write_all(ERASE.as_bytes());
-        let _ = erased.and_then(|()| write(&mut stderr));
+    let _ = stderr.write_all(format!("{before}{text}").as_bytes());
+    if let Some(line) = line {
         let _ = line.draw(&mut stderr);
-    } else {
-        let _ = write(&mut stderr);
     }
 }
 
@@ -127,7 +114,7 @@ pub(super) struct AroundLine;
 impl Write for AroundLine {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
-        around(|stderr| stderr.write_all(masked(&text).as_bytes()));
+        around(&masked(&text));
         Ok(bytes.len())
     }
 
@@ -162,18 +149,13 @@ fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
-    let mut left = columns.saturating_sub(1);
+    let mut width = 1; // of what is left out
     let fits = |char: &char| {
-        let width = char.width().unwrap_or(0);
-        let fits = width <= left;
-        left = if fits { left - width } else { 0 };
-        fits
+        width += char.width().unwrap_or(0);
+        width <= columns
     };
-    let mut short: String = text.chars().take_while(fits).collect();
-    if columns > 0 {
-        short.push('…');
-    }
-    short
+    let short: String = text.chars().take_while(fits).collect();
+    if columns == 0 { short } else { short + "…" }
 }
 
 #[cfg(test)]

@@ -12,19 +12,19 @@ use blocks::merge_blocks;
 
 macro_rules! texts {
     ($folder:literal: $($name:literal)*) => {
-        [$(($name, include_str!(concat!("../../../", $folder, "/", $name)))),*]
+        [$(($name, include_str!(concat!("../../", $folder, "/", $name)))),*]
     };
 }
 
 /// The workflows by their file names.
-pub const FILES: [(&str, &str); 4] =
+pub(super) const FILES: [(&str, &str); 4] =
     texts!(".gitea/workflows": "plan.yml" "apply.yml" "enrollment.yml" "drift.yml");
 
 /// The same by plain `git` and shell, without any action.
-pub const WITHOUT_ACTIONS: [(&str, &str); 4] = texts!("examples/workflows-without-actions": "plan.yml" "apply.yml" "enrollment.yml" "drift.yml");
+pub(super) const WITHOUT_ACTIONS: [(&str, &str); 4] = texts!("examples/workflows-without-actions": "plan.yml" "apply.yml" "enrollment.yml" "drift.yml");
 
 /// What stands in the place of `plan.yml` where pull requests from forks get a plan.
-pub const FORKS: [(&str, &str); 1] = texts!("examples/workflows": "plan-forks.yml");
+pub(super) const FORKS: [(&str, &str); 1] = texts!("examples/workflows": "plan-forks.yml");
 
 /// The command that tells whose a workflow is, by the stem of its file name.
 const COMMANDS: [(&str, &str); 4] = [
@@ -66,7 +66,7 @@ const PROGRAM: &str = "netbird-gitops ";
 const UNGUARDED: &str = "--any-commit";
 
 /// Secrets and variables that each network of a repository has of its own.
-pub const OWN_NAMES: [&str; 4] = [
+pub(super) const OWN_NAMES: [&str; 4] = [
     "NETBIRD_PLAN_TOKEN",
     "NETBIRD_APPLY_TOKEN",
     "NETBIRD_API_URL",
@@ -75,22 +75,22 @@ pub const OWN_NAMES: [&str; 4] = [
 
 /// How a workflow compares with one of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Comparison {
+pub(super) struct Comparison {
     /// Its text with the lines of ours that it lacks.
-    pub text: String,
+    pub(super) text: String,
     /// How many lines it lacks.
-    pub missing: usize,
+    pub(super) missing: usize,
     /// What is wrong with it: the protected lines that it lacks, and what it must not have.
-    pub faults: Vec<String>,
+    pub(super) faults: Vec<String>,
 }
 
 /// Compares a workflow with the one of ours that it is nearest to; `None` for one that is not ours.
-pub fn judged(file_name: &str, text: &str) -> Option<Comparison> {
+pub(super) fn judged(file_name: &str, text: &str) -> Option<Comparison> {
     nearest(file_name, text).map(|(compared, _)| compared)
 }
 
 /// Returns the text of ours that a workflow is nearest to, too.
-pub fn nearest(file_name: &str, text: &str) -> Option<(Comparison, &'static str)> {
+pub(super) fn nearest(file_name: &str, text: &str) -> Option<(Comparison, &'static str)> {
     let stem = stem_of(file_name).filter(|stem| is_ours(stem, text))?;
     let forks = FORKS.iter().filter(|_| stem == "plan");
     let all = FILES.iter().chain(&WITHOUT_ACTIONS);
@@ -117,7 +117,7 @@ fn stem_of(file_name: &str) -> Option<&'static str> {
 }
 
 /// Whether a workflow of that stem runs our command: somebody else's `plan.yml` does not.
-pub fn is_ours(stem: &str, text: &str) -> bool {
+pub(super) fn is_ours(stem: &str, text: &str) -> bool {
     let wanted = COMMANDS.iter().find(|(name, _)| *name == stem);
     let runs = |line: &str| {
         let (at, found) = command(line)?;
@@ -130,12 +130,12 @@ pub fn is_ours(stem: &str, text: &str) -> bool {
 }
 
 /// Compares a workflow with ours.
-pub fn compare(there: &str, ours: &str) -> Comparison {
+pub(super) fn compare(there: &str, ours: &str) -> Comparison {
     merge(there, ours, ours)
 }
 
 /// Compares a workflow that was made of `base`, one of ours, with another one of ours: what only `base` has is dropped.
-pub fn merge(there: &str, ours: &str, base: &str) -> Comparison {
+pub(super) fn merge(there: &str, ours: &str, base: &str) -> Comparison {
     let text = there.replace("\r\n", "\n");
     let merged = merge_blocks(&text, ours, base);
     let is_unguarded = text.lines().any(|line| {

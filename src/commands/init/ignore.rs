@@ -30,25 +30,20 @@ pub(super) fn merge(there: &[u8], ours: &str) -> Vec<u8> {
         let mut lines = there.split(|byte| *byte == b'\n');
         lines.any(|other| other.trim_ascii() == line.as_bytes())
     };
-    let is_pattern = |line: &&str| !line.is_empty() && !line.starts_with('#');
-    let missing: Vec<&str> = ours
+    let missing = ours
         .lines()
-        .filter(is_pattern)
-        .filter(|line| !has(line))
-        .collect();
-    let mut text = there.to_vec();
+        .filter(|line| !line.starts_with('#') && !has(line));
+    let missing: String = missing.map(|line| format!("{line}\n")).collect();
     if missing.is_empty() {
-        return text;
+        return there.to_vec();
     }
-    if !text.is_empty() && !text.ends_with(b"\n") {
-        text.push(b'\n');
-    }
+    let end = if there.is_empty() || there.ends_with(b"\n") {
+        ""
+    } else {
+        "\n"
+    };
     let title = ours.lines().next().unwrap_or_default();
-    for line in std::iter::once(title).chain(missing) {
-        text.extend_from_slice(line.as_bytes());
-        text.push(b'\n');
-    }
-    text
+    [there, format!("{end}{title}\n{missing}").as_bytes()].concat()
 }
 
 #[cfg(test)]

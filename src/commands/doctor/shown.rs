@@ -2,23 +2,24 @@
 
 use serde_json::{Value, json};
 
+use super::found::Check;
 use crate::base::sentence::Sentence;
-use crate::commands::setup::doctor::{Check, Purpose};
+use crate::commands::cli::Purpose;
 use crate::render::tree::{Block, Mark, Rank, Row, Rows, Tree};
 
 /// Returns the table: what is wrong with what to do about it under it.
-pub fn tree(checks: &[Check], purpose: Option<Purpose>) -> Tree {
+pub(super) fn tree(checks: &[Check], purpose: Option<Purpose>) -> Tree {
     let row = |(label, check): (String, &Check)| {
-        let mut lines = check.text.lines().map(str::trim).map(Sentence::from);
+        let mut lines = check.text.lines().map(|line| Sentence::from(line.trim()));
         let first = lines.next().unwrap_or_default();
-        let mut more: Vec<Sentence> = lines.collect();
-        for (at, line) in check.hint.iter().flat_map(|hint| hint.lines()).enumerate() {
-            let lead = match at {
-                0 => Sentence::default().strong("hint:").say(" "),
-                _ => Sentence::default(),
-            };
-            more.push(lead.say(line.trim()));
-        }
+        let hint = check.hint.iter().flat_map(|hint| hint.lines().enumerate());
+        let hint = hint.map(|(at, line)| match at {
+            0 => Sentence::default()
+                .strong("hint:")
+                .say(" ")
+                .say(line.trim()),
+            _ => line.trim().into(),
+        });
         let mark = match check.ok {
             Some(true) => Mark::PASSED,
             Some(false) => Mark::FAILED,
@@ -26,7 +27,7 @@ pub fn tree(checks: &[Check], purpose: Option<Purpose>) -> Tree {
         };
         Row {
             cells: vec![label.into(), first],
-            more,
+            more: lines.chain(hint).collect(),
             ..Row::of(mark, "", Rank::Must)
         }
     };
@@ -43,7 +44,7 @@ pub fn tree(checks: &[Check], purpose: Option<Purpose>) -> Tree {
 }
 
 /// Returns the same for programs.
-pub fn json(checks: &[Check]) -> Value {
+pub(super) fn json(checks: &[Check]) -> Value {
     let check = |check: &Check| json!({ "name": check.name, "ok": check.ok, "text": check.text, "hint": check.hint });
     let failed = checks.iter().any(Check::failed);
     json!({
@@ -56,13 +57,17 @@ pub fn json(checks: &[Check]) -> Value {
 /// The first line: does anybody need to worry?
 fn heading(checks: &[Check], purpose: Option<Purpose>) -> String {
     let number = |ok| checks.iter().filter(|check| check.ok == ok).count();
-    let mut parts = vec![format!("{} passed", number(Some(true)))];
-    if number(Some(false)) > 0 {
-        parts.insert(0, format!("{} failed", number(Some(false))));
-    }
-    if number(None) > 0 {
-        parts.push(format!("{} skipped", number(None)));
-    }
+    let all = [
+        (number(Some(false)), "failed"),
+        (number(Some(true)), "passed"),
+        (number(None), "skipped"),
+    ];
+    let shown = all
+        .iter()
+        .filter(|(number, word)| *number > 0 || *word == "passed");
+    let parts: Vec<String> = shown
+        .map(|(number, word)| format!("{number} {word}"))
+        .collect();
     let more = match purpose {
         None if number(None) > 0 => "; use --for plan or --for apply to check more",
         _ => "",
@@ -70,25 +75,24 @@ fn heading(checks: &[Check], purpose: Option<Purpose>) -> String {
     format!("NetBird set-up: {}{more}", parts.join(", "))
 }
 
-/// Most checks in a row that are told one by one although the same is said of each.
+/// Most checks in a row that are shown one by one although the same is said of each.
 const FEW: usize = 2;
 
-/// The checks with their names as people read them. Of many in a row that were not made for one reason the first stands
+/// The checks with their names as people read them. Of many in a row that were not made for one reason the first is shown
 /// for all.
 fn rows(checks: &[Check]) -> impl Iterator<Item = (String, &Check)> {
     let alike =
         |one: &Check, next: &Check| one.ok.is_none() && one.text == next.text && next.ok.is_none();
     let groups = checks.chunk_by(alike);
     groups.flat_map(|group| {
-        let shown = match group.len() > FEW {
-            true => &group[..1],
-            false => group,
-        };
         let number = group.len();
         let label = move |check: &Check| match number > FEW {
             true => format!("{number} more"),
             false => check.name.replace('_', " "),
         };
-        shown.iter().map(move |check| (label(check), check))
+        let shown = if number > FEW { 1 } else { number };
+        group[..shown]
+            .iter()
+            .map(move |check| (label(check), check))
     })
 }

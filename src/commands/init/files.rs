@@ -1,45 +1,39 @@
-//! What `init` puts into a repository, and what becomes of a file that stands there already.
+//! The files that a repository needs, and what becomes of one that is there already.
 //!
 //! The texts are those of this program's own repository, built in: workflows fit the version that they come with, and a
 //! second `init` after an upgrade brings them up to date.
 
-mod ignore;
-pub mod remote;
-pub(crate) mod render;
-pub mod setup;
-
-use render::{Became, File};
 use similar::TextDiff;
 
+use super::ignore;
 use crate::base::text::shell;
 use crate::check::schema;
-use crate::commands::setup::workflows::{self, OWN_NAMES, is_ours, merge};
+use crate::commands::workflows::{self, OWN_NAMES, is_ours, judged, merge, nearest};
 
 /// The file that declares the network.
-pub const NETWORK: &str = "netbird.json";
+pub(super) const NETWORK: &str = "netbird.json";
 /// Its schema, beside it.
 const SCHEMA: &str = "netbird.schema.json";
 /// What git leaves out.
-pub const IGNORE: &str = ".gitignore";
-/// The branch that the workflows start on.
-pub const BRANCH: &str = "main";
+pub(super) const IGNORE: &str = ".gitignore";
 
 /// Where Gitea, and Forgejo too where it has no directory of its own, looks for workflows.
-pub const OF_GITEA: &str = ".gitea/workflows";
+pub(super) const OF_GITEA: &str = ".gitea/workflows";
 /// Where Forgejo looks first.
-pub const OF_FORGEJO: &str = ".forgejo/workflows";
+pub(super) const OF_FORGEJO: &str = ".forgejo/workflows";
 /// Where both look where there is none of these.
-pub const OF_GITHUB: &str = ".github/workflows";
+pub(super) const OF_GITHUB: &str = ".github/workflows";
 
 /// What a network begins with where no account is exported.
 const MINIMAL: &str = include_str!("../../../examples/minimal.json");
 
-/// One network of a repository: its environment, and its file's path in the repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Network {
+/// One network of a repository.
+#[derive(Clone)]
+pub(super) struct Network {
+    /// The name of one that is not the only one.
     environment: Option<String>,
-    /// The file.
-    pub file: String,
+    /// The path of its file in the repository.
+    pub(super) file: String,
 }
 
 impl Default for Network {
@@ -49,8 +43,7 @@ impl Default for Network {
 }
 
 impl Network {
-    /// The network of that environment.
-    pub fn new(environment: &str, file: &str) -> Self {
+    pub(super) fn new(environment: &str, file: &str) -> Self {
         Network {
             environment: Some(environment.to_owned()).filter(|name| name != "default"),
             file: file.to_owned(),
@@ -58,24 +51,18 @@ impl Network {
     }
 
     /// Returns the options that name it, with a blank before; none of the only network.
-    pub fn options(&self) -> String {
-        let environment = self.environment.as_ref();
-        let named =
-            |name: &String| format!(" --environment {} -f {}", shell(name), shell(&self.file));
-        environment.map(named).unwrap_or_default()
+    pub(super) fn options(&self) -> String {
+        match &self.environment {
+            Some(name) => format!(" --environment {} -f {}", shell(name), shell(&self.file)),
+            None => String::new(),
+        }
     }
 
     /// Returns the name that a secret or variable has in the repository: some are each network's own.
-    pub fn own_name(&self, name: &str) -> String {
+    pub(super) fn own_name(&self, name: &str) -> String {
         match &self.environment {
             Some(environment) if OWN_NAMES.contains(&name) => {
-                let allowed = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-                let suffix: String = environment
-                    .to_ascii_uppercase()
-                    .chars()
-                    .map(allowed)
-                    .collect();
-                format!("{name}_{suffix}")
+                format!("{name}_{}", slug(environment, '_').to_ascii_uppercase())
             }
             _ => name.to_owned(),
         }
@@ -85,7 +72,7 @@ impl Network {
     fn workflow(&self, name: &str, read: &dyn Fn(&str) -> Option<String>) -> String {
         let stem = name.trim_end_matches(".yml");
         let own = match &self.environment {
-            Some(environment) => format!("{stem}-{}.yml", slug(environment)),
+            Some(environment) => format!("{stem}-{}.yml", slug(environment, '-')),
             None => name.to_owned(),
         };
         match read(&own) {
@@ -99,40 +86,29 @@ impl Network {
         let Some(environment) = &self.environment else {
             return text.to_owned();
         };
-        let slug = slug(environment);
+        let (slug, file) = (slug(environment, '-'), quoted(&self.file));
         let line = |line: &str| match line.split_once(": ") {
-            Some(("name", name)) => format!("name: {name}-{slug}\n"),
-            Some(("  group", group)) => match group.split_once("-${{") {
-                Some((group, rest)) => format!("  group: {group}-{slug}-${{{{{rest}\n"),
-                None => {
-                    let (group, comment) = group.split_once(" #").unwrap_or((group, ""));
-                    let comment = if comment.is_empty() {
-                        ""
-                    } else {
-                        &format!(" #{comment}")
-                    };
-                    format!("  group: {group}-{slug}{comment}\n")
-                }
-            },
-            Some(("    paths", _)) => format!("    paths: [{}]\n", quoted(&self.file)),
+            Some((field @ ("name" | "  group"), value)) => {
+                let is_other = |c: char| !c.is_ascii_alphabetic() && c != '-';
+                let (word, rest) = value.split_at(value.find(is_other).unwrap_or(value.len()));
+                let name = word.trim_end_matches('-');
+                format!("{field}: {name}-{slug}{}{rest}\n", &word[name.len()..])
+            }
+            Some(("    paths", _)) => format!("    paths: [{file}]\n"),
             Some(("    timeout-minutes", _)) => format!(
-                "{line}\n    env:\n      NETBIRD_GITOPS_FILE: {}\n      NETBIRD_GITOPS_ENVIRONMENT: {}\n",
-                quoted(&self.file),
+                "{line}\n    env:\n      NETBIRD_GITOPS_FILE: {file}\n      NETBIRD_GITOPS_ENVIRONMENT: {}\n",
                 quoted(environment)
             ),
-            _ => {
-                let own = |line: String, name: &&str| {
-                    let own = format!(".{} }}}}", self.own_name(name));
-                    line.replace(&format!(".{name} }}}}"), &own)
-                };
-                OWN_NAMES.iter().fold(format!("{line}\n"), own)
-            }
+            _ => OWN_NAMES.iter().fold(format!("{line}\n"), |line, name| {
+                let own = format!(".{} }}}}", self.own_name(name));
+                line.replace(&format!(".{name} }}}}"), &own)
+            }),
         };
         text.lines().map(line).collect()
     }
 
     /// Returns the network's text with the place of its schema before its first entry, for editors.
-    fn with_schema(&self, text: &str) -> String {
+    pub(super) fn with_schema(&self, text: &str) -> String {
         let up = match self.file.matches('/').count() {
             0 => "./".to_owned(),
             depth => "../".repeat(depth),
@@ -141,16 +117,11 @@ impl Network {
     }
 }
 
-/// A name as part of a file's name.
-fn slug(name: &str) -> String {
-    let allowed = |c: char| {
-        if c.is_ascii_alphanumeric() {
-            c.to_ascii_lowercase()
-        } else {
-            '-'
-        }
-    };
-    name.chars().map(allowed).collect()
+/// A name in lower case as part of another one.
+fn slug(name: &str, other: char) -> String {
+    let allowed = |c: char| if c.is_ascii_alphanumeric() { c } else { other };
+    let slug: String = name.chars().map(allowed).collect();
+    slug.to_ascii_lowercase()
 }
 
 /// A text as a value of YAML.
@@ -164,116 +135,119 @@ fn quoted(text: &str) -> String {
 
 /// Which workflows a repository gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Variant {
+pub(super) struct Variant {
     /// Their directory.
-    pub directory: &'static str,
+    pub(super) directory: &'static str,
     /// With `uses:` of actions, or in plain git and shell.
-    pub actions: bool,
+    pub(super) actions: bool,
     /// Plans of pull requests from forks.
-    pub forks: bool,
+    pub(super) forks: bool,
 }
 
 impl Variant {
     /// Keeps to what the repository has where the command line does not say otherwise: an update must not turn a workflow
     /// into another one. `read` returns the text of a workflow of that directory.
-    pub fn of(asked: Variant, network: &Network, read: &dyn Fn(&str) -> Option<String>) -> Variant {
-        let text = |name| read(&network.workflow(name, read));
-        let plan = text("plan.yml").unwrap_or_default();
-        let is_plain = text("apply.yml").is_some_and(|text| {
-            text.contains("netbird-gitops apply") && !text.contains("uses: actions/checkout")
-        });
+    pub(super) fn of(
+        asked: Variant,
+        network: &Network,
+        read: &dyn Fn(&str) -> Option<String>,
+    ) -> Variant {
+        let text = |name| read(&network.workflow(name, read)).unwrap_or_default();
+        let apply = text("apply.yml");
+        let is_plain =
+            apply.contains("netbird-gitops apply") && !apply.contains("uses: actions/checkout");
         let actions = asked.actions && (asked.forks || !is_plain);
+        let of_forks = text("plan.yml").contains("pull_request_target:");
         Variant {
             directory: asked.directory,
             actions,
-            forks: asked.forks || actions && plan.contains("pull_request_target:"),
+            forks: asked.forks || actions && of_forks,
         }
     }
-}
-
-/// Whose text a file has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    /// The program's: another text is an older one, or one that was changed by hand.
-    Program,
-    /// Both have lines in it.
-    Shared,
-    /// The people's: never written once it is there.
-    People,
 }
 
 /// A file that a repository needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WantedFile {
+pub(super) struct WantedFile {
     /// The path from the repository's root, with slashes.
-    pub path: String,
+    pub(super) path: String,
     text: String,
-    owner: Owner,
+    /// The people's own: never written once it is there.
+    is_theirs: bool,
+}
+
+/// What becomes of a file.
+pub(super) struct File {
+    /// The path from the root.
+    pub(super) path: String,
+    /// The change, where it is otherwise.
+    pub(super) diff: Option<String>,
+    /// What is written.
+    pub(super) text: Option<Vec<u8>>,
+    /// It is there, and the people's own.
+    pub(super) is_theirs: bool,
+}
+
+impl File {
+    /// What became of it, in a word.
+    pub(super) fn word(&self) -> &'static str {
+        match (&self.text, &self.diff) {
+            (Some(_), None) => "written",
+            (Some(_), Some(_)) => "overwritten",
+            (None, Some(_)) => "differs",
+            (None, None) if self.is_theirs => "yours",
+            (None, None) => "unchanged",
+        }
+    }
 }
 
 impl WantedFile {
-    fn name(&self) -> &str {
-        self.path.rsplit('/').next().unwrap_or_default()
-    }
-
     /// Returns whether somebody else's workflow has its place.
-    pub fn is_taken(&self, there: &[u8]) -> bool {
-        let name = self.name();
-        let text = String::from_utf8_lossy(there);
-        name.ends_with(".yml") && workflows::judged(name, &text).is_none()
+    pub(super) fn is_taken(&self, there: &[u8]) -> bool {
+        let is_workflow = self.path.ends_with(".yml");
+        is_workflow && judged(&self.path, &String::from_utf8_lossy(there)).is_none()
     }
 
     /// Compares it with what is there, and decides what becomes of it. What differs is written with `force` alone.
-    pub fn decide(&self, there: Option<&[u8]>, force: bool) -> File {
-        let ours = || self.text.clone().into_bytes();
-        let file = |became, diff, text| File {
-            path: self.path.clone(),
-            became,
-            diff,
-            text,
+    pub(super) fn decide(self, there: Option<&[u8]>, force: bool) -> File {
+        let mut file = File {
+            is_theirs: self.is_theirs && there.is_some(),
+            path: self.path,
+            diff: None,
+            text: None,
         };
-        let Some(there) = there else {
-            return file(Became::Written, None, Some(ours()));
+        let wanted = match (there, std::str::from_utf8(there.unwrap_or_default())) {
+            _ if file.is_theirs => return file,
+            (Some(there), _) if file.path == IGNORE => ignore::merge(there, &self.text),
+            (Some(_), Ok(there)) => match nearest(&file.path, there) {
+                Some((_, base)) => merge(there, &self.text, base).text.into_bytes(),
+                None => self.text.into_bytes(),
+            },
+            _ => self.text.into_bytes(),
         };
-        let wanted = match (self.owner, std::str::from_utf8(there)) {
-            (Owner::People, _) => return file(Became::Theirs, None, None),
-            (Owner::Shared, _) if self.path == IGNORE => ignore::merge(there, &self.text),
-            (Owner::Shared, Ok(there)) => {
-                let nearest = workflows::nearest(self.name(), there);
-                let base = nearest.map_or(&*self.text, |(_, base)| base);
-                merge(there, &self.text, base).text.into_bytes()
-            }
-            (Owner::Shared | Owner::Program, _) => ours(),
-        };
-        if wanted == there {
-            return file(Became::Unchanged, None, None);
+        if there == Some(&wanted) {
+            return file;
         }
-        let diff = Some(diff(&self.path, there, &wanted));
-        match force {
-            true => file(Became::Overwritten, diff, Some(wanted)),
-            false => file(Became::Differs, diff, None),
-        }
+        file.diff = there.map(|there| diff(&file.path, there, &wanted));
+        file.text = Some(wanted).filter(|_| force || there.is_none());
+        file
     }
 }
 
-/// Returns the files that a repository needs, the network first. `text` is the network's; the minimal one without. `read` returns
-/// the text of a workflow that is there.
-pub fn files(
+/// Returns the files that a repository needs, the network first. `read` returns the text of a workflow that is there.
+pub(super) fn files(
     choice: Variant,
     network: &Network,
-    text: Option<&str>,
     read: &dyn Fn(&str) -> Option<String>,
 ) -> Vec<WantedFile> {
-    let file = |path: &str, text: &str, owner| WantedFile {
+    let file = |path: &str, text: String| WantedFile {
         path: path.to_owned(),
-        text: text.to_owned(),
-        owner,
+        text,
+        is_theirs: path == network.file,
     };
-    let text = network.with_schema(text.unwrap_or(MINIMAL));
     let mut files = vec![
-        file(&network.file, &text, Owner::People),
-        file(SCHEMA, &schema::text(), Owner::Program),
-        file(IGNORE, ignore::TEXT, Owner::Shared),
+        file(&network.file, network.with_schema(MINIMAL)),
+        file(SCHEMA, schema::text()),
+        file(IGNORE, ignore::TEXT.to_owned()),
     ];
     let all = match choice.actions {
         true => &workflows::FILES,
@@ -281,12 +255,10 @@ pub fn files(
     };
     let [(_, of_forks)] = workflows::FORKS;
     files.extend(all.iter().map(|(name, text)| {
-        let text = match *name {
-            "plan.yml" if choice.forks => of_forks,
-            _ => text,
-        };
+        let is_of_forks = choice.forks && *name == "plan.yml";
+        let text = if is_of_forks { of_forks } else { text };
         let path = format!("{}/{}", choice.directory, network.workflow(name, read));
-        file(&path, &network.put_into(text), Owner::Shared)
+        file(&path, network.put_into(text))
     }));
     files
 }
@@ -297,15 +269,11 @@ fn diff(path: &str, before: &[u8], after: &[u8]) -> String {
         String::from_utf8_lossy(before),
         String::from_utf8_lossy(after),
     );
-    let diff = TextDiff::from_lines(before.as_ref(), after.as_ref());
     let version = env!("CARGO_PKG_VERSION");
-    diff.unified_diff()
-        .context_radius(3)
-        .header(
-            &format!("{path} (yours)"),
-            &format!("{path} (of netbird-gitops {version})"),
-        )
-        .to_string()
+    let theirs = format!("{path} (yours)");
+    let ours = format!("{path} (of netbird-gitops {version})");
+    let diff = TextDiff::from_lines(before.as_ref(), after.as_ref());
+    diff.unified_diff().header(&theirs, &ours).to_string()
 }
 
 #[cfg(test)]
@@ -321,7 +289,7 @@ mod tests {
     };
 
     fn all(choice: Variant) -> Vec<WantedFile> {
-        files(choice, &Network::default(), None, &|_| None)
+        files(choice, &Network::default(), &|_| None)
     }
 
     fn texts(choice: Variant) -> Vec<(String, String)> {
@@ -398,7 +366,7 @@ mod tests {
     #[test]
     fn another_network_has_workflows_that_share_nothing_with_the_first() {
         let network = Network::new("The Lab", "lab/netbird.json");
-        let files = files(ALL, &network, None, &|_| None);
+        let files = files(ALL, &network, &|_| None);
         let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths[0], "lab/netbird.json");
         assert_eq!(paths[3], ".gitea/workflows/plan-the-lab.yml");
@@ -440,20 +408,19 @@ mod tests {
     #[test]
     fn beside_somebody_elses_workflow_ours_has_another_name() {
         let theirs = |name: &str| (name == "plan.yml").then(|| "name: plan".to_owned());
-        let files = files(ALL, &Network::default(), None, &theirs);
+        let files = files(ALL, &Network::default(), &theirs);
         assert_eq!(files[3].path, ".gitea/workflows/netbird-plan.yml");
         assert_eq!(files[4].path, ".gitea/workflows/apply.yml");
     }
 
     #[test]
     fn a_network_that_is_there_is_never_ours_to_write() {
-        let files = all(ALL);
-        assert_eq!(files[0].decide(Some(b"{}"), true).became, Became::Theirs);
-        let schema = &files[1];
-        let same = schema.decide(Some(schema.text.as_bytes()), false);
-        assert_eq!((same.became, same.text), (Became::Unchanged, None));
-        let other = schema.decide(Some(b"{}\n"), false);
-        assert_eq!((other.became, other.text), (Became::Differs, None));
+        let file = |at| all(ALL).swap_remove(at);
+        assert_eq!(file(0).decide(Some(b"{}"), true).word(), "yours");
+        let text = file(1).text.into_bytes();
+        assert_eq!(file(1).decide(Some(&text), false).word(), "unchanged");
+        let other = file(1).decide(Some(b"{}\n"), false);
+        assert_eq!(other.word(), "differs");
         let diff = other.diff.unwrap_or_default();
         assert!(diff.starts_with("--- netbird.schema.json (yours)\n+++ netbird.schema.json (of "));
         assert!(diff.contains("\n-{}\n"), "{diff}");

@@ -2,11 +2,11 @@
 
 /// A repository on some forge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remote {
+pub(super) struct Remote {
     /// The server, where the address tells: `https://git.example.com`, maybe with a path.
-    pub server: Option<String>,
+    pub(super) server: Option<String>,
     /// The full name, as in `owner/name`.
-    pub name: String,
+    pub(super) name: String,
 }
 
 /// Servers that people mirror to.
@@ -15,33 +15,27 @@ const ELSEWHERE: [&str; 3] = ["github.com", "gitlab.com", "bitbucket.org"];
 /// Reads an address as git has it: `https://HOST/OWNER/NAME.git`, `ssh://git@HOST:PORT/OWNER/NAME.git` or
 /// `git@HOST:OWNER/NAME.git`. `None` where it names no repository of a forge. What stands before an `@` is left out: it may be a
 /// password.
-pub fn read(address: &str) -> Option<Remote> {
+pub(super) fn read(address: &str) -> Option<Remote> {
     let address = address.trim();
-    let (scheme, rest) = match address.split_once("://") {
+    let (scheme, (host, path)) = match address.split_once("://") {
         Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest.split_once('/')?),
-        // git takes it for a path where a slash comes before the colon
-        None => {
-            let (host, path) = address.split_once(':')?;
-            if host.contains('/') {
-                return None;
-            }
-            ("ssh".to_owned(), (host, path))
-        }
+        None => ("ssh".to_owned(), address.split_once(':')?),
     };
-    let (host, path) = rest;
     let host = host.rsplit('@').next().unwrap_or(host);
     let path = path.trim_matches('/');
-    let path = path.strip_suffix(".git").unwrap_or(path);
-    let segments: Vec<&str> = path.split('/').collect();
+    let segments: Vec<&str> = path
+        .strip_suffix(".git")
+        .unwrap_or(path)
+        .split('/')
+        .collect();
     let [before @ .., owner, name] = &segments[..] else {
         return None;
     };
-    if host.is_empty() || segments.iter().any(|segment| segment.is_empty()) {
+    // git takes it for a path where a slash comes before the colon
+    if host.is_empty() || host.contains('/') || segments.contains(&"") {
         return None;
     }
     let server = match scheme.as_str() {
-        // no Gitea: the owner's token has no business there
-        "http" | "https" if ELSEWHERE.contains(&host.to_ascii_lowercase().as_str()) => None,
         "http" | "https" => {
             let below: String = before.iter().map(|part| format!("/{part}")).collect();
             Some(format!("{scheme}://{host}{below}"))
@@ -49,8 +43,10 @@ pub fn read(address: &str) -> Option<Remote> {
         "ssh" => None,
         _ => return None,
     };
+    // no Gitea: the owner's token has no business there
+    let is_elsewhere = ELSEWHERE.contains(&host.to_ascii_lowercase().as_str());
     Some(Remote {
-        server,
+        server: server.filter(|_| !is_elsewhere),
         name: format!("{owner}/{name}"),
     })
 }

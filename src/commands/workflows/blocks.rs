@@ -6,7 +6,7 @@ use super::{command, essence, key, restored};
 
 /// Merges a workflow with ours; `base` is the one of ours that it was made of.
 pub(super) fn merge_blocks<'a>(theirs: &'a str, ours: &'a str, base: &'a str) -> Merged<'a> {
-    let read = |text| blocks(&chunks(text));
+    let read = |text| blocks(&lines(text));
     let mut merged = Merged {
         theirs,
         out: String::new(),
@@ -17,28 +17,22 @@ pub(super) fn merge_blocks<'a>(theirs: &'a str, ours: &'a str, base: &'a str) ->
     merged
 }
 
-/// A line, and the comments before it.
-struct Chunk<'a> {
-    lead: &'a str,
-    line: &'a str,
-}
+/// The comments before a line, and the line.
+type Line<'a> = [&'a str; 2];
 
-fn chunks(text: &str) -> Vec<Chunk<'_>> {
-    let (mut chunks, mut start, mut at) = (Vec::new(), 0, 0);
+fn lines(text: &str) -> Vec<Line<'_>> {
+    let (mut lines, mut start, mut at) = (Vec::new(), 0, 0);
     for line in text.split_inclusive('\n') {
-        let is_comment = essence(line).is_empty();
-        if !is_comment {
-            let lead = &text[start..at];
-            chunks.push(Chunk { lead, line });
+        if !essence(line).is_empty() {
+            lines.push([&text[start..at], line]);
             start = at + line.len();
         }
         at += line.len();
     }
     if start < at {
-        let (lead, line) = (&text[start..], "");
-        chunks.push(Chunk { lead, line });
+        lines.push([&text[start..], ""]);
     }
-    chunks
+    lines
 }
 
 /// A field with what stands in it, an entry of a list with its fields, or a line of a script.
@@ -50,6 +44,15 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
+    /// A field, or a line of a script.
+    fn of([lead, line]: Line<'a>, inside: &[Line<'a>]) -> Self {
+        let inside = match ends_in_a_script(line) {
+            true => inside.iter().map(|line| Part::of(*line, &[])).collect(),
+            false => blocks(inside),
+        };
+        Part { lead, line, inside }
+    }
+
     fn is_entry(&self) -> bool {
         self.line.is_empty() && !self.inside.is_empty()
     }
@@ -59,7 +62,7 @@ impl<'a> Part<'a> {
     }
 
     /// Its lines, with the comments before each.
-    fn lines(&self) -> Vec<[&'a str; 2]> {
+    fn lines(&self) -> Vec<Line<'a>> {
         let inside = self.inside.iter().flat_map(Part::lines);
         let mut lines = vec![[self.lead, self.line]];
         lines.extend(inside);
@@ -112,44 +115,34 @@ fn depth(line: &str) -> usize {
     2 * (line.len() - start.len()) + usize::from(start.starts_with("- "))
 }
 
-fn blocks<'a>(chunks: &[Chunk<'a>]) -> Vec<Part<'a>> {
+fn has_hyphen(line: &str) -> bool {
+    line.trim_start().starts_with("- ")
+}
+
+/// Splits off the lines in front that stand deeper.
+fn deeper<'l, 'a>(lines: &'l [Line<'a>], depth: usize) -> (&'l [Line<'a>], &'l [Line<'a>]) {
+    let is_out = |[_, line]: &Line| self::depth(line) <= depth;
+    lines.split_at(lines.iter().position(is_out).unwrap_or(lines.len()))
+}
+
+fn blocks<'a>(mut rest: &[Line<'a>]) -> Vec<Part<'a>> {
     let mut parts = Vec::new();
-    let mut rest = chunks;
-    while let Some((head, behind)) = rest.split_first() {
-        let is_entry = head.line.trim_start().starts_with("- ");
-        let deeper = |it: &&Chunk| depth(it.line) > depth(head.line);
-        let size = behind.iter().take_while(deeper).count();
-        let field = |lead, chunk: &Chunk<'a>, inside: &[Chunk<'a>]| {
-            let line = |it: &Chunk<'a>| Part {
-                lead: it.lead,
-                line: it.line,
-                inside: Vec::new(),
-            };
-            Part {
-                lead,
-                line: chunk.line,
-                inside: match ends_in_a_script(chunk.line) {
-                    true => inside.iter().map(line).collect(),
-                    false => blocks(inside),
-                },
-            }
-        };
-        let (inside, after) = behind.split_at(size);
-        parts.push(match is_entry {
+    while let [[lead, line], behind @ ..] = rest {
+        let (inside, after) = deeper(behind, depth(line));
+        rest = after;
+        parts.push(match has_hyphen(line) {
             true => {
-                let deeper = |it: &&Chunk| depth(it.line) > 2 * column(head.line);
-                let size = inside.iter().take_while(deeper).count();
-                let mut fields = vec![field("", head, &inside[..size])];
-                fields.extend(blocks(&inside[size..]));
+                let (of_first, others) = deeper(inside, 2 * column(line));
+                let mut inside = vec![Part::of(["", line], of_first)];
+                inside.extend(blocks(others));
                 Part {
-                    lead: head.lead,
+                    lead,
                     line: "",
-                    inside: fields,
+                    inside,
                 }
             }
-            false => field(head.lead, head, inside),
+            false => Part::of([lead, line], inside),
         });
-        rest = after;
     }
     parts
 }
@@ -166,89 +159,81 @@ pub(super) struct Merged<'a> {
 }
 
 impl<'a> Merged<'a> {
-    /// Merges what stands beside each other. Theirs keeps its order; what it lacks comes behind what is before it in ours.
+    /// Merges what stands beside each other. Theirs keeps its order; what it lacks comes behind what is before it in ours, and
+    /// never before the first field of an entry.
     fn blocks(&mut self, theirs: &[Part<'a>], ours: &[Part<'a>], base: &[Part<'a>]) {
         let matched = matched(theirs, ours);
-        let is_of = |part: &Part, all: &[Part]| all.iter().any(|it| is_same(it, part));
-        let column_of = |all: &[Part]| all.first().map(first_column);
-        let shift = (column_of(theirs), column_of(ours));
-        let lacking = |after: Option<usize>| {
-            let first = after.map_or(0, |at| at + 1);
-            let rest = (first..ours.len()).take_while(|at| !matched.contains(&Some(*at)));
-            rest.map(|at| &ours[at]).collect::<Vec<_>>()
+        let shift = match (theirs.first(), ours.first()) {
+            (Some(theirs), Some(ours)) => {
+                first_column(theirs).cast_signed() - first_column(ours).cast_signed()
+            }
+            _ => 0,
         };
-        let is_fields = theirs
-            .first()
-            .is_some_and(|it| it.line.trim_start().starts_with("- "));
-        let mut front = lacking(None);
-        if !is_fields {
+        let lacking = |after: Option<usize>| {
+            let rest = after.map_or(0, |at| at + 1)..ours.len();
+            let rest = rest.take_while(|at| !matched.contains(&Some(*at)));
+            rest.map(|at| &ours[at])
+        };
+        let mut front: Vec<&Part> = lacking(None).collect();
+        if !theirs.first().is_some_and(|first| has_hyphen(first.line)) {
             front.drain(..).for_each(|part| self.restore(part, shift));
         }
         for (part, of) in theirs.iter().zip(&matched) {
-            match of.map(|at| &ours[at]) {
-                Some(own) => {
-                    let before = base.iter().find(|it| is_same(it, own));
-                    self.part(part, own, before.map_or(&[], |it| &it.inside[..]));
+            let is_of_base = base.iter().any(|it| is_same(it, part));
+            match of {
+                Some(at) => {
+                    let before = base.iter().find(|it| is_same(it, &ours[*at]));
+                    self.part(part, &ours[*at], before.map_or(&[], |it| &it.inside));
                 }
-                None if is_of(part, base) && !part.line.trim_start().starts_with("- ") => {}
+                None if is_of_base && !has_hyphen(part.line) => {}
                 None => self.keep(part),
             }
-            front.drain(..).for_each(|part| self.restore(part, shift));
-            if let Some(at) = of {
-                lacking(Some(*at))
-                    .into_iter()
-                    .for_each(|part| self.restore(part, shift));
+            let behind = of.map(|at| lacking(Some(at)));
+            for part in front.drain(..).chain(behind.into_iter().flatten()) {
+                self.restore(part, shift);
             }
         }
     }
 
     fn part(&mut self, theirs: &Part<'a>, ours: &Part<'a>, base: &[Part<'a>]) {
         self.out.push_str(theirs.lead);
-        let of_script = theirs
-            .inside
-            .iter()
-            .find_map(|it| restored(it.line, ours.line));
-        let in_script = theirs.is_script()
-            && command(ours.line).is_some()
-            && theirs.command() == ours.command();
-        if theirs.is_script() && ours.is_script() {
+        let is_called = command(ours.line).is_some() && theirs.command() == ours.command();
+        if theirs.is_script() && (ours.is_script() || is_called) {
             self.out.push_str(theirs.line);
-            return self.script(&theirs.inside, &ours.inside);
-        }
-        if in_script {
-            self.out.push_str(theirs.line);
-            self.missing.extend(of_script.iter().map(|_| ours.line));
+            if ours.is_script() {
+                return self.script(&theirs.inside, &ours.inside);
+            }
             for it in &theirs.inside {
-                let restored = restored(it.line, ours.line);
                 self.out.push_str(it.lead);
-                self.out.push_str(restored.as_deref().unwrap_or(it.line));
+                self.line(it.line, ours.line);
             }
             return;
         }
-        let (own, wanted) = (key(bare(theirs.line)), key(bare(ours.line)));
-        let has_value = |part: &Part| !essence(part.line).ends_with(':');
         if field(theirs.line) != field(ours.line) {
             self.out.push_str(theirs.line);
-        } else if own == wanted {
-            let restored = restored(theirs.line, ours.line);
-            self.missing.extend(restored.iter().map(|_| ours.line));
-            self.out
-                .push_str(restored.as_deref().unwrap_or(theirs.line));
+        } else if key(bare(theirs.line)) == key(bare(ours.line)) {
+            self.line(theirs.line, ours.line);
         } else {
             self.missing.push(ours.line);
             self.out.push_str(&theirs.line[..column(theirs.line)]);
             self.out.push_str(&ours.line[column(ours.line)..]);
             if ours.is_script() || theirs.is_script() {
-                return ours
-                    .inside
-                    .iter()
-                    .for_each(|it| self.restore(it, (None, None)));
+                return ours.inside.iter().for_each(|it| self.restore(it, 0));
             }
         }
         let has = |name: &str| theirs.inside.iter().any(|it| field(it.line) == name);
-        self.is_odd |= has_value(theirs) && !theirs.is_entry() && !theirs.inside.is_empty();
-        self.is_odd |= theirs.is_entry() && has("uses") && has("run");
+        self.is_odd |= match theirs.is_entry() {
+            true => has("uses") && has("run"),
+            false => !essence(theirs.line).ends_with(':') && !theirs.inside.is_empty(),
+        };
         self.blocks(&theirs.inside, &ours.inside, base);
+    }
+
+    /// Puts a line of theirs, with what its call of our program lacks.
+    fn line(&mut self, theirs: &str, ours: &'a str) {
+        let restored = restored(theirs, ours);
+        self.missing.extend(restored.iter().map(|_| ours));
+        self.out.push_str(restored.as_deref().unwrap_or(theirs));
     }
 
     /// Merges two scripts by lines: where both have others, ours take the place.
@@ -260,9 +245,7 @@ impl<'a> Merged<'a> {
             match tag {
                 DiffTag::Equal | DiffTag::Delete => theirs[old].iter().for_each(|it| self.keep(it)),
                 DiffTag::Insert | DiffTag::Replace => {
-                    ours[new]
-                        .iter()
-                        .for_each(|it| self.restore(it, (None, None)));
+                    ours[new].iter().for_each(|it| self.restore(it, 0));
                 }
             }
         }
@@ -272,22 +255,16 @@ impl<'a> Merged<'a> {
         self.out.extend(part.lines().into_iter().flatten());
     }
 
-    /// Puts a part of ours, moved by as much as what theirs has beside it.
-    fn restore(&mut self, part: &Part<'a>, (theirs, ours): (Option<usize>, Option<usize>)) {
+    /// Puts a part of ours, moved by so many columns.
+    fn restore(&mut self, part: &Part<'a>, shift: isize) {
         for [lead, line] in part.lines() {
-            // a comment that stayed is not told twice
-            let is_told = self.theirs.contains(lead);
-            for line in lead.lines().filter(|_| !is_told).chain(line.lines()) {
-                let blanks = line.len() - line.trim_start().len();
-                let moved =
-                    (blanks + theirs.unwrap_or_default()).saturating_sub(ours.unwrap_or_default());
-                let moved = if theirs.is_some() && ours.is_some() {
-                    moved
-                } else {
-                    blanks
-                };
+            // a comment that stayed is not repeated
+            let lead = if self.theirs.contains(lead) { "" } else { lead };
+            for line in lead.lines().chain(line.lines()) {
+                let text = line.trim_start();
+                let blanks = (line.len() - text.len()).saturating_add_signed(shift);
                 self.out
-                    .push_str(&format!("{}{}\n", " ".repeat(moved), line.trim_start()));
+                    .push_str(&format!("{}{text}\n", " ".repeat(blanks)));
             }
             if !line.is_empty() {
                 self.missing.push(line);
@@ -299,28 +276,27 @@ impl<'a> Merged<'a> {
 /// Returns which of ours each part of theirs is: the one of its name, else the one that runs the same command.
 fn matched(theirs: &[Part], ours: &[Part]) -> Vec<Option<usize>> {
     let mut matched = vec![None; theirs.len()];
-    // of a step or a job
-    let runs = |part: &Part| {
-        let is_one = part.is_entry() || part.inside.iter().any(|it| field(it.line) == "steps");
-        part.command().map(str::to_owned).filter(|_| is_one)
-    };
-    for by_command in [false, true] {
+    for is_one in [is_same, runs_the_same] {
         for (at, own) in ours.iter().enumerate() {
-            let is_one = |(of, part): (&Option<usize>, &Part)| {
-                of.is_none()
-                    && match by_command {
-                        true => runs(part).is_some() && runs(part) == runs(own),
-                        false => is_same(part, own),
-                    }
-            };
+            let is_free = |place: &usize| matched[*place].is_none() && is_one(&theirs[*place], own);
             if !matched.contains(&Some(at))
-                && let Some(place) = matched.iter().zip(theirs).position(is_one)
+                && let Some(place) = (0..theirs.len()).find(is_free)
             {
                 matched[place] = Some(at);
             }
         }
     }
     matched
+}
+
+/// Whether two steps or jobs run the same command of ours.
+fn runs_the_same(one: &Part, other: &Part) -> bool {
+    let runs = |part: &Part| {
+        let is_job = part.inside.iter().any(|it| field(it.line) == "steps");
+        let command = part.command().filter(|_| is_job || part.is_entry());
+        command.map(str::to_owned)
+    };
+    runs(one).is_some() && runs(one) == runs(other)
 }
 
 /// Whether two parts have the same name; a step that runs our program is known by its command.

@@ -1,0 +1,205 @@
+//! What to do after `init`: numbered, with commands to copy.
+
+use super::Init;
+use super::files::IGNORE;
+use super::settings::Become;
+use crate::base::text::shell;
+use crate::render::tree::Block;
+
+/// Things to do: a sentence, and commands.
+#[derive(Default)]
+struct Steps(Vec<(String, Vec<String>)>);
+
+impl Steps {
+    fn add(&mut self, what: impl Into<String>, commands: &[&str]) {
+        let commands = commands.iter().map(|&line| line.to_owned()).collect();
+        self.0.push((what.into(), commands));
+    }
+}
+
+impl Init<'_> {
+    /// Returns what to do next; that there is nothing is said, too.
+    pub(super) fn next(&self) -> Vec<Block> {
+        let steps = self.steps().0;
+        if steps.is_empty() {
+            return vec![Block::Paragraph("Nothing to do.".into())];
+        }
+        let block = |(at, (what, commands)): (usize, (String, Vec<String>))| {
+            let what = Block::Paragraph(format!("{}. {what}", at + 1).into());
+            let commands = (!commands.is_empty()).then(|| Block::Copy(commands.join("\n")));
+            [what].into_iter().chain(commands)
+        };
+        steps.into_iter().enumerate().flat_map(block).collect()
+    }
+
+    fn steps(&self) -> Steps {
+        let mut steps = Steps::default();
+        let changed = self.writes();
+        if self.args.dry_run && (changed || self.has(Become::Made)) {
+            steps.add("Do it: the same command without --dry-run.", &[]);
+        }
+        let paths: Vec<&str> = self.paths("differs").collect();
+        let force = self.command(" --force");
+        match paths[..] {
+            [] => {}
+            [IGNORE] => steps.add(
+                ".gitignore lacks lines of ours. To add them, and leave yours as they are:",
+                &[&force],
+            ),
+            _ => steps.add(
+                "What differs was left alone. To add each line with a + and drop each with a -, and keep all others:",
+                &[&force],
+            ),
+        }
+        if self.args.dry_run {
+            return steps;
+        }
+        // where all workflows are new nothing was set up yet, though the network may be there
+        let is_first =
+            |file: &super::File| file.word() == "written" || !file.path.ends_with(".yml");
+        let is_new = changed && (!self.files[0].is_theirs || self.files.iter().all(is_first));
+        let waits = self.has(Become::Later);
+        if is_new {
+            self.begin(&mut steps);
+        }
+        if self.has(Become::Missing) {
+            let what = "Give what is missing above, and set the rest up:";
+            steps.add(what, &[&self.command(" --setup")]);
+        } else if is_new && self.settings.is_none() {
+            self.set_up(&mut steps);
+        }
+        match is_new || waits {
+            true => self.push_first(&mut steps),
+            false if changed => self.push_update(&mut steps),
+            false => {}
+        }
+        if waits || is_new && self.settings.is_none() {
+            steps.add(
+                "Once that is pushed, protect the branch: the bot alone may push to it.",
+                &[&self.command(" --setup")],
+            );
+        }
+        if let (Some((_, commands)), Some(dir)) = (steps.0.first_mut(), &self.args.dir) {
+            let cd = format!("cd {}", shell(&dir.display().to_string()));
+            commands.insert(0, cd);
+        }
+        steps
+    }
+
+    /// This command again, for the same network.
+    fn command(&self, more: &str) -> String {
+        format!("netbird-gitops init{more}{}", self.network.options())
+    }
+
+    /// From a directory to a file that may be pushed.
+    fn begin(&self, steps: &mut Steps) {
+        let remote = "git remote add origin https://git.example.com/OWNER/NAME.git";
+        match (self.is_checkout, &self.origin) {
+            (true, Some(_)) => {}
+            (true, None) => steps.add(
+                "Make an empty, private repository, and say where it is:",
+                &[remote],
+            ),
+            (false, _) => steps.add(
+                "Make an empty, private repository, and make this directory its checkout:",
+                &["git init -b main", remote],
+            ),
+        }
+        let file = &self.network.file;
+        if !self.files[0].is_theirs && self.account.is_none() {
+            steps.add(
+                format!(
+                    "{file} is an example. Write your own, or begin with the account as it is (the token of a service user, role auditor):"
+                ),
+                &[
+                    &format!("rm {}", shell(file)),
+                    "export NETBIRD_API_URL=https://netbird.example.com NETBIRD_API_TOKEN=nbp_…",
+                    &self.command(""),
+                ],
+            );
+        }
+        let token = self.account.as_ref().and_then(|account| account.token);
+        let token = token.map(|name| format!("{}=\"${name}\" ", name.replace("PLAN", "API")));
+        let (token, options) = (token.unwrap_or_default(), self.network.options());
+        steps.add(
+            "See that it is valid, and that a plan is what you expect:",
+            &[
+                &format!("netbird-gitops validate{options}"),
+                &format!("{token}netbird-gitops plan{options}"),
+            ],
+        );
+    }
+
+    /// Secrets and variables, all of them.
+    fn set_up(&self, steps: &mut Steps) {
+        let place = match &self.remote {
+            Some(remote) if remote.server.is_some() => "export GITEA_TOKEN=…",
+            Some(_) => "export GITEA_URL=https://git.example.com GITEA_TOKEN=…",
+            None => "export GITEA_URL=https://git.example.com GITEA_REPO=OWNER/NAME GITEA_TOKEN=…",
+        };
+        steps.add(
+            "Make the tokens (docs/gitea.md, steps 1 to 4), and store them in the repository. NAME_FILE=PATH in the place of NAME \
+             keeps a token out of the shell's history. GITEA_TOKEN is yours, as the repository's owner, with the scope \
+             write:repository; revoke it afterwards:",
+            &[
+                "export NETBIRD_API_URL=https://netbird.example.com AGE_PUBLIC_KEY=age1…",
+                "export NETBIRD_PLAN_TOKEN=nbp_… NETBIRD_APPLY_TOKEN=nbp_… BOT_TOKEN=…",
+                "export NETBIRD_GITOPS_BINARY=https://… NETBIRD_GITOPS_SHA256=…",
+                place,
+                &self.command(" --setup"),
+            ],
+        );
+    }
+
+    fn push_first(&self, steps: &mut Steps) {
+        let apply = "first apply starts at once; where the file is the account as it is, it adopts all of it and changes \
+             nothing in NetBird:";
+        let add = add(self.files.iter().map(|file| file.path.as_str()));
+        let commit = "git commit -m \"The network as it is\"";
+        match self.network.options().is_empty() {
+            true => steps.add(
+                format!("Push. The {apply}"),
+                &[&add, commit, "git push origin HEAD:main"],
+            ),
+            // the branch of the first network is protected by now
+            false => steps.add(
+                format!("Push a branch, and merge it. The {apply}"),
+                &[
+                    "git switch -c another-network",
+                    &add,
+                    commit,
+                    "git push -u origin HEAD",
+                ],
+            ),
+        }
+    }
+
+    /// The branch is protected by now.
+    fn push_update(&self, steps: &mut Steps) {
+        let version = env!("CARGO_PKG_VERSION");
+        let written = self.files.iter().filter(|file| file.text.is_some());
+        steps.add(
+            "Look at what changed, and open a pull request:",
+            &[
+                "git diff",
+                "git switch -c netbird-gitops-update",
+                &add(written.map(|file| file.path.as_str())),
+                &format!("git commit -m \"Workflows of netbird-gitops {version}\""),
+                "git push -u origin HEAD",
+            ],
+        );
+    }
+}
+
+/// The command that adds these files, each directory once.
+fn add<'a>(files: impl Iterator<Item = &'a str>) -> String {
+    let mut paths: Vec<&str> = Vec::new();
+    for path in files {
+        let folder = path.rsplit_once('/').map(|(folder, _)| folder);
+        let path = folder.unwrap_or(path);
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    format!("git add {}", paths.join(" "))
+}
