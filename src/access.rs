@@ -18,8 +18,8 @@ use crate::model::address::Address;
 use crate::plan::Plan;
 use crate::plan::memberships::Memberships;
 
-pub use ask::{Answer, By, Near, Question};
-pub use traffic::{Login, Ports, Traffic};
+pub use ask::{Answer, By, Question};
+pub use traffic::{Ports, Traffic, login};
 pub use world::End;
 
 use world::{AFTER, BEFORE, World};
@@ -35,8 +35,8 @@ pub struct Delta {
     pub already: Vec<Passage>,
     /// What a rule lets through no more, and others still do.
     pub still: Vec<Passage>,
-    /// New or changed rules by which nobody reaches anything.
-    pub idle: Vec<Idle>,
+    /// Of new or changed policies: that nobody reaches anything by one, and why.
+    pub idle: Vec<String>,
 }
 
 /// Traffic from one side to the other, in one direction.
@@ -127,28 +127,6 @@ pub struct Why {
     pub causes: Vec<Address>,
     /// Of what was reachable before and after: the first of the policies that let it through, too.
     pub others: BTreeSet<String>,
-}
-
-/// A policy by which nobody reaches anything.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Idle {
-    /// Its name.
-    pub policy: String,
-    /// Why.
-    pub why: WhyIdle,
-}
-
-/// Why nobody reaches anything by a policy.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WhyIdle {
-    /// No machine is in these sources.
-    NoSource(Vec<String>),
-    /// Nothing is in these destinations.
-    NoDestination(Vec<String>),
-    /// No router leads to these resources, or they are off.
-    NoRouter(Vec<String>),
-    /// Its only source is its only destination.
-    Itself,
 }
 
 impl Delta {

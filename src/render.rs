@@ -17,8 +17,11 @@ pub(crate) mod tree;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use serde::Serialize;
+
 use crate::access::Delta;
 use crate::base::code::Code;
+use crate::base::text::{joined, listed};
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::held::{Held, Why};
@@ -71,7 +74,7 @@ impl Status {
 }
 
 /// A new setup key whose secret is sealed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CreatedKey {
     /// Path of the sealed file.
     pub file: String,
@@ -166,8 +169,12 @@ pub enum Unplanned {
 impl Document {
     /// Returns what is said of all notices, by position in the file.
     pub fn said(&self) -> Vec<Said<'_>> {
+        say(self.all_notices())
+    }
+
+    fn all_notices(&self) -> impl Iterator<Item = &Notice> {
         let of_plan = self.plan.iter().flat_map(|plan| &plan.notices);
-        say(self.notices.iter().chain(of_plan))
+        self.notices.iter().chain(of_plan)
     }
 
     /// Returns whether an apply changed anything, as far as it knows.
@@ -198,14 +205,9 @@ impl Document {
 
     /// Returns who agreed to deletions, and where; empty where nobody had to.
     pub fn agreed_by(&self) -> String {
-        let by = self
-            .agreements
-            .iter()
-            .filter_map(|agreement| agreement.agreed_by.as_deref());
-        by.collect::<BTreeSet<&str>>()
-            .into_iter()
-            .collect::<Vec<_>>()
-            .join("; ")
+        let agreements = self.agreements.iter();
+        let by = agreements.filter_map(|agreement| agreement.agreed_by.as_deref());
+        joined(by.collect::<BTreeSet<&str>>(), "; ")
     }
 
     /// Returns what is held back, by why it is and what to do about it.
@@ -225,8 +227,7 @@ impl Document {
 
     /// Returns who is to be agreed to first, where that is not the pull request of this job.
     pub fn blamed(&self) -> Option<String> {
-        let names: Vec<&String> = self.blamed.iter().collect();
-        (!names.is_empty()).then(|| crate::base::text::listed(&names))
+        (!self.blamed.is_empty()).then(|| listed(&self.blamed))
     }
 
     /// Returns by which causes those changes come that the pull request of this job does not cause, with their places.
@@ -243,33 +244,31 @@ impl Document {
     /// Returns who can open the keys that the plan makes, but for those that name their recipients alone; nobody where it
     /// makes none.
     pub fn key_recipients(&self) -> &[String] {
-        let plan = self.plan.as_ref();
         let is_for_all = |change: &Change| {
             let own = matches!(change.operation.after(), Some(Resource::SetupKey(key)) if key.sealed_for.only);
             change.makes_key() && !own
         };
-        match plan.is_some_and(|plan| plan.changes.iter().any(is_for_all)) {
+        let mut changes = self.plan.iter().flat_map(|plan| &plan.changes);
+        match changes.any(is_for_all) {
             true => &self.recipients,
             false => &[],
         }
     }
 
     /// Returns what is unmanaged, by kind and with its word for that many.
-    pub fn unmanaged(&self) -> Vec<(String, Vec<&Address>)> {
+    pub fn unmanaged(&self) -> Vec<(&'static str, Vec<&Address>)> {
         let mut kinds: BTreeMap<_, Vec<&Address>> = BTreeMap::new();
         let noted = self
-            .notices
-            .iter()
-            .chain(self.plan.iter().flat_map(|plan| &plan.notices));
-        let noted = noted.filter(|of| matches!(of.code(), Code::Namesake | Code::KeyNamesake));
+            .all_notices()
+            .filter(|of| matches!(of.code, Code::Namesake | Code::KeyNamesake));
         let noted: BTreeSet<&Address> = noted.filter_map(|of| of.about.as_ref()).collect();
         let unmanaged = self.plan.iter().flat_map(|plan| &plan.unmanaged);
         for address in unmanaged.filter(|at| !noted.contains(at)) {
             kinds.entry(address.kind).or_default().push(address);
         }
         let label = |kind: Kind, number| match number {
-            1 => kind.label().to_owned(),
-            _ => kind.plural().to_owned(),
+            1 => kind.label(),
+            _ => kind.plural(),
         };
         let kinds = kinds.into_iter();
         kinds

@@ -7,6 +7,7 @@ use super::routes::{self, Target};
 use super::traffic::Traffic;
 use super::world::{End, Grant, GroupAt, What, World};
 use crate::base::id::Id;
+use crate::base::text::listed;
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -28,7 +29,7 @@ pub struct Answer {
     /// By which rules.
     pub rules: BTreeSet<By>,
     /// Where it is not true of all pairs: what comes nearest.
-    pub nearest: BTreeSet<Near>,
+    pub nearest: BTreeSet<String>,
 }
 
 /// A rule by which something is reached.
@@ -42,35 +43,6 @@ pub struct By {
     pub through: Option<String>,
     /// The posture checks that the source has to pass.
     pub checks: BTreeSet<String>,
-}
-
-/// What is in the way, or what lets others in.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Near {
-    /// The policy drops it.
-    Drops(String),
-    /// The policy lets something else through.
-    Other(String, Traffic),
-    /// The policy would let it through, but is disabled.
-    Disabled(String),
-    /// The policy lets it through the other way round only.
-    Reverse(String),
-    /// No router leads to the resource, or it is disabled.
-    NoRouter(String),
-    /// The route is disabled.
-    RouteOff(String),
-    /// The route goes to these groups, and the source is in none of them.
-    NotFor(String, Vec<String>),
-    /// The source is a router of the route itself.
-    Router(String),
-    /// No policy pairs the source with a router of the route.
-    Unpaired(String),
-    /// No policy lets the source through to the groups that guard the route.
-    Guarded(String, Vec<String>),
-    /// The peer waits for approval.
-    Waits(String),
-    /// The policy lets these groups in.
-    Others(String, Vec<String>, Traffic),
 }
 
 /// Most things that come near.
@@ -93,9 +65,11 @@ pub(super) fn ask(world: &mut World, side: usize, question: &Question) -> Result
     };
     let sides = [&question.from, &question.to].into_iter();
     let waiting = sides.filter(|(end, name)| *end == End::Peer && world.waits(name));
-    let waiting: Vec<Near> = waiting
-        .map(|(_, id)| Near::Waits(world.label(&Id::from(id.as_str()))))
-        .collect();
+    let waiting = waiting.map(|(_, id)| {
+        let peer = world.label(&Id::from(id.as_str()));
+        format!("peer {peer} waits for approval in NetBird, and reaches nobody until then")
+    });
+    let waiting: Vec<String> = waiting.collect();
     world.visit(from, side, 1);
     for least in 1..=2 {
         // a group is asked of itself with two of its machines
@@ -219,7 +193,7 @@ impl Asked<'_> {
     }
 
     /// What comes near for a pair that does not reach.
-    fn near(&self, from: ClassAt, to: ClassAt) -> Vec<Near> {
+    fn near(&self, from: ClassAt, to: ClassAt) -> Vec<String> {
         let class = self.reach.at(to);
         let node = class.nodes.first().filter(|_| !class.is_on[self.side]);
         let cut_off = node.and_then(|node| match &self.reach.world.nodes[*node as usize].what {
@@ -229,15 +203,21 @@ impl Asked<'_> {
         let near = self.reach.world.rules.iter().filter_map(|rule| {
             let grant = rule.grants[self.side].as_ref()?;
             let is_wanted = !self.wanted(&grant.traffic).is_empty();
-            let name = rule.name.clone();
+            let (policy, passes) = (&rule.name, &grant.traffic);
             match (self.is_about(grant, from, to), grant.is_on, grant.accepts) {
-                ([true, _], true, false) if is_wanted => Some(Near::Drops(name)),
+                ([true, _], true, false) if is_wanted => Some(format!("policy {policy} drops it")),
                 ([true, _], true, true) if !is_wanted => {
-                    Some(Near::Other(name, grant.traffic.clone()))
+                    Some(format!("policy {policy} lets {passes} through"))
                 }
-                ([true, _], true, true) => cut_off.cloned().map(Near::NoRouter),
-                ([true, _], false, true) if is_wanted => Some(Near::Disabled(name)),
-                ([false, true], true, true) if is_wanted => Some(Near::Reverse(name)),
+                ([true, _], true, true) => cut_off.map(|resource| {
+                    format!("no router leads to resource {resource}, or one of them is disabled")
+                }),
+                ([true, _], false, true) if is_wanted => Some(format!(
+                    "policy {policy} would let it through, but is disabled"
+                )),
+                ([false, true], true, true) if is_wanted => Some(format!(
+                    "policy {policy} lets it through the other way round only"
+                )),
                 _ => None,
             }
         });
@@ -245,13 +225,14 @@ impl Asked<'_> {
     }
 
     /// Who else is let in.
-    fn others(&self, to: GroupAt) -> BTreeSet<Near> {
+    fn others(&self, to: GroupAt) -> BTreeSet<String> {
         let world = self.reach.world;
         let others = world.rules.iter().filter_map(|rule| {
             let grant = rule.on(self.side).filter(|grant| grant.accepts)?;
             let wanted = self.wanted(&grant.traffic);
             let is_to = grant.to.contains(&to) && !wanted.is_empty();
-            is_to.then(|| Near::Others(rule.name.clone(), world.called(&grant.from), wanted))
+            let (policy, from) = (&rule.name, listed(world.called(&grant.from)));
+            is_to.then(|| format!("policy {policy} lets {from} in ({wanted})"))
         });
         others.collect()
     }
@@ -307,20 +288,28 @@ impl Asked<'_> {
         grant.map(|grant| grant.checks.clone()).unwrap_or_default()
     }
 
-    fn why_not(&self, target: &Target, class: ClassAt) -> Near {
+    fn why_not(&self, target: &Target, class: ClassAt) -> String {
         let world = self.reach.world;
-        let name = target.name.clone();
+        let name = &target.name;
         let clients: Vec<GroupAt> = target.clients().into_iter().collect();
         let is_client = self.reach.is_in(self.side, class, &clients);
         let is_paired = || !target.opened_by(self.reach, self.side, class).is_empty();
         match (target.is_on(self.side), is_client) {
-            (false, _) => Near::RouteOff(name),
+            (false, _) => format!("route {name} is disabled"),
             (true, _) if target.routers(self.side).any(|router| router == class) => {
-                Near::Router(name)
+                format!("it is a router of route {name} itself, and needs no route")
             }
-            (true, false) => Near::NotFor(name, world.called(&clients)),
-            (true, true) if is_paired() => Near::Guarded(name, world.called(&target.guards())),
-            (true, true) => Near::Unpaired(name),
+            (true, false) => {
+                let clients = listed(world.called(&clients));
+                format!("route {name} is for {clients} alone")
+            }
+            (true, true) if is_paired() => {
+                let guards = listed(world.called(&target.guards()));
+                format!("route {name} is guarded: no policy lets it through to {guards}")
+            }
+            (true, true) => format!(
+                "no policy connects it with a router of route {name}, in whatever direction"
+            ),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Sets of traffic, with union, difference and intersection: what a rule lets through, and what is left of it.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
+use crate::base::text::{joined, listed};
 use crate::model::kind::{Policy, PortRange, Protocol};
 
 /// Ports, as ranges that neither touch nor overlap, in order.
@@ -48,10 +50,7 @@ impl Ports {
     pub fn ranges(&self) -> Vec<PortRange> {
         let ranges = self.0.iter().filter(|_| !self.is_all());
         ranges
-            .map(|(start, end)| PortRange {
-                start: *start,
-                end: *end,
-            })
+            .map(|(start, end)| PortRange::new(*start, *end))
             .collect()
     }
 
@@ -234,6 +233,33 @@ impl Traffic {
         .into_iter()
         .flatten()
         .collect()
+    }
+}
+
+/// As in `tcp 22, 443; SSH for all users`.
+impl fmt::Display for Traffic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = |(protocol, ports): (&str, Vec<PortRange>)| match (protocol, ports.is_empty()) {
+            ("all", _) => "everything".to_owned(),
+            ("other", _) => "other protocols".to_owned(),
+            ("icmp", _) => "icmp".to_owned(),
+            (protocol, true) => format!("{protocol} on all ports"),
+            (protocol, false) => format!("{protocol} {}", joined(ports, ", ")),
+        };
+        let logins = listed(self.logins.iter().map(login));
+        let logins = (!logins.is_empty()).then(|| format!("SSH for {logins}"));
+        let parts = self.parts().into_iter().map(part).chain(logins);
+        f.write_str(&joined(parts, "; "))
+    }
+}
+
+/// Returns who may log in, in words.
+pub fn login((group, user): &Login) -> String {
+    let who = group.as_ref().map(|group| format!("the users of {group}"));
+    let who = who.unwrap_or("all users".into());
+    match user {
+        Some(user) => format!("{who} as {user}"),
+        None => who,
     }
 }
 

@@ -13,9 +13,14 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// Returns it with what a notice of this cause says.
-            pub fn says(self, words: impl Into<String>) -> (Code, String) {
-                (self, words.into())
+            /// Returns it with what a notice of this cause says, as it follows the object.
+            pub fn says(self, text: impl Into<String>) -> Saying {
+                Saying { code: self, text: text.into(), is_whole: false }
+            }
+
+            /// Returns it with what a notice of this cause says, which names its object.
+            pub fn whole(self, text: impl Into<String>) -> Saying {
+                Saying { is_whole: true, ..self.says(text) }
             }
 
             /// Returns what is said of several notices of this cause, `{}` for their number; of notices about members it
@@ -28,6 +33,14 @@ macro_rules! codes {
             }
         }
     };
+}
+
+/// What a notice says: its cause, the sentence, and whether that names its object.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Saying {
+    pub(crate) code: Code,
+    pub(crate) text: String,
+    pub(crate) is_whole: bool,
 }
 
 codes! {
@@ -167,6 +180,9 @@ codes! {
     Agreement,
     /// The inventory, or the changes since the last apply.
     Inventory,
+    /// The same, where the plan or the inventory lacks something because of it.
+    #[serde(rename = "inventory")]
+    InventoryLacks,
     /// The plan is not quite that of the merge.
     Merge,
     /// A recipient that the base branch does not have.

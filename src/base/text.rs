@@ -1,6 +1,7 @@
 //! Small texts that several outputs share.
 
 use std::borrow::Cow;
+use std::fmt::{Debug, Display};
 use std::io::{self, ErrorKind};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -162,12 +163,24 @@ pub fn quote_up_to(text: &str, max_chars: usize) -> String {
 pub const MOST_NAMES: usize = 10;
 
 /// Returns `a, b, c`; of more than [`MOST_NAMES`] the first, and how many more there are.
-pub fn listed<T: AsRef<str>>(texts: &[T]) -> String {
-    let shown: Vec<&str> = texts.iter().take(MOST_NAMES).map(AsRef::as_ref).collect();
-    match texts.len().saturating_sub(MOST_NAMES) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+pub fn listed(texts: impl IntoIterator<Item = impl Display>) -> String {
+    let mut texts = texts.into_iter();
+    let shown = joined(texts.by_ref().take(MOST_NAMES), ", ");
+    match texts.count() {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
+}
+
+/// Returns the texts, with that between them.
+pub fn joined(texts: impl IntoIterator<Item = impl Display>, between: &str) -> String {
+    let texts = texts.into_iter().map(|text| text.to_string());
+    texts.collect::<Vec<String>>().join(between)
+}
+
+/// Returns names in quotes, listed.
+pub fn quoted(names: impl IntoIterator<Item = impl Debug>) -> String {
+    listed(names.into_iter().map(|name| format!("{name:?}")))
 }
 
 /// Returns a line in pieces of so many characters, broken at blanks; further pieces are indented by so many more than the line.
@@ -524,7 +537,7 @@ mod tests {
 
     #[test]
     fn long_lists_are_folded() {
-        assert_eq!(listed(&["a", "b"]), "a, b");
+        assert_eq!(listed(["a", "b"]), "a, b");
         let many: Vec<String> = (0..12).map(|number| number.to_string()).collect();
         assert_eq!(listed(&many), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more");
     }

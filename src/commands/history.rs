@@ -396,7 +396,7 @@ fn left(merge: MergeView, file: &Path, needs: bool) -> Result<Option<Vec<u8>>, F
             "{file} conflicts with the base branch"
         ))
         .hint("merge or rebase, then there is a plan of the merge")),
-        MergedFile::Untold(why) if needs => Err(Failure::error(why.words())),
+        MergedFile::Untold(why) if needs => Err(Failure::error(Notice::general(why).words())),
         MergedFile::Untold(_) => Ok(None),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::base::text::shell;
+use crate::base::text::{joined, shell};
 use crate::model::kind::Kind;
 
 /// An object as people name it: kind and name, and the name of what it stands in. Sorts by kind, then by these.
@@ -63,10 +63,9 @@ impl Address {
         let within = self.within.as_deref().filter(|_| !is_anywhere);
         let parts = [Some(self.kind.section()), within, Some(&self.name)];
         let parts = parts.into_iter().flatten();
-        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
         match self.kind.is_one() {
             true => self.kind.word().to_owned(),
-            false => parts.join("/"),
+            false => joined(parts.filter(|part| !part.is_empty()), "/"),
         }
     }
 
@@ -113,8 +112,6 @@ impl fmt::Display for Address {
 pub fn adopt<'a>(meant: impl IntoIterator<Item = (String, &'a str)>) -> String {
     let meant = meant.into_iter();
     let flags = meant.map(|(key, id)| format!("--adopt {}", shell(&format!("{key}={id}"))));
-    format!(
-        "apply {} (in a job: the input adopt of the apply workflow)",
-        flags.collect::<Vec<_>>().join(" ")
-    )
+    let flags = joined(flags, " ");
+    format!("apply {flags} (in a job: the input adopt of the apply workflow)")
 }

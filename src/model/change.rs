@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::base::id::Id;
+use crate::base::text::{joined, listed};
 use crate::model::address::Address;
-use crate::model::kind::words::{listed, value};
+use crate::model::kind::words::value;
 use crate::model::kind::{FieldChange, Kind, Live, Moved, Resource, differences};
 use crate::model::reason::Reason;
 
@@ -249,13 +250,10 @@ impl FieldChange {
             let same = total - new.len();
             if same > 0 {
                 let went = gone.iter().map(|entry| format!("-{}", value(entry)));
-                let came: Vec<String> = new
-                    .iter()
-                    .map(|entry| format!("+{}", value(entry)))
-                    .collect();
-                let came = (!came.is_empty()).then(|| listed(&came));
-                let moved: Vec<String> = went.chain(came).collect();
-                return format!("{} ({same} unchanged)", moved.join(", "));
+                let came = new.iter().map(|entry| format!("+{}", value(entry)));
+                let came = (!new.is_empty()).then(|| listed(came));
+                let moved = joined(went.chain(came), ", ");
+                return format!("{moved} ({same} unchanged)");
             }
         }
         format!("{} → {}", value(&self.before), value(&self.after))

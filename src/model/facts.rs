@@ -1,6 +1,7 @@
 //! Facts: an enum whose variants have their words beside them.
 
-/// Makes an enum, and a method that returns what stands beside each variant: a new fact is one entry of one list.
+/// Makes an enum, and a method that returns what stands beside each variant: a new fact is one entry of one list. What can be said
+/// in a notice is a `Fact`.
 macro_rules! facts {
     (
         $(#[$meta:meta])*
@@ -15,7 +16,7 @@ macro_rules! facts {
         }
 
         $(#[$returns:meta])*
-        fn $method:ident(&self $(, $given:ident: $given_type:ty)*) -> $words_type:ty;
+        fn $method:ident(&self $(, $given:ident: $given_type:ty)*) -> $words_type:ty $(; impl $trait:ident)?;
     ) => {
         $(#[$meta])*
         pub enum $name {
@@ -30,6 +31,12 @@ macro_rules! facts {
                 }
             }
         }
+
+        $(impl $trait for $name {
+            fn said(&self, at: &$crate::model::address::Address) -> $crate::base::code::Saying {
+                $name::said(self, at)
+            }
+        })?
     };
 }
 

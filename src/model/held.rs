@@ -28,31 +28,31 @@ facts! {
     pub enum Why {
         /// These are not ours and need it.
         Needed(holders: BTreeSet<String>) => (
-            format!("it is still used by {}", joined(holders)),
+            format!("it is still used by {}", listed(holders)),
             "take it out there in NetBird, then the next apply deletes it; or declare it again",
         ),
         /// These need it, and some of them are entries of the file.
         NeededHere(holders: BTreeSet<String>) => (
-            format!("it is still used by {}", joined(holders)),
+            format!("it is still used by {}", listed(holders)),
             "take it out there, in the file or in NetBird, then the next apply deletes it; or declare it again",
         ),
         /// These stand in it and stay.
         Holds(inside: BTreeSet<String>) => (
-            format!("it contains {}, which stays", joined(inside)),
+            format!("it contains {}, which stays", listed(inside)),
             "delete that in NetBird, then the next apply deletes it; or declare it again",
         ),
         /// It is to be made anew, and these stand in it and are not the file's.
         HoldsAnew(inside: BTreeSet<String>) => (
             format!(
                 "it cannot be changed as the file says, only deleted and created again, and {} in it would be deleted with it",
-                joined(inside)
+                listed(inside)
             ),
             "declare that too, or delete it in NetBird; nothing of it is changed until then",
         ),
         /// A group that lists nothing but these, which are no more. The list of the PUT is the whole list
         /// (docs/netbird-api.md, "A PUT replaces").
         NeededByGone(holders: BTreeSet<String>) => (
-            format!("it is still used by {}", joined(holders)),
+            format!("it is still used by {}", listed(holders)),
             "only the API takes that out of the group: PUT /api/groups/ID with {\"name\": \"NAME\"} and nothing else, then the \
              next apply deletes it; or declare it again",
         ),
@@ -77,8 +77,4 @@ impl Held {
     pub fn keeps_all(&self) -> bool {
         matches!(self.why, Why::HoldsAnew(_))
     }
-}
-
-fn joined(names: &BTreeSet<String>) -> String {
-    listed(&names.iter().collect::<Vec<_>>())
 }

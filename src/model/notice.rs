@@ -8,8 +8,8 @@ mod member;
 mod object;
 mod run;
 
-use crate::base::code::Code;
-use crate::file::{self, Place};
+use crate::base::code::{Code, Saying};
+use crate::file::{Finding, Place};
 use crate::model::address::Address;
 use crate::model::kind::Kind;
 
@@ -20,6 +20,12 @@ pub use member::{Machine, OfMember, WayOut};
 pub use object::{Logins, Meanwhile, OfObject, OfPeer, Users};
 pub use run::{Gone, OfRun};
 
+/// What can be said of an object, or of the run.
+pub trait Fact {
+    /// Returns its cause, and what it says of the object of that address.
+    fn said(&self, at: &Address) -> Saying;
+}
+
 /// Something that a reader of the plan should know.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Notice {
@@ -29,160 +35,80 @@ pub struct Notice {
     pub place: Option<Place>,
     /// The file's name, where the sentence begins with the place.
     pub file: Option<String>,
-    /// What it says.
-    pub what: What,
-}
-
-/// What a notice says. Each variant tells what it is about.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum What {
-    /// Something odd in a valid file.
-    File(file::Finding),
-    /// The inventory, or what git says of the file since it was applied last.
-    Inventory(OfInventory),
-    /// The merge of a pull request.
-    Merge(OfMerge),
-    /// An agreement to deletions.
-    Agreement(OfAgreement),
-    /// The run as a whole.
-    Run(OfRun),
-    /// An object of any kind.
-    Object(OfObject),
-    /// A setup key.
-    Key(OfKey),
-    /// A used setup key about which nothing is done.
-    Open(Open),
-    /// A used setup key.
-    Remark(Remark),
-    /// A member of a group, or the peer that another entry names.
-    Member(String, OfMember),
-    /// A peer.
-    Peer(OfPeer),
-    /// What somebody did while an apply ran.
-    Meanwhile(Meanwhile),
+    /// Its cause.
+    pub code: Code,
+    /// The name that sets it apart from others of its cause, such as a member of the group that it is about.
+    pub name: Option<String>,
+    pub(crate) text: String,
 }
 
 impl Notice {
     /// A notice of the run as a whole.
-    pub fn general(what: impl Into<What>) -> Self {
-        Notice {
-            about: None,
-            place: None,
-            file: None,
-            what: what.into(),
-        }
+    pub fn general(what: impl Fact) -> Self {
+        Notice::new(None, what.said(&Address::new(Kind::Group, "")))
     }
 
     /// A notice about one object.
-    pub fn about(address: &Address, what: impl Into<What>) -> Self {
-        Notice {
-            about: Some(address.clone()),
-            ..Notice::general(what)
-        }
+    pub fn about(address: &Address, what: impl Fact) -> Self {
+        Notice::new(Some(address), what.said(address))
     }
 
-    /// A notice about a member of a group.
-    pub fn member(group: &Address, member: &str, what: OfMember) -> Self {
-        Notice::about(group, What::Member(member.to_owned(), what))
+    /// A notice about a member of a group, or the peer that another entry names.
+    pub fn member(at: &Address, member: &str, what: OfMember) -> Self {
+        let said = match at.kind {
+            Kind::Group => what.said(member, at, "lists", "added"),
+            _ => what.said(member, at, "names", "taken"),
+        };
+        Notice {
+            name: Some(member.to_owned()),
+            ..Notice::new(Some(at), said)
+        }
     }
 
     /// A notice of a valid file.
-    pub fn of_file(file: &str, problem: &file::Finding) -> Self {
+    pub fn of_file(file: &str, problem: &Finding) -> Self {
+        let hint = problem.hint.iter().map(|hint| format!("; {hint}"));
+        let text = problem.message.clone() + &hint.collect::<String>();
+        let name = problem.brief.as_ref().unwrap_or(&problem.place.path);
         Notice {
             place: Some(problem.place.clone()),
             file: Some(file.to_owned()),
-            ..Notice::general(What::File(problem.clone()))
+            name: Some(name.clone()),
+            ..Notice::new(None, problem.code.says(text))
         }
     }
 
-    /// Returns its cause.
-    pub fn code(&self) -> Code {
-        self.said().0
+    fn new(about: Option<&Address>, said: Saying) -> Self {
+        let subject = about.filter(|_| !said.is_whole);
+        let subject = subject.map(|at| format!("{} ", at.quoted()));
+        Notice {
+            about: about.cloned(),
+            place: None,
+            file: None,
+            code: said.code,
+            name: None,
+            text: subject.unwrap_or_default() + &said.text,
+        }
+    }
+
+    /// Returns whether the plan, or the inventory, lacks something because of it.
+    pub fn is_warning(&self) -> bool {
+        matches!(self.code, Code::Skipped | Code::InventoryLacks)
     }
 
     /// Returns what it says.
     pub fn words(&self) -> String {
-        self.said().1
-    }
-
-    /// Returns its cause, and what it says.
-    pub fn said(&self) -> (Code, String) {
-        // what is said of an object names it
-        let nowhere = Address::new(Kind::Group, "");
-        let at = self.about.as_ref().unwrap_or(&nowhere);
-        let (code, said) = match &self.what {
-            What::File(problem) => {
-                let hint = problem.hint.iter().map(|hint| format!("; {hint}"));
-                (
-                    problem.code,
-                    format!("{}{}", problem.message, hint.collect::<String>()),
-                )
-            }
-            What::Inventory(of) => (Code::Inventory, of.words()),
-            What::Merge(of) => (Code::Merge, of.words()),
-            What::Agreement(of) => (Code::Agreement, of.words()),
-            What::Run(of) => of.said(),
-            What::Object(of) => of.said(at),
-            What::Key(of) => of.said(at),
-            What::Open(of) => (Code::EnrollmentOpen, format!("{}: left alone", of.words())),
-            What::Remark(of) => of.said(),
-            What::Member(name, of) => match at.kind {
-                Kind::Group => of.said(name, at, "lists", "added"),
-                _ => of.said(name, at, "names", "taken"),
-            },
-            What::Peer(of) => of.said(),
-            What::Meanwhile(of) => (Code::Meanwhile, of.words()),
-        };
-        let said = match (&self.about, &self.what) {
-            (Some(address), What::Meanwhile(_)) => format!("{address}: {said}"),
-            (_, What::Object(OfObject::Beside(_) | OfObject::Strange { .. }))
-            | (_, What::Key(OfKey::ValidNamesakes(..)))
-            | (None, _) => said,
-            (Some(address), _) => format!("{} {said}", address.quoted()),
-        };
-        let said = match (&self.file, &self.place) {
-            (Some(file), Some(place)) => {
-                let path = match place.path.as_str() {
-                    "" => String::new(),
-                    path => format!("{path}: "),
+        let text = &self.text;
+        match (&self.file, &self.place) {
+            (Some(file), Some(Place { path, line, column })) => {
+                let path = if path.is_empty() {
+                    ""
+                } else {
+                    &format!("{path}: ")
                 };
-                format!("{file}:{}:{}  {path}{said}", place.line, place.column)
+                format!("{file}:{line}:{column}  {path}{text}")
             }
-            _ => said,
-        };
-        (code, said)
-    }
-
-    /// Returns the name that sets it apart from others of its cause, such as a member of the group that it is about.
-    pub fn name(&self) -> Option<&str> {
-        match &self.what {
-            What::File(problem) => Some(problem.brief.as_deref().unwrap_or(&problem.place.path)),
-            What::Member(member, _) => Some(member),
-            _ => None,
+            _ => text.clone(),
         }
     }
-}
-
-/// Each fact becomes the [`What`] that holds it.
-macro_rules! into_what {
-    ($($of:ident => $what:ident),* $(,)?) => {
-        $(impl From<$of> for What {
-            fn from(of: $of) -> What {
-                What::$what(of)
-            }
-        })*
-    };
-}
-
-into_what! {
-    OfInventory => Inventory,
-    OfMerge => Merge,
-    OfAgreement => Agreement,
-    OfRun => Run,
-    OfObject => Object,
-    OfKey => Key,
-    Open => Open,
-    Remark => Remark,
-    OfPeer => Peer,
-    Meanwhile => Meanwhile,
 }

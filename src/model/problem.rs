@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::base::id::Id;
-use crate::base::text::listed;
+use crate::base::text::{joined, listed};
 use crate::model::address::Address;
 use crate::model::facts::facts;
 use crate::model::kind::{Kind, Refers, Unresolved};
@@ -27,8 +27,8 @@ facts! {
         /// `--replace` names what is of a kind that is never made anew.
         ReplaceOfKind => {
             let kinds = Kind::ALL.into_iter().filter(|kind| kind.descriptor().special.can_be_replaced);
-            let kinds: Vec<&str> = kinds.map(Kind::plural).collect();
-            says(format!("is named by --replace, which works for {} only", kinds.join(" and ")), "")
+            let kinds = joined(kinds.map(Kind::plural), " and ");
+            says(format!("is named by --replace, which works for {kinds} only"), "")
         },
         /// `--adopt` names what the file does not have.
         AdoptUndeclared => says("is named by --adopt, but the file does not have it", ""),
@@ -144,7 +144,7 @@ facts! {
             format!(
                 "cannot be compared: it contains {} that NetBird's list of them lacks ({})",
                 kind.plural(),
-                listed(&ids.iter().map(|id| &id.0).collect::<Vec<_>>())
+                listed(ids)
             ),
             "run again; if it stays so, something before NetBird cuts the list",
         ),

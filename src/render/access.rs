@@ -6,13 +6,12 @@ use std::mem::{Discriminant, discriminant};
 use serde_json::{Value, json};
 
 use super::tree::{Attached, Block, Look, Mark, Rank, Row, Rows};
-
-use crate::access::{Delta, Idle, Login, Members, Passage, Place, Side, Traffic, WhyIdle};
+use crate::access::{Delta, Members, Passage, Place, Side, Traffic, login};
 use crate::base::json::with;
 use crate::base::sentence::Sentence;
 use crate::base::text::{MOST_NAMES, count, listed, visible};
 use crate::model::address::Address;
-use crate::model::kind::{ALL, PortRange, Reach};
+use crate::model::kind::{ALL, Reach};
 
 /// Most edges of the graph: one with more is no picture any more.
 const MOST_EDGES: usize = 20;
@@ -73,68 +72,40 @@ pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
             return None;
         }
         let everything = passage.traffic.is_everything();
-        let by = because(passage);
-        let to = plain(&passage.to);
-        let whole = networks(&passage.to.networks());
-        let whole = whole.filter(|_| everything);
-        match (is_all(&passage.from), is_all(&passage.to), whole) {
+        let whole = networks(&passage.to.networks()).filter(|_| everything);
+        let (from, to) = match (is_all(&passage.from), is_all(&passage.to), whole) {
             // a change of the rule itself says so by itself
-            (true, _, _) if !all && passage.why.causes.is_empty() => None,
-            (true, true, _) if everything => Some(format!(
-                "every machine reaches every other one on every port, by {by}"
-            )),
-            (from_all, _, Some(networks)) => {
-                let from = match from_all {
-                    true => "every machine".to_owned(),
-                    false => plain(&passage.from),
-                };
-                Some(format!(
-                    "{from} reaches all of {networks} on every port, by {by}"
-                ))
-            }
-            (true, _, None) => Some(format!(
-                "every machine reaches {to} ({}), by {by}",
-                what(passage)
-            )),
-            _ => None,
-        }
+            (true, _, _) if !all && passage.why.causes.is_empty() => return None,
+            (true, true, _) if everything => (None, "every other one on every port".to_owned()),
+            (from_all, _, Some(networks)) => (
+                (!from_all).then(|| plain(&passage.from)),
+                format!("all of {networks} on every port"),
+            ),
+            (true, _, None) => (None, format!("{} ({})", plain(&passage.to), what(passage))),
+            _ => return None,
+        };
+        let from = from.unwrap_or("every machine".into());
+        Some(format!("{from} reaches {to}, by {}", because(passage)))
     };
     let mut calls: Vec<String> = delta.gained.iter().filter_map(opens).collect();
     calls.dedup();
-    calls.extend(delta.idle.iter().take(MOST_NAMES).map(idle));
-    match delta.idle.len().saturating_sub(MOST_NAMES) {
-        0 => {}
-        more => calls.push(format!(
-            "nobody reaches anything by {} either",
-            count(more, "more policy", "more policies")
-        )),
-    }
+    calls.extend(delta.idle.iter().take(MOST_NAMES).cloned());
+    let more = delta.idle.len().saturating_sub(MOST_NAMES);
+    let policies = (more > 0).then(|| count(more, "more policy", "more policies"));
+    calls.extend(policies.map(|more| format!("nobody reaches anything by {more} either")));
     calls
-}
-
-fn idle(idle: &Idle) -> String {
-    let why = match &idle.why {
-        WhyIdle::NoSource(names) => format!("no machine is in {}", listed(names)),
-        WhyIdle::NoDestination(names) => format!("nothing is in {}", listed(names)),
-        WhyIdle::NoRouter(names) => {
-            format!("no router leads to {}, or it is disabled", listed(names))
-        }
-        WhyIdle::Itself => "its only source is its only destination".to_owned(),
-    };
-    format!("nobody reaches anything by policy {}: {why}", idle.policy)
 }
 
 /// What a rule lets through newly or no more, and others do as well.
 pub(super) fn covered(delta: &Delta) -> Vec<String> {
     let line = |word: &str, covered: &Passage| {
-        let by: Vec<&String> = covered.why.others.iter().collect();
         format!(
             "{word} reachable: {} → {}: {} ({}; by policy {} too)",
             whole(&covered.from),
             whole(&covered.to),
             what(covered),
             because(covered),
-            listed(&by)
+            listed(&covered.why.others)
         )
     };
     let already = delta.already.iter().map(|it| line("already", it));
@@ -161,8 +132,8 @@ fn networks(networks: &[String]) -> Option<String> {
         [] => None,
         [one] => Some(format!("the network {}", with_ipv6(one))),
         few if few.len() <= MOST_NETWORKS => {
-            let few: Vec<String> = few.iter().map(|one| with_ipv6(one)).collect();
-            Some(format!("the networks {}", listed(&few)))
+            let few = few.iter().map(|one| with_ipv6(one));
+            Some(format!("the networks {}", listed(few)))
         }
         many => Some(format!("{} networks", many.len())),
     }
@@ -219,15 +190,10 @@ fn side(side: &Side) -> (String, String) {
 
 /// What passes, with the condition.
 fn what(passage: &Passage) -> String {
-    let traffic = traffic(&passage.traffic);
-    let traffic = match passage.is_even {
-        true => traffic,
-        false => format!("up to {traffic}"),
-    };
-    match condition(passage) {
-        None => traffic,
-        Some(condition) => format!("{traffic}, {condition}"),
-    }
+    let up_to = if passage.is_even { "" } else { "up to " };
+    let condition = condition(passage).map(|condition| format!(", {condition}"));
+    let condition = condition.unwrap_or_default();
+    format!("{up_to}{}{condition}", passage.traffic)
 }
 
 /// The posture checks that it depends on.
@@ -238,56 +204,20 @@ fn condition(passage: &Passage) -> Option<String> {
 
 /// The condition that these posture checks pass, or fail.
 pub(super) fn on_checks(passes: bool, checks: &BTreeSet<String>) -> String {
-    let names: Vec<&str> = checks.iter().map(String::as_str).collect();
-    let (which, several) = match names.len() {
-        0 => ("the posture checks".to_owned(), true),
-        1 => (format!("posture check {}", names[0]), false),
-        _ => (format!("posture checks {}", listed(&names)), true),
-    };
-    let verb = match (passes, several) {
-        (true, true) => "pass",
-        (true, false) => "passes",
-        (false, true) => "fail",
-        (false, false) => "fails",
-    };
-    format!("if {which} {verb}")
-}
-
-/// What passes, as in `tcp 22, 443`.
-pub(super) fn traffic(traffic: &Traffic) -> String {
-    let part = |(protocol, ports): (&str, Vec<PortRange>)| match (protocol, ports.is_empty()) {
-        ("all", _) => "everything".to_owned(),
-        ("other", _) => "other protocols".to_owned(),
-        ("icmp", _) => "icmp".to_owned(),
-        (protocol, true) => format!("{protocol} on all ports"),
-        (protocol, false) => {
-            let ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
-            format!("{protocol} {}", ports.join(", "))
-        }
-    };
-    let mut parts: Vec<String> = traffic.parts().into_iter().map(part).collect();
-    if !traffic.logins.is_empty() {
-        let logins: Vec<String> = traffic.logins.iter().map(login).collect();
-        parts.push(format!("SSH for {}", listed(&logins)));
-    }
-    parts.join("; ")
-}
-
-fn login((group, user): &Login) -> String {
-    let who = group.as_ref().map_or("all users".to_owned(), |group| {
-        format!("the users of {group}")
-    });
-    match user {
-        Some(user) => format!("{who} as {user}"),
-        None => who,
+    let verb = if passes { "pass" } else { "fail" };
+    match checks.len() {
+        0 => format!("if the posture checks {verb}"),
+        1 => format!(
+            "if posture check {} {verb}{}",
+            listed(checks),
+            if passes { "es" } else { "s" }
+        ),
+        _ => format!("if posture checks {} {verb}", listed(checks)),
     }
 }
 
 fn because(passage: &Passage) -> String {
-    let causes = passage.why.causes.iter();
-    let all = causes.chain([&passage.why.rule]);
-    let all: Vec<String> = all.map(Address::to_string).collect();
-    listed(&all)
+    listed(passage.why.causes.iter().chain([&passage.why.rule]))
 }
 
 /// Returns the delta as JSON: one entry a direction and a protocol.
@@ -344,16 +274,12 @@ fn ends(from: &Side, to: &Side) -> Value {
 
 /// The traffic in parts, each of one protocol, for programs.
 pub(super) fn parts(traffic: &Traffic) -> Vec<Value> {
-    let part = |(protocol, ports): (&str, Vec<PortRange>)| {
-        let ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
-        json!({ "protocol": protocol, "ports": ports })
-    };
-    let mut parts: Vec<Value> = traffic.parts().into_iter().map(part).collect();
-    if !traffic.logins.is_empty() {
-        let logins: Vec<String> = traffic.logins.iter().map(login).collect();
-        parts.push(json!({ "protocol": "ssh", "ports": [], "logins": logins }));
-    }
-    parts
+    let parts = traffic.parts().into_iter();
+    let parts = parts.map(|(protocol, ports)| json!({ "protocol": protocol, "ports": ports }));
+    let logins: Vec<String> = traffic.logins.iter().map(login).collect();
+    let ssh =
+        (!logins.is_empty()).then(|| json!({ "protocol": "ssh", "ports": [], "logins": logins }));
+    parts.chain(ssh).collect()
 }
 
 /// What is lost and what is gained.
@@ -365,20 +291,14 @@ pub(super) fn rows(delta: &Delta) -> Rows {
     let row = |line: Line| {
         let to = Sentence::from("→ ").then(side(line.to));
         let because = format!("by {}", line.because);
-        let mark = match line.is_gained {
-            true => Mark::CREATE,
-            false => Mark::DELETE,
-        };
         Row {
             cells: vec![side(line.from), to, line.what.into(), because.into()],
-            ..Row::of(mark, "", Rank::Reach)
+            ..Row::of(Mark::gained(line.is_gained), "", Rank::Reach)
         }
     };
     Rows {
-        title: "Who reaches whom".into(),
         head: &["from", "to", "what", "because"],
-        rows: lines(delta).into_iter().map(row).collect(),
-        ..Rows::default()
+        ..Rows::titled("Who reaches whom", lines(delta).into_iter().map(row))
     }
 }
 
@@ -388,25 +308,14 @@ pub(super) fn extra(delta: &Delta) -> Vec<Block> {
     let row = |text: String| Row::of(Mark::NONE, text, Rank::Extra);
     let more = covered.len().saturating_sub(MOST_COVERED);
     let more = (more > 0).then(|| row(format!("and {more} more")));
+    let title = format!("Reachable before and after ({})", covered.len());
+    let rows = covered.into_iter().take(MOST_COVERED).map(row);
     let anyway = Rows {
-        title: format!("Reachable before and after ({})", covered.len()).into(),
         look: Look::Folded,
-        rows: covered
-            .into_iter()
-            .take(MOST_COVERED)
-            .map(row)
-            .chain(more)
-            .collect(),
-        ..Rows::default()
+        ..Rows::titled(title, rows.chain(more))
     };
-    let graph = graph(delta).map(|graph| {
-        Block::Attached(Attached {
-            title: "Graph".into(),
-            texts: vec![(Sentence::default(), graph)],
-            language: "mermaid",
-            rank: Rank::Extra,
-        })
-    });
+    let texts = graph(delta).map(|graph| (Sentence::default(), graph));
+    let graph = Attached::block("Graph", texts, "mermaid", Rank::Extra);
     [Block::Rows(anyway)].into_iter().chain(graph).collect()
 }
 

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::access::{on_checks, parts, traffic};
-use super::tree::{Block, Mark, Rank, Row, Rows, Tree};
-use crate::access::{Answer, By, Near};
+use super::access::{on_checks, parts};
+use super::tree::{Block, Row, Rows, Tree};
+use crate::access::{Answer, By};
 use crate::base::sentence::Sentence;
-use crate::base::text::listed;
+use crate::base::text::joined;
 
 /// Returns the answer for people. `asked` are the words of the question.
 pub fn tree(answer: &Answer, (from, to, wanted): (&str, &str, Option<&str>)) -> Tree {
@@ -28,29 +28,22 @@ pub fn tree(answer: &Answer, (from, to, wanted): (&str, &str, Option<&str>)) -> 
         let through = by.through.iter();
         let through = through.map(|through| format!("through {through}"));
         let checks = (!by.checks.is_empty()).then(|| on_checks(true, &by.checks));
-        let more: Vec<String> = through.chain(checks).collect();
         let cells = [
             format!("by policy {}", by.policy),
-            traffic(&by.traffic),
-            more.join(", "),
+            by.traffic.to_string(),
+            joined(through.chain(checks), ", "),
         ];
         Row {
             cells: cells.map(Sentence::from).into(),
-            ..Row::of(Mark::NONE, "", Rank::Must)
+            ..Row::plain("")
         }
     };
-    let near = answer.nearest.iter();
-    let near = near.map(|near| Row::of(Mark::NONE, words(near), Rank::Must));
     let rules = Rows {
         head: &["policy", "what", "how"],
-        rows: answer.rules.iter().map(row).collect(),
-        ..Rows::default()
+        ..Rows::titled("", answer.rules.iter().map(row))
     };
-    let nearest = Rows {
-        title: "nearest".into(),
-        rows: near.collect(),
-        ..Rows::default()
-    };
+    let nearest = answer.nearest.iter();
+    let nearest = Rows::titled("nearest", nearest.map(|near| Row::plain(near.as_str())));
     Tree {
         heading: heading.into(),
         body: vec![Block::Rows(rules), Block::Rows(nearest)],
@@ -74,42 +67,6 @@ pub fn json(answer: &Answer) -> Value {
         "pairs": all,
         "pairs_reaching": reaching,
         "rules": rules.collect::<Vec<_>>(),
-        "nearest": answer.nearest.iter().map(words).collect::<Vec<_>>(),
+        "nearest": answer.nearest,
     })
-}
-
-fn words(near: &Near) -> String {
-    match near {
-        Near::Waits(peer) => {
-            format!("peer {peer} waits for approval in NetBird, and reaches nobody until then")
-        }
-        Near::Drops(policy) => format!("policy {policy} drops it"),
-        Near::Other(policy, passes) => format!("policy {policy} lets {} through", traffic(passes)),
-        Near::Disabled(policy) => format!("policy {policy} would let it through, but is disabled"),
-        Near::Reverse(policy) => {
-            format!("policy {policy} lets it through the other way round only")
-        }
-        Near::NoRouter(resource) => {
-            format!("no router leads to resource {resource}, or one of them is disabled")
-        }
-        Near::RouteOff(route) => format!("route {route} is disabled"),
-        Near::NotFor(route, groups) => format!("route {route} is for {} alone", listed(groups)),
-        Near::Router(route) => {
-            format!("it is a router of route {route} itself, and needs no route")
-        }
-        Near::Unpaired(route) => {
-            format!("no policy connects it with a router of route {route}, in whatever direction")
-        }
-        Near::Guarded(route, groups) => format!(
-            "route {route} is guarded: no policy lets it through to {}",
-            listed(groups)
-        ),
-        Near::Others(policy, groups, passes) => {
-            format!(
-                "policy {policy} lets {} in ({})",
-                listed(groups),
-                traffic(passes)
-            )
-        }
-    }
 }

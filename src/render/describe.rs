@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::impact::about;
 use super::tree::Mark;
 use crate::base::sentence::Sentence;
-use crate::base::text::visible;
+use crate::base::text::{joined, visible};
 use crate::inventory::{Adoption, Origin};
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
@@ -35,18 +35,18 @@ pub(super) fn object(address: &Address) -> Sentence {
 /// Returns what is said of an adoption.
 pub(super) fn adoption(of: &Adoption) -> String {
     let what = match of.origin {
-        Origin::Adopted => "exists in NetBird; this file manages it from now on",
-        Origin::Created => {
-            "was created by a run that did not record it; this file manages it from now on"
-        }
+        Origin::Adopted => "exists in NetBird",
+        Origin::Created => "was created by a run that did not record it",
     };
-    what.to_owned()
+    format!("{what}; this file manages it from now on")
 }
 
 /// Returns an object's name; of one without a name, what it stands in.
-pub(super) fn name(address: &Address) -> String {
-    let place = place(address).filter(|_| address.name.is_empty());
-    place.unwrap_or_else(|| visible(&address.name).into_owned())
+pub(super) fn name(address: &Address) -> Sentence {
+    match (address.name.as_str(), place(address)) {
+        ("", Some(place)) => place.into(),
+        (name, _) => Sentence::default().name(name),
+    }
 }
 
 /// What a reviewer needs to know of a change in one line: the object where it is new or goes, why where there is a
@@ -60,32 +60,22 @@ pub(super) fn summary(change: &Change, plan: &Plan) -> String {
         Operation::Update { live, fields, .. } if change.renames_peer() => {
             let label = fields.iter().find(|change| change.field == DNS_LABEL);
             let label = label.map(|change| match change.after {
-                Value::Null => format!(
-                    "; DNS label {} → ?",
-                    words::value(DNS_LABEL, &change.before)
-                ),
-                _ => format!("; DNS label {}", change.words()),
+                Value::Null => format!("{} → ?", words::value(DNS_LABEL, &change.before)),
+                _ => change.words(),
             });
-            format!(
-                "renamed from {}{}",
-                visible(&live.name),
-                label.unwrap_or_default()
-            )
+            let label = label.map(|label| format!("; DNS label {label}"));
+            let label = label.unwrap_or_default();
+            format!("renamed from {}{label}", visible(&live.name))
         }
         Operation::Update { .. } | Operation::Replace { .. } => String::new(),
     };
+    let place = place(&change.address).filter(|_| !change.address.name.is_empty());
     let parts = [
         object,
-        place(&change.address)
-            .filter(|_| !change.address.name.is_empty())
-            .unwrap_or_default(),
+        place.unwrap_or_default(),
         visible(&change.why()).into_owned(),
     ];
-    parts
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join("; ")
+    joined(parts.iter().filter(|part| !part.is_empty()), "; ")
 }
 
 /// What an object stands in, where its name does not say so.

@@ -68,8 +68,8 @@ fn way(what: impl Into<Sentence>, line: String) -> [Block; 2] {
 
 fn capital(it: &str) -> String {
     let mut chars = it.chars();
-    let first = chars.next().map(|char| char.to_uppercase().to_string());
-    first.unwrap_or_default() + chars.as_str()
+    let first = chars.next().into_iter().flat_map(char::to_uppercase);
+    first.collect::<String>() + chars.as_str()
 }
 
 /// The file, and the server.
@@ -84,46 +84,36 @@ fn about(document: &Document) -> Sentence {
     if about.0.len() > 1 {
         about = about.say(")");
     }
-    let about = match &document.server {
-        Some(server) => about.say(" against ").code(server),
-        None => about,
-    };
+    if let Some(server) = &document.server {
+        about = about.say(" against ").code(server);
+    }
     about.say(concat!(", netbird-gitops ", env!("CARGO_PKG_VERSION")))
 }
 
 /// What takes the place of a plan that was posted before the file left the pull request.
 fn none(tree: &mut Tree, document: &Document, unplanned: Unplanned) {
     let (what, why) = match unplanned {
-        Unplanned::Untouched => (
-            ": no change",
-            Sentence::from("This pull request does not change ")
-                .code(&document.file)
-                .say("."),
-        ),
-        Unplanned::Closed { number } => (
-            ": none",
-            format!("Pull request #{number} is merged or closed. Its comment stays as it is.")
-                .into(),
-        ),
+        Unplanned::Untouched => {
+            let why = Sentence::from("This pull request does not change ");
+            (": no change", why.code(&document.file).say("."))
+        }
+        Unplanned::Closed { number } => {
+            let which = format!("Pull request #{number} is merged or closed.");
+            (": none", (which + " Its comment stays as it is.").into())
+        }
     };
     tree.heading = std::mem::take(&mut tree.heading).say(what);
-    tree.about = document
-        .commit
-        .iter()
-        .fold(Sentence::default(), |none, it| none.code(it));
+    let commit = document.commit.iter();
+    tree.about = commit.fold(Sentence::default(), Sentence::code);
     tree.act = vec![Block::Paragraph(why)];
 }
 
 fn superseded(tree: &mut Tree, commit: &str) {
-    tree.heading = std::mem::take(&mut tree.heading)
-        .say(": superseded by ")
-        .code(commit)
-        .say(", which applies it");
-    let why =
-        Sentence::from("The branch has a newer file, so this run changed nothing. The run of ")
-            .code(commit)
-            .say(" answers here once it is done.");
-    tree.act = vec![Block::Paragraph(why)];
+    let heading = std::mem::take(&mut tree.heading).say(": superseded by ");
+    tree.heading = heading.code(commit).say(", which applies it");
+    let why = "The branch has a newer file, so this run changed nothing. The run of ";
+    let why = Sentence::from(why).code(commit);
+    tree.act = vec![Block::Paragraph(why.say(" answers here once it is done."))];
 }
 
 /// A plan that could not be made says so: an old plan never stands as if it were new.
@@ -133,23 +123,18 @@ fn failed(tree: &mut Tree, document: &Document, applied: bool) {
         (true, false) => ("failed", ": nothing was changed"),
         (false, _) => ("could not be made", ""),
     };
-    tree.heading = std::mem::take(&mut tree.heading)
-        .say(" ")
-        .strong(what)
-        .say(more);
+    let heading = std::mem::take(&mut tree.heading).say(" ");
+    tree.heading = heading.strong(what).say(more);
     tree.act = error(document);
 }
 
 /// The error, and the way out, each in a block of its own.
 fn error(document: &Document) -> Vec<Block> {
-    let Some(error) = &document.error else {
-        return Vec::new();
-    };
-    let mut blocks = vec![Block::Stderr(format!("error: {error}"))];
-    if let Some(hint) = &document.hint {
-        blocks.push(Block::Stderr(format!("hint: {hint}")));
-    }
-    blocks
+    let error = document.error.iter();
+    let hint = document.hint.iter().filter(|_| document.error.is_some());
+    let blocks = error.map(|error| format!("error: {error}"));
+    let blocks = blocks.chain(hint.map(|hint| format!("hint: {hint}")));
+    blocks.map(Block::Stderr).collect()
 }
 
 fn planned(tree: &mut Tree, document: &Document, plan: &Plan, applied: bool) {
@@ -170,37 +155,31 @@ fn planned(tree: &mut Tree, document: &Document, plan: &Plan, applied: bool) {
     }
     tree.act.extend(ways_out(document));
     let changes = changes(document, plan, applied);
-    tree.body = match applied {
-        true => vec![Block::Rows(changes)],
-        false => {
-            let delta = document.access.as_ref();
-            let reach = delta.map(|delta| Block::Rows(access::rows(delta)));
-            let mut body = vec![Block::Rows(warnings(document, plan))];
-            body.extend(reach);
-            body.push(Block::Rows(changes));
-            body.push(Block::Rows(to_come(document)));
-            body.extend(others(document, plan));
-            body.extend(delta.into_iter().flat_map(access::extra));
-            body
-        }
-    };
-    tree.body.extend(details(plan));
-    tree.body.push(Block::Rows(notices(document)));
-    tree.body.push(Block::Rows(held(document)));
+    let delta = document.access.iter().filter(|_| !applied);
+    let before = (!applied).then(|| warnings(document, plan)).into_iter();
+    let before = before.chain(delta.clone().map(access::rows));
+    let behind = (!applied).then(|| to_come(document));
+    let rows = before.chain([changes]).chain(behind);
+    tree.body = rows.map(Block::Rows).collect();
     if !applied {
-        tree.body.push(Block::Rows(left_alone(document, plan)));
+        tree.body.extend(others(document, plan));
     }
+    tree.body.extend(delta.flat_map(access::extra));
+    tree.body.extend(details(plan));
+    let rest = [notices(document), held(document)].into_iter();
+    let rest = rest.chain((!applied).then(|| left_alone(document, plan)));
+    tree.body.extend(rest.map(Block::Rows));
     let recipients = document.key_recipients().iter().filter(|_| !applied);
-    let recipients: Vec<Sentence> = recipients
+    let mut recipients = recipients
         .map(|who| Sentence::default().code(who))
-        .collect();
-    if !recipients.is_empty() {
+        .peekable();
+    if recipients.peek().is_some() {
         let sealed = Sentence::from("new keys are sealed for ");
         tree.foot.push(sealed.listed(recipients, usize::MAX));
     }
     if !plan.is_empty() {
-        tree.foot
-            .push(Sentence::from("digest ").code(plan.digest()));
+        let digest = Sentence::from("digest ").code(plan.digest());
+        tree.foot.push(digest);
     }
     tree.body.extend(sealed_keys(document));
     // behind the line that a gate wants: this one deletes more
@@ -215,10 +194,13 @@ fn beside(plan: &Plan, [adopt, let_go]: [&str; 2]) -> Vec<Sentence> {
         (plan.let_go.iter().filter(is_new).count(), let_go),
         (plan.skipped.len(), "skipped"),
     ];
-    let numbers = numbers.into_iter().filter(|(number, _)| *number > 0);
-    numbers
-        .map(|(number, word)| format!("{number} {word}").into())
-        .collect()
+    self::numbers(&numbers).collect()
+}
+
+/// Those that are not zero, each with its word.
+fn numbers(all: &[(usize, &str)]) -> impl Iterator<Item = Sentence> {
+    let some = all.iter().filter(|(number, _)| *number > 0);
+    some.map(|(number, word)| format!("{number} {word}").into())
 }
 
 /// What is held back or skipped is not as the file says.
@@ -242,10 +224,10 @@ fn to_do(heading: Sentence, document: &Document, plan: &Plan) -> Sentence {
     let beside = beside(plan, ["to adopt", "to let go"]);
     let parts = match (plan.is_empty(), memberships) {
         (true, None) => no_changes(plan),
-        (true, Some(number)) => [Sentence::from("nothing to do now"), strong(number)]
-            .into_iter()
-            .chain(beside)
-            .collect(),
+        (true, Some(number)) => {
+            let parts = [Sentence::from("nothing to do now"), strong(number)];
+            parts.into_iter().chain(beside).collect()
+        }
         (false, memberships) => {
             let counts = Counts::of(&plan.changes);
             let words = ["to create", "to change", "to replace", "to delete"];
@@ -261,11 +243,12 @@ fn to_do(heading: Sentence, document: &Document, plan: &Plan) -> Sentence {
     };
     let heading = heading.say(": ").listed(parts, usize::MAX);
     let heading = heading.say(agreed(document));
+    let refuse = "apply would refuse it";
     match (document.blamed(), document.refusals.is_empty()) {
         (Some(others), _) => heading
             .say(" – ")
-            .strong(format!("apply would refuse it because of {others}")),
-        (None, false) => heading.say(" – ").strong("apply would refuse it"),
+            .strong(format!("{refuse} because of {others}")),
+        (None, false) => heading.say(" – ").strong(refuse),
         (None, true) => heading,
     }
 }
@@ -297,13 +280,11 @@ fn done(heading: Sentence, document: &Document, plan: &Plan) -> Sentence {
             (false, false) => vec!["nothing was changed".into()],
         };
     }
-    for words in ["failed", "not known", "not tried", "waiting"] {
+    let rest = ["failed", "not known", "not tried", "waiting"].map(|words| {
         let so = statuses.iter().filter(|status| status.words()[1] == words);
-        match so.count() {
-            0 => {}
-            number => parts.push(format!("{number} {words}").into()),
-        }
-    }
+        (so.count(), words)
+    });
+    parts.extend(numbers(&rest));
     let how = match &document.error {
         // what a run says of itself before its end stays where it is killed
         _ if statuses.contains(&Status::Pending) => "is under way",
@@ -343,9 +324,7 @@ fn refusals(document: &Document) -> Rows {
         None => "Apply would refuse this plan".into(),
     };
     Rows {
-        title: title.into(),
         look: Look::Caution,
-        rows: document.refusals.iter().map(row).collect(),
-        ..Rows::default()
+        ..Rows::titled(title, document.refusals.iter().map(row))
     }
 }

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::describe;
 use super::json::named;
-use super::tree::{Block, Look, Mark, Rank, Row, Rows, Tree};
+use super::tree::{Block, Look, Row, Rows, Tree};
 use crate::base::json::with;
 use crate::base::sentence::Sentence;
-use crate::base::text::count;
+use crate::base::text::{count, joined};
 use crate::model::address::Address;
 use crate::model::kind::FieldChange;
 use crate::plan::Plan;
@@ -22,12 +22,10 @@ pub fn summary(drift: &Drift) -> String {
         (drift.unmanaged.len(), "unmanaged"),
     ];
     let parts = parts.iter().filter(|(number, _)| *number > 0);
-    let parts: Vec<String> = parts
-        .map(|(number, word)| format!("{number} {word}"))
-        .collect();
+    let parts = joined(parts.map(|(number, word)| format!("{number} {word}")), ", ");
     match parts.is_empty() {
         true => "no drift".into(),
-        false => parts.join(", "),
+        false => parts,
     }
 }
 
@@ -39,35 +37,30 @@ pub fn tree(drift: &Drift, plan: &Plan, marker: &str, file: &str) -> Tree {
         let parts = of.fields.iter().map(FieldChange::named).chain(missing);
         Row {
             more: parts.map(Sentence::from).collect(),
-            ..row(said(&of.address, why(of)))
+            ..Row::plain(said(&of.address, why(of)))
         }
     };
     let unmanaged = drift.unmanaged.iter();
-    let unmanaged = unmanaged.map(|(at, what)| row(said(at, what.words(&at.name))));
+    let unmanaged = unmanaged.map(|(at, what)| Row::plain(said(at, what.words(&at.name))));
     let number = count(drift.unmanaged.len(), "object", "objects");
-    let ghosts = drift.ghosts.iter().map(|ghost| row(ghost.as_str().into()));
+    let ghosts = drift.ghosts.iter();
     let enrolling = drift.enrolling.iter();
-    let enrolling = enrolling.map(|key| row(Sentence::from("setup key ").name(key)));
-    let unmanaged = Rows {
-        look: Look::Folded,
-        ..titled(&format!("Unmanaged, {number}"), unmanaged.collect())
+    let enrolling = enrolling.map(|key| Row::plain(Sentence::from("setup key ").name(key)));
+    let to_do = match drift.is_alarming() {
+        true => "Nothing was corrected. What to do",
+        false => "Nothing has to be done. If you like",
     };
+    let mismatched = drift.mismatched.iter().map(item);
     let body = [
-        titled("Missing", drift.missing.iter().map(item).collect()),
-        titled(
-            "Mismatched, NetBird → file",
-            drift.mismatched.iter().map(item).collect(),
-        ),
-        unmanaged,
-        titled("Ghosts", ghosts.collect()),
-        titled("Enrolled, for the next sync-events", enrolling.collect()),
-        titled(
-            match drift.is_alarming() {
-                true => "Nothing was corrected. What to do",
-                false => "Nothing has to be done. If you like",
-            },
-            ways(drift).into_iter().map(row).collect(),
-        ),
+        Rows::titled("Missing", drift.missing.iter().map(item)),
+        Rows::titled("Mismatched, NetBird → file", mismatched),
+        Rows {
+            look: Look::Folded,
+            ..Rows::titled(format!("Unmanaged, {number}"), unmanaged)
+        },
+        Rows::titled("Ghosts", ghosts.map(|ghost| Row::plain(ghost.as_str()))),
+        Rows::titled("Enrolled, for the next sync-events", enrolling),
+        Rows::titled(to_do, ways(drift).into_iter().map(Row::plain)),
     ];
     Tree {
         marker: format!("{marker}\n"),
@@ -81,18 +74,6 @@ fn heading(file: &str) -> Sentence {
     Sentence::from("NetBird drift from ").code(file).say(": ")
 }
 
-fn row(text: Sentence) -> Row {
-    Row::of(Mark::NONE, text, Rank::Must)
-}
-
-fn titled(title: &str, rows: Vec<Row>) -> Rows {
-    Rows {
-        title: title.into(),
-        rows,
-        ..Rows::default()
-    }
-}
-
 /// An object, and what is to be said of it.
 fn said(address: &Address, why: Option<String>) -> Sentence {
     let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
@@ -103,34 +84,22 @@ fn said(address: &Address, why: Option<String>) -> Sentence {
 fn ways(drift: &Drift) -> Vec<Sentence> {
     let mut ways = Vec::new();
     if drift.is_alarming() {
-        ways.push(
-            Sentence::from("to have it as the file says: ")
-                .code("netbird-gitops plan")
-                .say(", then ")
-                .code("netbird-gitops apply")
-                .say(" (in CI run the workflow apply by hand)"),
-        );
-        ways.push(
-            Sentence::from("to have it as NetBird has it: write that into the file (")
-                .code("netbird-gitops export")
-                .say(" prints it), and merge"),
-        );
+        let plan = Sentence::from("to have it as the file says: ").code("netbird-gitops plan");
+        let apply = plan.say(", then ").code("netbird-gitops apply");
+        ways.push(apply.say(" (in CI run the workflow apply by hand)"));
+        let write = Sentence::from("to have it as NetBird has it: write that into the file (");
+        let write = write.code("netbird-gitops export");
+        ways.push(write.say(" prints it), and merge"));
     }
     if !drift.unmanaged.is_empty() {
-        ways.push(
-            Sentence::from("to manage what is unmanaged: ")
-                .code("netbird-gitops adopt KIND/NAME")
-                .say(" (")
-                .code("netbird-gitops adopt --candidates")
-                .say(" lists all that there is)"),
-        );
+        let adopt = Sentence::from("to manage what is unmanaged: ");
+        let adopt = adopt.code("netbird-gitops adopt KIND/NAME").say(" (");
+        let adopt = adopt.code("netbird-gitops adopt --candidates");
+        ways.push(adopt.say(" lists all that there is)"));
     }
     if !drift.enrolling.is_empty() {
-        ways.push(
-            Sentence::from("to take in what enrolled: ")
-                .code("netbird-gitops sync-events")
-                .say(" (in CI the workflow enrollment does it)"),
-        );
+        let sync = Sentence::from("to take in what enrolled: ").code("netbird-gitops sync-events");
+        ways.push(sync.say(" (in CI the workflow enrollment does it)"));
     }
     ways
 }
@@ -150,21 +119,15 @@ pub fn resolved(marker: &str, file: &str, at: Timestamp) -> Tree {
 /// Returns the drift as JSON.
 pub fn json(drift: &Drift, file: &str) -> Value {
     let item = |item: &Item| {
-        let changes: Vec<Value> = item
-            .fields
-            .iter()
-            .map(|change| json!({ "field": change.field, "before": change.before, "after": change.after }))
-            .collect();
+        let (moved, commit) = match &item.cause {
+            Some(Cause::File { commit, .. }) => (Some("file"), Some(commit)),
+            Some(Cause::Server) => (Some("server"), None),
+            None => (None, None),
+        };
         let rest = json!({
-            "changes": changes,
-            "moved": item.cause.as_ref().map(|cause| match cause {
-                Cause::File { .. } => "file",
-                Cause::Server => "server",
-            }),
-            "commit": match &item.cause {
-                Some(Cause::File { commit, .. }) => Some(commit),
-                _ => None,
-            },
+            "changes": item.fields,
+            "moved": moved,
+            "commit": commit,
             "by": item.doer.as_ref().map(|doer| &doer.name),
             "at": item.doer.as_ref().map(|doer| doer.at.to_string()),
         });
@@ -198,6 +161,6 @@ fn why(item: &Item) -> Option<String> {
     let by = item.doer.as_ref();
     let by = by.map(|Doer { name, at }| format!("NetBird was changed by {name}, {at:.0}"));
     let server = (item.cause == Some(Cause::Server)).then(|| "NetBird was changed".into());
-    let parts: Vec<String> = file.into_iter().chain(by.or(server)).collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
+    let parts = joined(file.into_iter().chain(by.or(server)), "; ");
+    (!parts.is_empty()).then_some(parts)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::base::sentence::Sentence;
-use crate::base::text::count;
+use crate::base::text::{count, joined};
 use crate::model::change::{Change, Operation};
 use crate::model::kind::{About, Live, Resource};
 use crate::model::reason::Reason;
@@ -30,16 +30,11 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
         }
         Operation::Delete { live } => ("Deletes", loss(&live.resource, &about)),
         Operation::Replace { live, after, .. } => {
+            let secret = "a new secret is made and sealed";
             let what = match after {
-                Resource::SetupKey(_) if live.is_dead_key() => {
-                    say("a new secret is made and sealed")
-                }
-                Resource::SetupKey(_) => {
-                    say("a new secret is made and sealed, the old one stops working")
-                }
-                _ if change.address.kind.children().next().is_some() => {
-                    loss(&live.resource, &about)
-                }
+                Resource::SetupKey(_) if live.is_dead_key() => say(secret),
+                Resource::SetupKey(_) => say(secret).say(", the old one stops working"),
+                _ if after.kind().children().next().is_some() => loss(&live.resource, &about),
                 _ => say("the new one is made before the old one goes"),
             };
             ("Replaces", what)
@@ -57,8 +52,7 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
                 let what = Sentence::default().names(labels).say(leaves);
                 ("Takes members from", what)
             } else if !change.moved.is_empty() {
-                let moved: Vec<String> = change.moved.iter().map(ToString::to_string).collect();
-                ("Moves machines by", say(&moved.join(", and ")))
+                ("Moves machines by", say(&joined(&change.moved, ", and ")))
             } else if live.resource.is_on() && !after.is_on() {
                 ("Switches off", loss(&live.resource, &about))
             } else {
@@ -112,15 +106,8 @@ fn loss(resource: &Resource, about: &About) -> Sentence {
 
 /// Returns `3 group members are removed` for the members that groups lose.
 pub(super) fn removed_members(plan: &Plan) -> Option<String> {
-    let removed = plan
-        .changes
-        .iter()
-        .map(|change| change.removed_members().len());
-    let number: usize = removed.sum();
-    (number > 0).then(|| {
-        format!(
-            "{} removed",
-            count(number, "group member is", "group members are")
-        )
-    })
+    let changes = plan.changes.iter();
+    let number: usize = changes.map(|change| change.removed_members().len()).sum();
+    let members = count(number, "group member is", "group members are");
+    (number > 0).then(|| format!("{members} removed"))
 }

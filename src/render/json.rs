@@ -1,12 +1,13 @@
 //! The result as JSON: `format_version` 1. Fields are added within a version, none is taken away.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{Document, Said, Status, access, describe, memberships};
+use super::{Counts, Document, Said, Status, access, describe, memberships};
 use crate::base::id::Id;
+use crate::base::json::with;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
-use crate::model::kind::Resource;
+use crate::model::kind::{FieldChange, Resource};
 use crate::model::let_go::{LetGo, LetGoWhy};
 use crate::model::notice::Notice;
 use crate::plan::agreement::Agreement;
@@ -24,21 +25,15 @@ pub fn document(document: &Document, applied: bool) -> String {
         (None, false) => "planned",
     };
     let nothing = Plan::default();
-    let (changes, planned) = match plan {
-        Some(plan) => (plan.changes.as_slice(), plan),
-        None => (&[][..], &nothing),
-    };
+    let planned = plan.unwrap_or(&nothing);
     let adoption = document.adoption(applied);
     let adoptions = planned.adoptions.iter().map(|(address, of)| {
-        let mut operation = named(address, "type", &format!("adopt_{}", address.kind.word()));
-        operation["id"] = json!(of.id.0);
-        operation["status"] = json!(adoption.words()[0]);
-        operation["reason"] = json!(describe::adoption(of));
-        operation["changes"] = json!([]);
-        operation["cause"] = Value::Null;
-        operation
+        let operation = named(address, "type", &format!("adopt_{}", address.kind.word()));
+        let rest = json!({ "id": of.id.0, "status": adoption.words()[0], "reason": describe::adoption(of),
+                           "changes": [], "cause": null });
+        with(operation, rest)
     });
-    let changed = changes.iter().enumerate().map(|(index, change)| {
+    let changed = planned.changes.iter().enumerate().map(|(index, change)| {
         let mut operation = operation(change, planned, document.statuses.get(index));
         operation["cause"] = json!(text(document.causes.get(index).and_then(Option::as_ref)));
         if let Some(duration) = document.durations_ms.get(index) {
@@ -48,24 +43,14 @@ pub fn document(document: &Document, applied: bool) -> String {
     });
     let operations: Vec<Value> = adoptions.chain(changed).collect();
     let entry = |address: &Address| named(address, "kind", address.kind.word());
-    let let_go = planned
-        .let_go
-        .iter()
-        .map(|of| let_go(of, &document.agreements));
+    let let_go = planned.let_go.iter();
+    let let_go = let_go.map(|of| let_go_of(of, &document.agreements));
     let skipped = planned.skipped.iter().map(entry);
-    let keys = document.created_keys.iter().map(|(name, key)| {
-        let key = json!({ "file": key.file, "sealed": key.sealed, "recipients": key.recipients,
-                          "fingerprint": key.fingerprint, "stored": key.stored });
-        (name.clone(), key)
-    });
     let unmanaged = plan.map(|plan| {
         let held = plan.held.iter().map(|held| {
             let (why, way_out) = held.why.said();
-            let mut entry = entry(&held.address);
-            entry["id"] = json!(held.id.0);
-            entry["declared_once"] = json!(why);
-            entry["way_out"] = json!(way_out);
-            entry
+            let rest = json!({ "id": held.id.0, "declared_once": why, "way_out": way_out });
+            with(entry(&held.address), rest)
         });
         let mut all: Vec<Value> = plan.unmanaged.iter().map(entry).chain(held).collect();
         for (group, members) in &plan.unmanaged_members {
@@ -88,7 +73,7 @@ pub fn document(document: &Document, applied: bool) -> String {
         "run": document.run,
         "server": document.server,
         "operations": operations,
-        "created_keys": keys.collect::<Map<_, _>>(),
+        "created_keys": document.created_keys,
         "summary": summary(planned, document, applied),
         "superseded_by": document.superseded,
         "notices": said.iter().map(|said| &said.text).collect::<Vec<_>>(),
@@ -129,22 +114,23 @@ fn notice(said: &Said) -> Value {
     let about = |notice: &&Notice| {
         let place = notice.place.as_ref();
         let address = notice.about.as_ref();
-        let mut about = json!({
+        let about = json!({
             "kind": address.map(|address| address.kind.word()),
             "name": address.map(|address| &address.name),
-            "member": notice.name().filter(|_| address.is_some()),
+            "member": notice.name.as_ref().filter(|_| address.is_some()),
             "path": place.map(|place| &place.path),
             "line": place.map(|place| place.line),
             "column": place.map(|place| place.column),
         });
-        if let Some(within) = address.and_then(|address| address.within.as_ref()) {
-            about["within"] = json!(within);
+        let within = address.and_then(|address| address.within.as_ref());
+        match within {
+            Some(within) => with(about, json!({ "within": within })),
+            None => about,
         }
-        about
     };
     let is_placed = |notice: &&&Notice| notice.about.is_some() || notice.place.is_some();
     let about: Vec<Value> = said.notices.iter().filter(is_placed).map(about).collect();
-    json!({ "code": first.code(), "message": said.text, "count": said.notices.len(), "about": about })
+    json!({ "code": first.code, "message": said.text, "count": said.notices.len(), "about": about })
 }
 
 fn agreement(agreement: &Agreement) -> Value {
@@ -158,7 +144,7 @@ fn agreement(agreement: &Agreement) -> Value {
 }
 
 /// What is let go: why it is not deleted, in a word and in a sentence, and the change that took out its entry.
-fn let_go(of: &LetGo, agreements: &[Agreement]) -> Value {
+fn let_go_of(of: &LetGo, agreements: &[Agreement]) -> Value {
     let (why, now) = match &of.why {
         LetGoWhy::Adopted => ("adopted", None),
         LetGoWhy::Renamed(now) => ("renamed", Some(now)),
@@ -166,15 +152,9 @@ fn let_go(of: &LetGo, agreements: &[Agreement]) -> Value {
     };
     let mut agreements = agreements.iter();
     let agreement = agreements.find(|agreement| agreement.let_go.contains(&of.id));
-    let mut let_go = named(&of.address, "kind", of.address.kind.word());
-    let_go["id"] = json!(of.id.0);
-    let_go["why"] = json!(why);
-    let_go["name_now"] = json!(now);
-    let_go["message"] = json!(of.words());
-    let_go["cause"] = json!(text(
-        agreement.and_then(|agreement| agreement.cause.as_ref())
-    ));
-    let_go
+    let cause = agreement.and_then(|agreement| agreement.cause.as_ref());
+    let rest = json!({ "id": of.id.0, "why": why, "name_now": now, "message": of.words(), "cause": text(cause) });
+    with(named(&of.address, "kind", of.address.kind.word()), rest)
 }
 
 fn text(of: Option<&impl ToString>) -> Option<String> {
@@ -182,45 +162,36 @@ fn text(of: Option<&impl ToString>) -> Option<String> {
 }
 
 fn operation(change: &Change, plan: &Plan, status: Option<&Status>) -> Value {
-    let changed = |field: &str, before: Value, after: Value| json!({ "field": field, "before": before, "after": after });
     // a record of what was made or went has all of it that there is
-    let whole = |resource: &Resource| -> Vec<(String, Value)> {
+    let whole = |resource: &Resource, is_new: bool| -> Vec<FieldChange> {
         let fields = resource.fields().into_iter();
         let fields = fields.filter(|(_, value)| !value.is_null());
-        fields
-            .map(|(field, mut value)| {
-                let mut label = |id: &str| {
-                    let id = Id::from(id);
-                    plan.peer_labels
-                        .get(&id)
-                        .cloned()
-                        .unwrap_or_else(|| id.to_string())
-                };
-                name_peers(&field, &mut value, &mut label);
-                (field, value)
-            })
-            .collect()
+        let change = |(field, mut value): (String, Value)| {
+            let label = |id: &str| plan.peer_labels.get(&Id::from(id));
+            let mut label = |id: &str| label(id).cloned().unwrap_or_else(|| id.to_owned());
+            name_peers(&field, &mut value, &mut label);
+            let (before, after) = match is_new {
+                true => (Value::Null, value),
+                false => (value, Value::Null),
+            };
+            FieldChange {
+                field,
+                before,
+                after,
+            }
+        };
+        fields.map(change).collect()
     };
-    let changes: Vec<Value> = match &change.operation {
-        Operation::Create { after } => whole(after)
-            .into_iter()
-            .map(|(field, value)| changed(&field, Value::Null, value))
-            .collect(),
-        Operation::Delete { live } => whole(&live.resource)
-            .into_iter()
-            .map(|(field, value)| changed(&field, value, Value::Null))
-            .collect(),
-        Operation::Update { fields, .. } | Operation::Replace { fields, .. } => fields
-            .iter()
-            .map(|change| changed(&change.field, change.before.clone(), change.after.clone()))
-            .collect(),
+    let changes = match &change.operation {
+        Operation::Create { after } => whole(after, true),
+        Operation::Delete { live } => whole(&live.resource, false),
+        Operation::Update { fields, .. } | Operation::Replace { fields, .. } => fields.clone(),
     };
     let status = status.unwrap_or(&Status::Pending);
     let kind = format!("{}_{}", change.operation.word(), change.address.kind.word());
-    let mut operation = named(&change.address, "type", &kind);
-    operation["status"] = json!(status.words()[0]);
-    operation["reason"] = json!(change.why());
-    operation["changes"] = json!(changes);
+    let operation = named(&change.address, "type", &kind);
+    let rest = json!({ "status": status.words()[0], "reason": change.why(), "changes": changes });
+    let mut operation = with(operation, rest);
     if let Some(Resource::SetupKey(key)) = change.operation.after()
         && change.makes_key()
         && !key.sealed_for.keys.is_empty()
@@ -237,11 +208,11 @@ fn operation(change: &Change, plan: &Plan, status: Option<&Status>) -> Value {
 
 /// An object: what it is, its name, and the name of what it stands in, if anything.
 pub(super) fn named(address: &Address, field: &str, what: &str) -> Value {
-    let mut named = json!({ field: what, "name": address.name });
-    if let Some(within) = &address.within {
-        named["within"] = json!(within);
+    let named = json!({ field: what, "name": address.name });
+    match &address.within {
+        Some(within) => with(named, json!({ "within": within })),
+        None => named,
     }
-    named
 }
 
 /// Numbers of what was done; in a plan, of what would be. A replacement counts as one created and one deleted.
@@ -250,30 +221,16 @@ fn summary(plan: &Plan, document: &Document, applied: bool) -> Value {
         Status::Skipped => 0,
         _ => plan.adoptions.len(),
     };
-    let mut numbers = [0_usize; 4];
-    let [created, updated, deleted, failed] = &mut numbers;
-    for (index, change) in plan.changes.iter().enumerate() {
-        match document.statuses.get(index) {
-            Some(Status::Success) => {}
-            None if !applied => {}
-            Some(Status::Failed(_) | Status::Unknown(_)) => {
-                *failed += 1;
-                continue;
-            }
-            Some(Status::Pending | Status::Skipped) | None => continue,
-        }
-        match change.operation {
-            Operation::Create { .. } => *created += 1,
-            Operation::Update { .. } => *updated += 1,
-            Operation::Replace { .. } => {
-                *created += 1;
-                *deleted += 1;
-            }
-            Operation::Delete { .. } => *deleted += 1,
-        }
-    }
-    let [created, updated, deleted, failed] = numbers;
-    json!({ "adopted": adopted, "created": created, "updated": updated, "deleted": deleted, "failed": failed })
+    let statuses = &document.statuses;
+    let is_done = |(index, _): &(usize, &Change)| match statuses.get(*index) {
+        Some(status) => *status == Status::Success,
+        None => !applied,
+    };
+    let done = plan.changes.iter().enumerate().filter(is_done);
+    let counts = Counts::of(done.map(|(_, change)| change));
+    let failed = statuses.iter().filter(|status| status.error().is_some());
+    json!({ "adopted": adopted, "created": counts.create + counts.replace, "updated": counts.change,
+            "deleted": counts.delete + counts.replace, "failed": failed.count() })
 }
 
 #[cfg(test)]

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::base::code::Code;
 use crate::base::text::{listed, visible};
-use crate::model::notice::{Notice, OfInventory, What};
+use crate::model::notice::Notice;
 
 /// From how many notices of one cause on they are one sentence.
 const MANY: usize = 4;
@@ -21,52 +20,35 @@ pub struct Said<'a> {
 impl Said<'_> {
     /// Returns whether the plan, or the inventory, lacks something because of it.
     pub fn is_warning(&self) -> bool {
-        let lacks = |notice: &&Notice| match &notice.what {
-            What::Inventory(of) => {
-                matches!(
-                    of,
-                    OfInventory::NotFetched(_)
-                        | OfInventory::NotAsked { .. }
-                        | OfInventory::Unread { .. }
-                        | OfInventory::NotWritable(_)
-                        | OfInventory::OtherUnread { .. }
-                )
-            }
-            _ => notice.code() == Code::Skipped,
-        };
-        self.notices.iter().any(lacks)
+        self.notices.iter().any(|notice| notice.is_warning())
     }
 }
 
 /// Returns what is said of the notices, by position in the file; the same notice is said once.
 pub fn say<'a>(notices: impl IntoIterator<Item = &'a Notice>) -> Vec<Said<'a>> {
-    let notices = notices.into_iter();
-    let mut sorted: Vec<(&Notice, (Code, String))> = notices.map(|of| (of, of.said())).collect();
-    sorted.sort_by(|(one, says), (other, those)| {
-        (position(one), &one.about, says).cmp(&(position(other), &other.about, those))
-    });
-    sorted.dedup_by_key(|(notice, _)| *notice);
+    let mut sorted: Vec<&Notice> = notices.into_iter().collect();
+    sorted.sort_by_cached_key(|it| (position(it), &it.about, it.code, it.words()));
+    sorted.dedup();
     // members are counted for each group
-    let cause = |notice: &'a Notice, code| {
-        let group = notice.about.as_ref().filter(|_| notice.name().is_some());
-        (code, notice.about.as_ref().map(|at| at.kind), group)
+    let cause = |notice: &'a Notice| {
+        let group = notice.about.as_ref().filter(|_| notice.name.is_some());
+        (notice.code, notice.about.as_ref().map(|at| at.kind), group)
     };
     let mut causes: HashMap<_, Vec<&Notice>> = HashMap::new();
-    for (notice, (code, _)) in &sorted {
-        let of_cause = causes.entry(cause(notice, *code));
-        of_cause.or_default().push(notice);
+    for notice in &sorted {
+        causes.entry(cause(notice)).or_default().push(notice);
     }
     let mut said = Vec::new();
-    for (notice, (code, text)) in sorted {
-        let several = &causes[&cause(notice, code)];
-        match code.many().filter(|_| several.len() >= MANY) {
+    for notice in sorted {
+        let several = &causes[&cause(notice)];
+        match notice.code.many().filter(|_| several.len() >= MANY) {
             Some(sentence) if several[0] == notice => said.push(Said {
                 text: many(sentence, several),
                 notices: several.clone(),
             }),
             Some(_) => {}
             None => said.push(Said {
-                text,
+                text: notice.words(),
                 notices: vec![notice],
             }),
         }
@@ -87,11 +69,11 @@ fn position(notice: &Notice) -> (u8, usize, usize) {
 fn many(sentence: &str, notices: &[&Notice]) -> String {
     let sentence = sentence.replacen("{}", &notices.len().to_string(), 1);
     let first = notices[0];
-    let subject = match (&first.about, first.name()) {
+    let subject = match (&first.about, &first.name) {
         (Some(group), Some(_)) => format!("{} ", group.quoted()),
         _ => String::new(),
     };
-    let named = |notice: &&Notice| match (&notice.about, notice.name(), &notice.place) {
+    let named = |notice: &&Notice| match (&notice.about, &notice.name, &notice.place) {
         (Some(_), Some(name), _) => format!("{name:?}"),
         (Some(address), None, _) => format!("{:?}", address.name),
         (None, Some(name), Some(place)) => format!("{name} (line {})", place.line),
@@ -108,7 +90,7 @@ mod tests {
     use crate::file::Place;
     use crate::model::address::Address;
     use crate::model::kind::Kind;
-    use crate::model::notice::{OfKey, OfMember, Open};
+    use crate::model::notice::{OfInventory, OfKey, OfMember, Open};
 
     fn at(notice: Notice, line: usize) -> Notice {
         let place = Place {

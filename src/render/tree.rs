@@ -48,6 +48,17 @@ pub(crate) struct Rows {
     pub(crate) rows: Vec<Row>,
 }
 
+impl Rows {
+    /// A list below that title.
+    pub(crate) fn titled(title: impl Into<Sentence>, rows: impl IntoIterator<Item = Row>) -> Self {
+        Rows {
+            title: title.into(),
+            rows: rows.into_iter().collect(),
+            ..Rows::default()
+        }
+    }
+}
+
 /// How a comment shows rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Look {
@@ -74,6 +85,11 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// A row of one cell that is never left out.
+    pub(crate) fn plain(cell: impl Into<Sentence>) -> Self {
+        Row::of(Mark::NONE, cell, Rank::Must)
+    }
+
     /// A row of one cell.
     pub(crate) fn of(mark: Mark, cell: impl Into<Sentence>, rank: Rank) -> Self {
         Row {
@@ -116,6 +132,25 @@ pub(crate) struct Attached {
     pub(crate) rank: Rank,
 }
 
+impl Attached {
+    /// These texts, where there are any.
+    pub(crate) fn block(
+        title: impl Into<String>,
+        texts: impl IntoIterator<Item = (Sentence, String)>,
+        language: &'static str,
+        rank: Rank,
+    ) -> Option<Block> {
+        let texts: Vec<_> = texts.into_iter().collect();
+        let title = title.into();
+        (!texts.is_empty()).then_some(Block::Attached(Attached {
+            title,
+            texts,
+            language,
+            rank,
+        }))
+    }
+}
+
 /// The sign of a row on a terminal, the colour there, and the sign in a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark(
@@ -138,6 +173,14 @@ impl Mark {
     pub(crate) const PASSED: Mark = Mark("✔", "32", "✔");
     pub(crate) const FAILED: Mark = Mark("✖", "31", "✖");
     pub(crate) const SKIPPED: Mark = Mark("–", "2", "–");
+
+    /// That of what comes, or goes.
+    pub(crate) fn gained(is_gained: bool) -> Mark {
+        match is_gained {
+            true => Mark::CREATE,
+            false => Mark::DELETE,
+        }
+    }
 
     /// Whether it stands at the beginning of a line, as a label.
     pub(crate) fn is_label(self) -> bool {

@@ -10,7 +10,8 @@ use super::tally::{By, Outcome, Pair, Said, Tally, place, shares};
 use crate::access::reach::{FAIL, bits};
 use crate::access::traffic::Traffic;
 use crate::access::world::{AFTER, BEFORE, EVERYBODY, Grant, GroupAt, Node, Rule, SIDES};
-use crate::access::{Idle, Passage, Side, Why, WhyIdle};
+use crate::access::{Passage, Side, Why};
+use crate::base::text::listed;
 use crate::model::address::Address;
 use crate::model::kind::Kind;
 
@@ -52,11 +53,9 @@ impl Maker<'_> {
                 .all(|node| node.is_resource() || !node.is[AFTER])
         };
         if is_idle && rule.accepts(AFTER) && rule.differs() && !is_empty() {
-            let why = self.why_idle(&from, &to);
-            self.delta.idle.push(Idle {
-                policy: rule.name.clone(),
-                why,
-            });
+            let (policy, why) = (&rule.name, self.why_idle(&from, &to));
+            let idle = format!("nobody reaches anything by policy {policy}: {why}");
+            self.delta.idle.push(idle);
         }
     }
 
@@ -272,22 +271,25 @@ impl Maker<'_> {
         grants.flat_map(|grant| grant.checks.clone()).collect()
     }
 
-    fn why_idle(&self, from: &BTreeSet<GroupAt>, to: &BTreeSet<GroupAt>) -> WhyIdle {
+    fn why_idle(&self, from: &BTreeSet<GroupAt>, to: &BTreeSet<GroupAt>) -> String {
         let world = self.reach.world;
+        let names =
+            |groups: &BTreeSet<GroupAt>| listed(groups.iter().map(|group| world.name(*group)));
         let nodes = |groups: &BTreeSet<GroupAt>| -> Vec<&Node> {
             let groups = groups.iter().map(|group| &world.groups[*group as usize]);
             let members = groups.flat_map(|group| &group.members[AFTER]);
             members.map(|node| &world.nodes[*node as usize]).collect()
         };
         if nodes(from).iter().all(|node| node.is_resource()) {
-            return WhyIdle::NoSource(from.iter().map(|group| world.name(*group)).collect());
+            return format!("no machine is in {}", names(from));
         }
-        let names = to.iter().map(|group| world.name(*group)).collect();
         let is_cut_off = |node: &&Node| node.is_resource() && !node.is_on[AFTER];
         match nodes(to) {
-            to if to.is_empty() => WhyIdle::NoDestination(names),
-            to if to.iter().all(is_cut_off) => WhyIdle::NoRouter(names),
-            _ => WhyIdle::Itself,
+            nodes if nodes.is_empty() => format!("nothing is in {}", names(to)),
+            nodes if nodes.iter().all(is_cut_off) => {
+                format!("no router leads to {}, or it is disabled", names(to))
+            }
+            _ => "its only source is its only destination".to_owned(),
         }
     }
 }

@@ -22,9 +22,8 @@ use crate::secret::Recipients;
 /// plan knows, and is not a plan where it does not; whom a member means it knows as well.
 pub(super) fn of_planned_file(valid: &Valid) -> impl Iterator<Item = Notice> + '_ {
     of_file(valid).filter(|notice| {
-        let code = notice.code();
         !matches!(
-            code,
+            notice.code,
             Code::UndeclaredGroup | Code::UndeclaredResource | Code::OddMember
         )
     })
@@ -53,7 +52,7 @@ pub(super) fn is_past(notice: &Notice, plan: &Plan, valid: &Valid) -> bool {
         let entry = valid.position_of(&change.address);
         entry.is_some_and(|entry| (entry.line, entry.column) == (place.line, place.column))
     };
-    matches!(notice.code(), Code::RouteForAll | Code::KeyWithoutLimit) && !created.any(is_it)
+    matches!(notice.code, Code::RouteForAll | Code::KeyWithoutLimit) && !created.any(is_it)
 }
 
 /// Says of the notices of a plan where in the file stands what they are about.
@@ -63,7 +62,7 @@ pub(super) fn place(notices: &mut [Notice], valid: &Valid) {
             continue;
         };
         let member = |name| valid.places.name(address, "peers", name);
-        let place = notice.name().and_then(member);
+        let place = notice.name.as_deref().and_then(member);
         // a name in a list is looked for; an entry stands under its own
         notice.file = place.map(|_| valid.file.clone());
         notice.place = place.or_else(|| valid.position_of(address)).cloned();

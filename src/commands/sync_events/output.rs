@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use super::{Done, MarkedAt, Synced};
 use crate::base::text::{count, visible};
 use crate::forge::gitea::mark::{Marked, MarkedBy};
+use crate::model::address::Address;
+use crate::model::kind::Kind;
 use crate::model::notice::{Notice, Remark};
 
 pub(super) fn text(synced: &Synced) -> String {
@@ -174,7 +176,10 @@ pub(super) fn json(synced: &Synced) -> Value {
 }
 
 fn remark(key: &str, what: &Remark) -> String {
-    format!("setup key {key} {}", what.said().1)
+    format!(
+        "setup key {key} {}",
+        what.said(&Address::new(Kind::SetupKey, key)).text
+    )
 }
 
 fn entry(done: &Done) -> Value {

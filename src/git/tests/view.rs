@@ -2,7 +2,7 @@
 
 use crate::git::testing::{Repo, netbird_json, open};
 use crate::git::{MergeView, MergedFile};
-use crate::model::notice::OfMerge;
+use crate::model::notice::{Notice, OfMerge};
 
 fn file(names: &[&str]) -> String {
     let entries: Vec<String> = names
@@ -32,7 +32,8 @@ fn a_pull_request_is_about_the_merge() {
     let merged = file(&["b", "c", "d", "e", "f"]);
     assert_eq!(view.file, MergedFile::File(merged.into_bytes()));
     assert_eq!(view.behind, Some(1));
-    let told: Vec<String> = view.notices().iter().map(OfMerge::words).collect();
+    let notices = view.notices().into_iter().map(Notice::general);
+    let told: Vec<String> = notices.map(|notice| notice.words()).collect();
     assert_eq!(
         told,
         ["the branch is 1 commit behind its base; the plan is that of the merge"]

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{Kind, Live};
 use crate::base::id::Id;
+use crate::base::text::joined;
 use crate::file::Names;
 
 /// The group that holds every peer; it cannot be changed or deleted, and the server knows it by this name.
@@ -215,12 +216,8 @@ impl fmt::Display for Unresolved {
         match self {
             Unresolved::Absent(what, name) => write!(f, "there is no {what} {name:?} in NetBird"),
             Unresolved::Ambiguous(what, name, ids) => {
-                let ids: Vec<&str> = ids.iter().map(|id| id.0.as_str()).collect();
-                write!(
-                    f,
-                    "several {what}s in NetBird are called {name:?}: {}",
-                    ids.join(", ")
-                )
+                let ids = joined(ids, ", ");
+                write!(f, "several {what}s in NetBird are called {name:?}: {ids}")
             }
         }
     }

@@ -160,10 +160,8 @@ impl NameserverGroup {
     /// Its servers, with their ports where they are not 53.
     fn servers(&self) -> String {
         let servers = self.nameservers.iter();
-        let servers: Vec<String> = servers
-            .map(|server| address(&visible(&server.ip), i64::from(server.port)))
-            .collect();
-        servers.join(", ")
+        let servers = servers.map(|of| address(&visible(&of.ip), i64::from(of.port)));
+        joined(servers, ", ")
     }
 }
 

@@ -80,16 +80,11 @@ impl Policy {
             None | Some(Protocol::All) => return "everything".into(),
             Some(protocol) => protocol,
         };
-        let ports: Vec<String> = self
-            .ports
-            .iter()
-            .flatten()
-            .map(ToString::to_string)
-            .collect();
-        match (protocol.takes_ports(), ports.is_empty()) {
-            (false, _) => protocol.word().to_owned(),
-            (true, true) => format!("{} on all ports", protocol.word()),
-            (true, false) => format!("{} {}", protocol.word(), listed(&ports)),
+        let word = protocol.word();
+        match &self.ports {
+            _ if !protocol.takes_ports() => word.to_owned(),
+            Some(ports) if !ports.is_empty() => format!("{word} {}", listed(ports)),
+            _ => format!("{word} on all ports"),
         }
     }
 

@@ -20,6 +20,6 @@ pub(super) use crate::base::entry::Entry;
 pub(super) use crate::base::id::Id;
 pub(super) use crate::base::sentence::Sentence;
 pub(super) use crate::base::spelling;
-pub(super) use crate::base::text::{count, visible};
+pub(super) use crate::base::text::{count, joined, visible};
 pub(super) use crate::file::{Cursor, Field, Flaw, Log, Refused, Shape, Table, Takes, quote};
 pub(super) use crate::wire::api::objects::{self, Reference, ids, nullable};

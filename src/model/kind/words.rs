@@ -1,5 +1,7 @@
 //! Parts of one-line descriptions.
 
+use std::fmt::Display;
+
 use serde_json::Value;
 
 use crate::base::text::{self, visible};
@@ -7,18 +9,14 @@ use crate::base::text::{self, visible};
 /// Returns names as `a, b, c`, of many `a, b and 70 more`, of nothing `none`.
 pub(crate) fn named(names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let names = names.into_iter();
-    let names: Vec<String> = names
-        .map(|name| visible(name.as_ref()).into_owned())
-        .collect();
-    listed(&names)
+    listed(names.map(|name| visible(name.as_ref()).into_owned()))
 }
 
 /// Returns texts as `named` does, as they are.
-pub(crate) fn listed(texts: &[String]) -> String {
-    match texts {
-        [] => "none".into(),
-        texts => text::listed(texts),
-    }
+pub(crate) fn listed(texts: impl IntoIterator<Item = impl Display>) -> String {
+    Some(text::listed(texts))
+        .filter(|text| !text.is_empty())
+        .unwrap_or("none".into())
 }
 
 /// Returns an address with its port, where that is not 53.
@@ -43,13 +41,7 @@ pub(crate) fn value(field: &str, value: &Value) -> String {
         (_, Value::String(text)) if text.is_empty() => "none".into(),
         ("description", Value::String(text)) => format!("\"{}\"", visible(text)),
         (_, Value::String(text)) => visible(text).into_owned(),
-        (_, Value::Array(entries)) => {
-            let entries: Vec<String> = entries
-                .iter()
-                .map(|entry| self::value(field, entry))
-                .collect();
-            listed(&entries)
-        }
+        (_, Value::Array(entries)) => listed(entries.iter().map(|entry| self::value(field, entry))),
         ("authorized_groups", Value::Object(groups)) => {
             let entry = |(group, logins): (&String, &Value)| {
                 let logins = match logins.as_array().is_some_and(Vec::is_empty) {
@@ -58,11 +50,7 @@ pub(crate) fn value(field: &str, value: &Value) -> String {
                 };
                 format!("{} as {logins}", visible(group))
             };
-            let entries: Vec<String> = groups.iter().map(entry).collect();
-            match entries.is_empty() {
-                true => "none".into(),
-                false => listed(&entries),
-            }
+            listed(groups.iter().map(entry))
         }
         (_, Value::Object(target)) if target.contains_key("peer") => {
             format!("the peer {}", self::value("peer", &target["peer"]))

@@ -1,6 +1,9 @@
 //! What is to be said of agreements to deletions.
 
-use crate::base::text::{count, listed};
+use super::Fact;
+use crate::base::code::{Code, Saying};
+use crate::base::text::{count, quoted};
+use crate::model::address::Address;
 use crate::model::facts::facts;
 use crate::model::origin::Origin;
 
@@ -9,18 +12,22 @@ facts! {
     #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum OfAgreement {
         /// A line agrees to nothing; who said so, and where.
-        Void { line: String, by: String, why: Void } => format!("{line} ({by}) does not count: {}", why.words()),
+        Void { line: String, by: String, why: Void } => {
+            Code::Agreement.says(format!("{line} ({by}) does not count: {}", why.words()))
+        },
         /// The number that a person agreed to, in these words, is not that of all rows of the plan.
-        OtherNumber { by: String, number: usize, rows: usize } => format!(
+        OtherNumber { by: String, number: usize, rows: usize } => Code::Agreement.says(format!(
             "{by} says {number}, which is not the exact number: this plan has {}",
             count(*rows, "deletion", "deletions")
-        ),
+        )),
         /// Whether a pull request agrees could not be asked, for this reason.
-        NotAsked(error: String) => format!("cannot ask whether a pull request agrees to deletions: {error}"),
+        NotAsked(error: String) => {
+            Code::Agreement.says(format!("cannot ask whether a pull request agrees to deletions: {error}"))
+        },
     }
 
-    /// Returns what it says.
-    fn words(&self) -> String;
+    /// Returns its cause, and what it says.
+    fn said(&self, _at: &Address) -> Saying; impl Fact;
 }
 
 facts! {
@@ -44,12 +51,11 @@ facts! {
         NotOfThePlan => "nothing in this plan has that number and digest",
         /// These machines enrolled after it was written, and would be deleted, too.
         Enrolled(machines: Vec<String>) => {
-            let names: Vec<String> = machines.iter().map(|name| format!("{name:?}")).collect();
             let (word, verb) = match machines.len() {
                 1 => ("machine", "was"),
                 _ => ("machines", "were"),
             };
-            format!("{word} {} enrolled after that and {verb} not agreed to", listed(&names))
+            format!("{word} {} enrolled after that and {verb} not agreed to", quoted(machines))
         },
         /// What that change deletes has another line by now. `None`: no known change.
         Other(change: Option<Origin>) => match change {

@@ -1,60 +1,64 @@
 //! What is to be said of the inventory, of the commits since the last apply, and of the merge that a pull request stands for.
 
+use super::Fact;
+use crate::base::code::{Code, Saying};
 use crate::base::text::count;
+use crate::model::address::Address;
 use crate::model::facts::facts;
 
 facts! {
     /// What is to be said of the inventory, and of the commits since the last apply.
-    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub enum OfInventory {
         /// There is none yet.
-        First =>
-            "there is no inventory yet. The first apply makes it. Until then nothing is deleted, except by --prune all.",
+        First => Code::Inventory.says(
+            "there is no inventory yet. The first apply makes it. Until then nothing is deleted, except by --prune all."
+        ),
         /// This clone does not have it; the branch that does.
-        NotFetched(branch: String) => format!(
+        NotFetched(branch: String) => Code::InventoryLacks.says(format!(
             "this clone has no inventory, so deletions are missing from this plan. Run: {}",
             fetch(branch)
-        ),
+        )),
         /// It is not known whether there is one, for this reason; the branch that may have it.
-        NotAsked { why: &'static str, branch: String } => format!(
+        NotAsked { why: &'static str, branch: String } => Code::InventoryLacks.says(format!(
             "{why}. Before the first apply there is no inventory. After it, deletions are missing from this plan, and this \
              fetches it: {}",
             fetch(branch)
-        ),
+        )),
         /// It cannot be read, for this reason, and a plan is made without it; the branch, where it helps to fetch it.
         Unread { why: String, branch: Option<String> } => {
-            let run = branch.as_deref().map(|branch| format!(" Run: {}", fetch(branch)));
-            format!(
-                "the inventory cannot be read ({why}), so deletions are missing from this plan.{}",
-                run.unwrap_or_default()
-            )
+            let run = branch.as_deref().map(|branch| format!(" Run: {}", fetch(branch))).unwrap_or_default();
+            Code::InventoryLacks.says(format!(
+                "the inventory cannot be read ({why}), so deletions are missing from this plan.{run}"
+            ))
         },
         /// That of another environment cannot be read, for this reason.
-        OtherUnread { environment: String, why: String } => format!(
+        OtherUnread { environment: String, why: String } => Code::InventoryLacks.says(format!(
             "the inventory of the environment {environment} cannot be read ({why}), so nothing is adopted by its name, and \
              --prune all deletes only what the inventory has."
-        ),
+        )),
         /// The file was moved since it was applied; its path then.
-        Moved(from: String) => format!("the file was {from} when it was applied last. The inventory follows it."),
+        Moved(from: String) => Code::Inventory.says(format!(
+            "the file was {from} when it was applied last. The inventory follows it."
+        )),
         /// It cannot be written, and the run has nothing to write.
-        NotWritable(why: String) => format!(
+        NotWritable(why: String) => Code::InventoryLacks.says(format!(
             "this run cannot write the inventory ({why}). It creates, adopts and deletes nothing; the next run that can write \
              it writes down the rest."
-        ),
+        )),
         /// The checkout does not tell what changed since that commit, shortened, was applied; whether history was cut off when
         /// it was fetched.
-        TooShort { applied: String, is_shallow: bool } => format!(
+        TooShort { applied: String, is_shallow: bool } => Code::Inventory.says(format!(
             "this checkout does not tell what changed since commit {applied} was applied, so all deletions count as one \
              change{}",
             match is_shallow {
                 true => "; set fetch-depth: 0 in the checkout step, or run git fetch --unshallow",
                 false => "",
             }
-        ),
+        )),
     }
 
-    /// Returns what it says.
-    fn words(&self) -> String;
+    /// Returns its cause, and what it says.
+    fn said(&self, _at: &Address) -> Saying; impl Fact;
 }
 
 /// Returns the command that fetches the inventory's branch.
@@ -67,24 +71,26 @@ facts! {
     #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub enum OfMerge {
         /// The base branch is not in the checkout: the plan is that of the branch.
-        NoBase =>
+        NoBase => Code::Merge.says(
             "the base branch is not in this checkout, so the plan is that of the branch and not of the merge; set \
-             fetch-depth: 0 in the checkout step",
-        /// The checkout does not hold the commit that the branch started from.
-        TooLittleHistory =>
-            "the checkout does not hold the commit that the branch started from, so it is not known what a merge makes of \
-             the file; set fetch-depth: 0 in the checkout step",
-        /// The git binary of that version cannot tell what a merge makes of the file.
-        OldGit(major: u32, minor: u32) => format!(
-            "git {major}.{minor} cannot tell what a merge makes of the file; it takes git 2.38 or later"
+             fetch-depth: 0 in the checkout step"
         ),
+        /// The checkout does not hold the commit that the branch started from.
+        TooLittleHistory => Code::Merge.says(
+            "the checkout does not hold the commit that the branch started from, so it is not known what a merge makes of \
+             the file; set fetch-depth: 0 in the checkout step"
+        ),
+        /// The git binary of that version cannot tell what a merge makes of the file.
+        OldGit(major: u32, minor: u32) => Code::Merge.says(format!(
+            "git {major}.{minor} cannot tell what a merge makes of the file; it takes git 2.38 or later"
+        )),
         /// The base has that many commits that the branch has not.
-        Behind(number: usize) => format!(
+        Behind(number: usize) => Code::Merge.says(format!(
             "the branch is {} behind its base; the plan is that of the merge",
             count(*number, "commit", "commits")
-        ),
+        )),
     }
 
-    /// Returns what it says.
-    fn words(&self) -> String;
+    /// Returns its cause, and what it says.
+    fn said(&self, _at: &Address) -> Saying; impl Fact;
 }

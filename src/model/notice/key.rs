@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use super::Fact;
 use super::object::{beside, joined, not_managed};
-use crate::base::code::Code;
+use crate::base::code::{Code, Saying};
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::base::text::{listed, shell};
@@ -19,7 +20,6 @@ pub(super) const UNTOLD: &str = "it is not known which peer enrolled with it: th
 
 facts! {
     /// What is to be said of a setup key of the file, or of what has its name.
-    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub enum OfKey {
         /// `--replace` names it, and it is marked enrolled.
         ReplaceIdle => {
@@ -62,7 +62,7 @@ facts! {
         IdleChange(fields: BTreeSet<String>) => Code::SaysLess.says(format!(
             "is marked enrolled, so its work is done: the change of {} has no effect. To change the groups of its machine, list \
              it in their peers.",
-            listed(&fields.iter().collect::<Vec<_>>())
+            listed(fields)
         )),
         /// It expires then, or never; its `expires_in` asks for something else, and it was used already.
         LivesOtherwise(expires: Option<Timestamp>) => Code::LivesOtherwise.says(format!(
@@ -97,7 +97,7 @@ facts! {
                     at.adopt(only(keys))
                 ),
             };
-            Code::KeyNamesake.says(format!("{}. {rest}", beside(at, "valid ", keys)))
+            Code::KeyNamesake.whole(format!("{}. {rest}", beside(at, "valid ", keys)))
         },
         /// Another peer, of that name, has the DNS label of its name.
         LabelTaken { label: String, peer: String } => Code::DnsLabel.says(format!(
@@ -117,8 +117,8 @@ facts! {
         },
     }
 
-    /// Returns its cause, and what it says of the key of that address.
-    fn said(&self, at: &Address) -> (Code, String);
+    /// Returns its cause, and what it says.
+    fn said(&self, at: &Address) -> Saying; impl Fact;
 }
 
 /// The one key, or a word that stands for the right one of several.
@@ -130,7 +130,6 @@ fn only(keys: &[Id]) -> &str {
 }
 
 /// Whose a key is that has the name of an entry, and does not stand for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Whose {
     /// Not this file's. A person can adopt it, once the entry has no key of its own.
     Free {
@@ -145,7 +144,6 @@ pub enum Whose {
 
 facts! {
     /// A key that nobody can use any more.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum Dead {
         /// It expired then, where that is known; whether it was used before.
         Expired { at: Option<Timestamp>, used: bool } => {
@@ -165,7 +163,6 @@ facts! {
 
 facts! {
     /// Why the peer of a removed key stays.
-    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub enum PeerStays {
         /// Its name and its times alone tell which it is.
         NameAlone(peer: Who) => format!("stays: its name and its times alone tell that it is {peer}"),
@@ -219,6 +216,12 @@ facts! {
     fn words(&self) -> String;
 }
 
+impl Fact for Open {
+    fn said(&self, _at: &Address) -> Saying {
+        Code::EnrollmentOpen.says(format!("{}: left alone", self.words()))
+    }
+}
+
 facts! {
     /// What else is to be said of a used key.
     #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -261,8 +264,8 @@ facts! {
         },
     }
 
-    /// Returns its cause, and what it says, as it follows the key's name.
-    fn said(&self) -> (Code, String);
+    /// Returns its cause, and what it says.
+    fn said(&self, _at: &Address) -> Saying; impl Fact;
 }
 
 facts! {

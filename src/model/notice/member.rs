@@ -5,9 +5,10 @@ use std::fmt;
 use jiff::Timestamp;
 
 use super::key::UNTOLD;
-use crate::base::code::Code;
+use crate::base::code::{Code, Saying};
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
+use crate::base::text::joined;
 use crate::model::address::Address;
 use crate::model::facts::facts;
 use crate::model::kind::Kind;
@@ -15,7 +16,6 @@ use crate::model::who::Who;
 
 facts! {
     /// What is to be said of a name that a group lists, or that another entry has for its peer.
-    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub enum OfMember {
         /// It is a reusable key.
         ReusableKey => Code::KeyOfMany.says(format!("{lists} {name:?}, a reusable key: its peers join through auto_groups")),
@@ -92,12 +92,12 @@ facts! {
                 format!("is the name of no peer yet{meant}: its settings wait until one is meant")
             }
             (Some(why), Kind::Peer) => {
-                let (_, why) = why.said(name, at, lists, added);
+                let why = why.said(name, at, lists, added).text;
                 format!("{why}: its settings wait until one is meant")
             }
             (None, _) => format!("{lists} {name:?}, whose peer has not enrolled yet: the entry waits until it has"),
             (Some(why), _) => {
-                let (_, why) = why.said(name, at, lists, added);
+                let why = why.said(name, at, lists, added).text;
                 format!("{why}; the entry waits until a peer is meant")
             }
         }),
@@ -105,11 +105,10 @@ facts! {
 
     /// Returns its cause, and what it says of that name in the entry of that address: what the entry does with names, and what
     /// becomes of a peer that is meant.
-    fn said(&self, name: &str, at: &Address, lists: &str, added: &str) -> (Code, String);
+    fn said(&self, name: &str, at: &Address, lists: &str, added: &str) -> Saying;
 }
 
 /// A peer, and what tells people whether its machine lives.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Machine {
     /// Its id.
     pub id: Id,
@@ -120,7 +119,6 @@ pub struct Machine {
 }
 
 /// What to do where another peer of a name is the right one.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum WayOut {
     /// Give it a new key of the name.
     NewKey,
@@ -147,8 +145,7 @@ fn adopt_peer(name: &str, others: &[Machine]) -> String {
 }
 
 fn machines(of: &[Machine]) -> String {
-    let machines: Vec<String> = of.iter().map(Machine::to_string).collect();
-    machines.join(" and ")
+    joined(of, " and ")
 }
 
 impl fmt::Display for Machine {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::base::code::Code;
+use super::Fact;
+use crate::base::code::{Code, Saying};
 use crate::base::id::Id;
 use crate::base::text;
 use crate::model::address::Address;
@@ -13,7 +14,6 @@ use crate::model::who::Who;
 
 facts! {
     /// What is to be said of an object.
-    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub enum OfObject {
         /// A group of that id and origin has its name, too.
         IssuedTwin { id: Id, issued: String } => Code::Namesake.says(format!(
@@ -44,10 +44,10 @@ facts! {
         )),
         /// These of its name are not this file's. A whole sentence.
         Beside(others: Vec<Id>) => {
-            Code::Namesake.says(format!("{}. {}", beside(at, "", others), not_managed(others)))
+            Code::Namesake.whole(format!("{}. {}", beside(at, "", others), not_managed(others)))
         },
         /// This one of its name is managed by that other file. A whole sentence.
-        Strange { id: Id, file: String } => Code::Namesake.says(format!(
+        Strange { id: Id, file: String } => Code::Namesake.whole(format!(
             "NetBird has another {} (id {id}), which {file} manages. This file does not manage it and does not change it.",
             named(at, 1)
         )),
@@ -78,7 +78,7 @@ facts! {
         /// Its entry said these fields before this change.
         SaysLess(fields: BTreeSet<String>) => Code::SaysLess.says(format!(
             "no longer says {}: NetBird keeps what it has there, and this file does not manage it any more",
-            text::listed(&fields.iter().collect::<Vec<_>>())
+            text::listed(fields)
         )),
         /// Its entry goes with this change, and it stays as it is.
         NotManaged => Code::SaysLess.says(
@@ -92,8 +92,8 @@ facts! {
         )),
     }
 
-    /// Returns its cause, and what it says of the object of that address.
-    fn said(&self, at: &Address) -> (Code, String);
+    /// Returns its cause, and what it says.
+    fn said(&self, at: &Address) -> Saying; impl Fact;
 }
 
 /// Says which other objects have the name of an entry. `which` says more of them.
@@ -127,13 +127,11 @@ fn named(address: &Address, number: usize) -> String {
 }
 
 pub(super) fn joined(ids: &[Id]) -> String {
-    let ids: Vec<&str> = ids.iter().map(|id| id.0.as_str()).collect();
-    ids.join(", ")
+    text::joined(ids, ", ")
 }
 
 facts! {
     /// Who may log in by a policy that becomes one of NetBird's SSH, or is one no more.
-    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub enum Logins {
         /// Nobody any more.
         NoMore => "is no longer netbird-ssh: nobody can log in through it then",
@@ -159,7 +157,6 @@ facts! {
 }
 
 /// The users of a group who may log in.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Users {
     /// The group.
     pub group: String,
@@ -179,13 +176,12 @@ fn users(named: &[Users]) -> String {
     };
     match named.is_empty() {
         true => "every user of the account, as any local user".into(),
-        false => named.iter().map(entry).collect::<Vec<_>>().join("; "),
+        false => text::joined(named.iter().map(entry), "; "),
     }
 }
 
 facts! {
     /// What is to be said of a peer.
-    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub enum OfPeer {
         /// It waits for approval.
         WaitsForApproval => {
@@ -199,37 +195,35 @@ facts! {
     }
 
     /// Returns its cause, and what it says.
-    fn said(&self) -> (Code, String);
+    fn said(&self, _at: &Address) -> Saying; impl Fact;
 }
 
 facts! {
     /// What somebody did while an apply ran, and the run undid.
-    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub enum Meanwhile {
         /// They changed these fields.
         Changed(fields: Vec<FieldChange>) => {
-            let fields: Vec<String> = fields.iter().map(FieldChange::named).collect();
-            format!(
-                "was changed by somebody meanwhile; the file says otherwise, so it is set again: {}",
-                fields.join(", ")
-            )
+            Code::Meanwhile.whole(format!(
+                "{at}: was changed by somebody meanwhile; the file says otherwise, so it is set again: {}",
+                text::joined(fields.iter().map(FieldChange::named), ", ")
+            ))
         },
         /// They renamed it to that.
-        Renamed(name: String) => format!(
-            "was renamed to {name:?} by somebody meanwhile; the file says otherwise, so it is set again"
-        ),
+        Renamed(name: String) => Code::Meanwhile.whole(format!(
+            "{at}: was renamed to {name:?} by somebody meanwhile; the file says otherwise, so it is set again"
+        )),
         /// They took these out of the group.
-        TookOut(peers: Vec<String>) => format!(
-            "lost {} to somebody meanwhile; the file lists them, so they are members again",
+        TookOut(peers: Vec<String>) => Code::Meanwhile.whole(format!(
+            "{at}: lost {} to somebody meanwhile; the file lists them, so they are members again",
             peers.join(", ")
-        ),
+        )),
         /// These joined the group while it was written, which threw them out.
-        ThrownOut(peers: Vec<String>) => format!(
-            "{} joined while it was written and was thrown out by that; put back",
+        ThrownOut(peers: Vec<String>) => Code::Meanwhile.whole(format!(
+            "{at}: {} joined while it was written and was thrown out by that; put back",
             peers.join(", ")
-        ),
+        )),
     }
 
-    /// Returns what it says.
-    fn words(&self) -> String;
+    /// Returns its cause, and what it says.
+    fn said(&self, at: &Address) -> Saying; impl Fact;
 }

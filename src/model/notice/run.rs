@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::base::code::Code;
+use super::Fact;
+use crate::base::code::{Code, Saying};
 use crate::base::id::Id;
-use crate::base::text::{ask, count, listed};
+use crate::base::text::{ask, count, joined, listed, quoted};
 use crate::model::address::{Address, adopt};
 use crate::model::facts::facts;
 use crate::model::kind::Kind;
 
 facts! {
     /// What is to be said of a run as a whole.
-    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub enum OfRun {
         /// A section that the file had and has no more.
         SectionGone(gone: Gone) => Code::SectionGone.says(gone.words()),
@@ -34,7 +34,7 @@ facts! {
             "groups in NetBird have {} that its list of peers lacks ({}). They stay members. If the machines exist, something \
              before NetBird cut the list, or this token does not see all machines.",
             count(peers.len(), "member", "members"),
-            listed(&peers.iter().map(|id| &id.0).collect::<Vec<_>>())
+            listed(peers)
         )),
         /// Nobody is named who could open new keys.
         NoRecipient => Code::NoRecipient.says(
@@ -51,12 +51,11 @@ facts! {
         },
         /// Names that mean nobody, and the one machine that bears each: there was no inventory before.
         NamesOfNobody(names: Vec<(String, Id)>) => {
-            let quoted: Vec<String> = names.iter().map(|(name, _)| format!("{name:?}")).collect();
             let key = |name: &str| Address::new(Kind::Peer, name).key();
             Code::MemberUnclear.says(format!(
                 "names in the file that mean no machine yet, since any machine can choose its own name: {}. If the machines that \
                  have these names now are the right ones, run {}.",
-                quoted.join(", "),
+                joined(names.iter().map(|(name, _)| format!("{name:?}")), ", "),
                 adopt(names.iter().map(|(name, id)| (key(name), id.0.as_str())))
             ))
         },
@@ -67,7 +66,7 @@ facts! {
     }
 
     /// Returns its cause, and what it says.
-    fn said(&self) -> (Code, String);
+    fn said(&self, _at: &Address) -> Saying; impl Fact;
 }
 
 /// A section that the file had and has no more: nothing of it is managed, and what lives of it stays.
@@ -84,7 +83,7 @@ pub struct Gone {
 }
 
 impl Gone {
-    fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let Gone {
             kind,
             within,
@@ -103,15 +102,14 @@ impl Gone {
         }
         let of = within.as_ref().map(|at| format!(" of {}", at.quoted()));
         let of = of.unwrap_or_default();
-        let names: Vec<String> = left.iter().map(|at| format!("{:?}", at.name)).collect();
-        let left = match names.len() {
+        let left = match left.len() {
             0 => "none of its objects exists in NetBird".to_owned(),
             number => format!(
                 "{} of it still {} in NetBird: {}. Restore the section to keep managing them. Restore it empty to delete those \
                  that this tool created.",
                 count(number, kind.label(), kind.plural()),
                 if number == 1 { "lives" } else { "live" },
-                listed(&names)
+                quoted(left.iter().map(|at| &at.name))
             ),
         };
         format!(

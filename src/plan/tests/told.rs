@@ -296,7 +296,7 @@ fn what_an_entry_says_no_more_is_told() {
         let told = plan
             .notices
             .iter()
-            .filter(|notice| notice.code() == Code::SaysLess);
+            .filter(|notice| notice.code == Code::SaysLess);
         told.map(|notice| notice.words() + "\n").collect::<String>()
     };
     assert_data_eq!(

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::way;
 use crate::base::sentence::Sentence;
-use crate::base::text::{MOST_NAMES, count};
+use crate::base::text::{MOST_NAMES, count, joined};
 use crate::model::address::Address;
 use crate::model::change::{Change, list_changes};
 use crate::model::held::Held;
@@ -51,8 +51,7 @@ pub(super) fn warnings(document: &Document, plan: &Plan) -> Rows {
     }
     Rows {
         look: Look::Warning,
-        rows,
-        ..Rows::default()
+        ..Rows::titled("", rows)
     }
 }
 
@@ -81,8 +80,7 @@ pub(super) fn changes(document: &Document, plan: &Plan, applied: bool) -> Rows {
             false => &["kind", "name", "what changes"],
         },
         short: if has_results { 3 } else { 2 },
-        rows,
-        ..Rows::default()
+        ..Rows::titled("", rows)
     }
 }
 
@@ -111,17 +109,9 @@ fn columns(
         (words, Some(_)) => Sentence::default().strong(words),
         (words, None) => words.into(),
     });
-    let what = match what.as_str() {
-        "" => Sentence::default(),
-        what => what.into(),
-    };
-    let name = match address.name.as_str() {
-        "" => describe::name(address).into(),
-        name => Sentence::default().name(name),
-    };
-    let cells = [address.kind.label().into(), name].into_iter();
+    let cells = [address.kind.label().into(), describe::name(address)].into_iter();
     Row {
-        cells: cells.chain(result).chain([what]).collect(),
+        cells: cells.chain(result).chain([what.into()]).collect(),
         ..Row::of(mark, "", rank)
     }
 }
@@ -138,12 +128,11 @@ pub(super) fn others(document: &Document, plan: &Plan) -> Vec<Block> {
         });
         let mut rows: Vec<Row> = rows.collect();
         rows.sort_by_key(|row| row.rank);
+        let title = format!("Not of this pull request, left to do by {cause}");
         Block::Rows(Rows {
-            title: format!("Not of this pull request, left to do by {cause}").into(),
             head: &["kind", "name", "what changes"],
             short: 2,
-            rows,
-            ..Rows::default()
+            ..Rows::titled(title, rows)
         })
     };
     document.others_by_cause().into_iter().map(part).collect()
@@ -153,60 +142,36 @@ pub(super) fn others(document: &Document, plan: &Plan) -> Vec<Block> {
 pub(super) fn to_come(document: &Document) -> Rows {
     let memberships = document.memberships_to_tell();
     let row = |row: memberships::Row| {
-        let names = |groups: &BTreeSet<String>| {
-            Sentence::default().names(groups.iter().map(String::as_str))
+        let names =
+            |of: &BTreeSet<String>| Sentence::default().names(of.iter().map(String::as_str));
+        let (will, when) = match row.joins {
+            true => (" will join ", " when it enrolls"),
+            false => (" will not join ", " any more"),
         };
         let key = Sentence::default().name(row.key);
-        let (mark, words) = match row.joins {
-            true => (
-                Mark::CREATE,
-                key.say(" will join ")
-                    .then(names(row.groups))
-                    .say(" when it enrolls"),
-            ),
-            false => (
-                Mark::DELETE,
-                key.say(" will not join ")
-                    .then(names(row.groups))
-                    .say(" any more"),
-            ),
-        };
+        let words = key.say(will).then(names(row.groups)).say(when);
         let words = match row.joins && row.groups.len() != row.all.len() {
             true => words.say("; all its groups then: ").then(names(row.all)),
             false => words,
         };
-        Row::of(mark, words, Rank::Reach)
+        Row::of(Mark::gained(row.joins), words, Rank::Reach)
     };
-    Rows {
-        title: "Memberships after enrollment".into(),
-        rows: memberships::rows(&memberships).map(row).collect(),
-        ..Rows::default()
-    }
+    let rows = memberships::rows(&memberships).map(row);
+    Rows::titled("Memberships after enrollment", rows)
 }
 
 /// One diff per change that has a before and an after: the lines that differ.
 pub(super) fn details(plan: &Plan) -> Option<Block> {
     let changed = plan.changes.iter();
     let changed = changed.filter(|change| change.told_fields().next().is_some());
-    let texts: Vec<(Sentence, String)> = changed
-        .map(|change| (object(&change.address), diff(change)))
-        .collect();
-    (!texts.is_empty()).then_some(Block::Attached(Attached {
-        title: "Details".into(),
-        texts,
-        language: "diff",
-        rank: Rank::Extra,
-    }))
+    let texts = changed.map(|change| (object(&change.address), diff(change)));
+    Attached::block("Details", texts, "diff", Rank::Extra)
 }
 
 fn diff(change: &Change) -> String {
     let mut out = String::new();
-    for FieldChange {
-        field,
-        before,
-        after,
-    } in change.told_fields()
-    {
+    for change in change.told_fields() {
+        let (field, before, after) = (&change.field, &change.before, &change.after);
         let value = |value: &Value| words::value(field, value);
         let Some((gone, new)) = list_changes(before, after) else {
             let (before, after) = (value(before), value(after));
@@ -242,10 +207,7 @@ pub(super) fn notices(document: &Document) -> Rows {
             ..Row::of(mark, said.text.as_str(), rank)
         }
     });
-    Rows {
-        rows: said.collect(),
-        ..Rows::default()
-    }
+    Rows::titled("", said)
 }
 
 /// What was ours once and stays, why, and what to do.
@@ -256,11 +218,7 @@ pub(super) fn held(document: &Document) -> Rows {
         let text = names.say(format!(": {reason}; {way_out}."));
         Row::of(Mark::NONE, text, Rank::Warning)
     };
-    Rows {
-        title: "Held back".into(),
-        rows: document.held().into_iter().map(row).collect(),
-        ..Rows::default()
-    }
+    Rows::titled("Held back", document.held().into_iter().map(row))
 }
 
 /// What is let go, and the lines that delete it instead.
@@ -278,17 +236,13 @@ pub(super) fn let_go(document: &Document, plan: &Plan) -> Vec<Block> {
         false => ("Let go".into(), Look::Open),
     };
     let rows = Rows {
-        title: title.into(),
         look,
-        rows: plan.let_go.iter().map(row).collect(),
-        ..Rows::default()
+        ..Rows::titled(title, plan.let_go.iter().map(row))
     };
     let ways = document.agreements.iter();
     let ways = ways.filter_map(|agreement| way_to_delete(agreement, plan));
-    [Block::Rows(rows)]
-        .into_iter()
-        .chain(ways.flatten())
-        .collect()
+    let rows = [Block::Rows(rows)].into_iter();
+    rows.chain(ways.flatten()).collect()
 }
 
 /// The line that deletes what the plan lets go because of that change.
@@ -326,15 +280,11 @@ fn way_to_delete(agreement: &Agreement, plan: &Plan) -> Option<[Block; 2]> {
 /// What is not managed and left alone: by kind, and members by group.
 pub(super) fn left_alone(document: &Document, plan: &Plan) -> Rows {
     let row = |text| Row::of(Mark::NONE, text, Rank::Extra);
-    let name = |address: &Address| match address.name.as_str() {
-        "" => describe::name(address).into(),
-        name => Sentence::default().name(name),
-    };
     let mut counts = Vec::new();
     let mut rows = Vec::new();
     for (label, objects) in document.unmanaged() {
         counts.push(format!("{} {label}", objects.len()));
-        let names = objects.into_iter().map(name);
+        let names = objects.into_iter().map(describe::name);
         let label = Sentence::from(format!("{label} "));
         rows.push(row(label.listed(names, usize::MAX)));
     }
@@ -346,11 +296,10 @@ pub(super) fn left_alone(document: &Document, plan: &Plan) -> Rows {
     }
     let members = plan.unmanaged_members.values().map(BTreeSet::len).sum();
     counts.extend((members > 0).then(|| count(members, "group member", "group members")));
+    let title = format!("Left alone, not managed here ({})", counts.join(", "));
     Rows {
-        title: format!("Left alone, not managed here ({})", counts.join(", ")).into(),
         look: Look::Folded,
-        rows,
-        ..Rows::default()
+        ..Rows::titled(title, rows)
     }
 }
 
@@ -368,17 +317,10 @@ pub(super) fn sealed_keys(document: &Document) -> Option<Block> {
         let places = [key.file.clone()].into_iter().chain(stored);
         let places = places.map(|place| Sentence::default().code(place));
         let sealed = key.sealed.lines().map(str::trim);
-        let sealed: Vec<&str> = sealed.filter(|line| !line.is_empty()).collect();
-        (label.say(", in ").listed(places, 2), sealed.join("\n"))
+        let sealed = joined(sealed.filter(|line| !line.is_empty()), "\n");
+        (label.say(", in ").listed(places, 2), sealed)
     };
-    let texts: Vec<_> = document.created_keys.iter().map(text).collect();
-    (!texts.is_empty()).then(|| {
-        let number = count(texts.len(), "sealed key", "sealed keys");
-        Block::Attached(Attached {
-            title: markdown::title_of_sealed(&number),
-            texts,
-            language: "",
-            rank: Rank::Must,
-        })
-    })
+    let keys = &document.created_keys;
+    let title = markdown::title_of_sealed(&count(keys.len(), "sealed key", "sealed keys"));
+    Attached::block(title, keys.iter().map(text), "", Rank::Must)
 }

@@ -7,7 +7,7 @@ use unicode_normalization::is_nfc;
 
 use crate::base::code::Code;
 use crate::base::spelling;
-use crate::base::text::{MOST_NAMES, ask, is_hidden};
+use crate::base::text::{MOST_NAMES, ask, is_hidden, joined};
 use crate::file::{Cursor, Flaw, Log, quote};
 
 /// Longest name in the DNS, in characters.
@@ -108,12 +108,8 @@ fn several(text: &str) -> Option<String> {
     let parts: Vec<&str> = text.split([',', ';']).map(str::trim).collect();
     let are_domains = parts.len() > 1 && parts.iter().all(|part| check(part, part).is_ok());
     are_domains.then(|| {
-        let parts: Vec<String> = parts
-            .iter()
-            .take(MOST_NAMES)
-            .map(|part| quote(part))
-            .collect();
-        format!("write {}", parts.join(", "))
+        let parts = parts.iter().take(MOST_NAMES).map(|part| quote(part));
+        format!("write {}", joined(parts, ", "))
     })
 }
 

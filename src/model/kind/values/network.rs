@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use super::domain;
 use crate::base::code::Code;
 use crate::base::spelling;
+use crate::base::text::joined;
 use crate::file::{Cursor, Flaw, Log, quote};
 
 /// Reads a network; one with host bits is masked as the server does it (docs/netbird-api.md, "Routes"), with a notice.
@@ -136,14 +137,12 @@ fn unmapped(address: IpAddr, text: &str) -> Result<IpAddr, Flaw> {
 }
 
 /// An IPv4 address without the leading zeros it was written with, if that is what is wrong with it.
-fn without_zeros(text: &str) -> Option<Ipv4Addr> {
-    let parts = text
-        .split('.')
-        .map(|part| match part.trim_start_matches('0') {
-            "" if !part.is_empty() => "0",
-            part => part,
-        });
-    parts.collect::<Vec<_>>().join(".").parse().ok()
+fn without_zeros<'a>(text: &'a str) -> Option<Ipv4Addr> {
+    let tidy = |part: &'a str| match part.trim_start_matches('0') {
+        "" if !part.is_empty() => "0",
+        part => part,
+    };
+    joined(text.split('.').map(tidy), ".").parse().ok()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::base::code::Code;
+use crate::base::text::{ask, joined};
 use crate::file::{Cursor, Flaw, Log, quote};
 use crate::model::kind::PortRange;
 
@@ -64,29 +65,17 @@ fn port(text: &str, whole: &str) -> Result<u16, Flaw> {
     if plain && text.bytes().all(|byte| byte == b'0') {
         return Err(out_of_range(text));
     }
-    let tidy: String = whole
-        .split(['-', ':'])
-        .map(|part| part.trim().trim_start_matches('0'))
-        .collect::<Vec<_>>()
-        .join("-");
+    let tidy = whole.split(['-', ':']);
+    let tidy = joined(tidy.map(|part| part.trim().trim_start_matches('0')), "-");
     let message = format!("{} is not a port: expected {WANTED}", quote(whole));
     let parts: Vec<&str> = whole.split(',').map(str::trim).collect();
     if parts.len() > 1 && parts.iter().all(|part| parse(part).is_ok()) {
-        let parts: Vec<String> = parts.iter().map(|part| quote(part)).collect();
-        return Err(Flaw::with_hint(
-            message,
-            format!("write {}", parts.join(", ")),
-        ));
+        let parts = joined(parts.into_iter().map(quote), ", ");
+        return Err(Flaw::with_hint(message, format!("write {parts}")));
     }
-    Err(
-        match tidy != whole
-            && tidy.bytes().any(|byte| byte.is_ascii_digit())
-            && parse(&tidy).is_ok()
-        {
-            true => Flaw::with_hint(message, format!("did you mean {}?", quote(&tidy))),
-            false => Flaw::new(message),
-        },
-    )
+    let is_it = tidy != whole && tidy.contains(|char: char| char.is_ascii_digit());
+    let hint = (is_it && parse(&tidy).is_ok()).then(|| ask(&tidy));
+    Err(Flaw { message, hint })
 }
 
 fn out_of_range(text: &str) -> Flaw {

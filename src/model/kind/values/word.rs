@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
+use crate::base::text::joined;
 use crate::file::{Cursor, Log, did_you_mean, quote};
 
 /// A value that the file says by one of a few words.
@@ -47,8 +48,7 @@ pub(crate) fn read<T: Word>(value: &Cursor<'_>, log: &mut Log) -> Option<T> {
     let found = value.text().and_then(of);
     if found.is_none() {
         let words = || T::WORDS.iter().map(|(word, _)| *word);
-        let known: Vec<String> = words().map(quote).collect();
-        let known = format!("one of {}", known.join(", "));
+        let known = format!("one of {}", joined(words().map(quote), ", "));
         let text = value.one_string(log, &known, T::SEVERAL)?;
         let message = format!("{} is not a valid {}: it is {known}", quote(text), T::WHAT);
         let lower = text.to_lowercase();
