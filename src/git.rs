@@ -20,7 +20,9 @@ pub(crate) mod testing;
 mod tests;
 pub mod versions;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 pub use error::GitError;
 pub use merge::{MergeView, MergedFile};
@@ -31,8 +33,10 @@ pub(crate) use path::has_git_above;
 use crate::base::files::MAX_BYTES;
 use command::GitCommand;
 use error::MISSING_OBJECTS;
-use object::{LINK, SUBMODULE, mode_of};
+use object::mode_of;
 use scratch::{ObjectStore, Scratch};
+
+const UNPOISONED: &str = "nothing panics while it holds the lock";
 
 /// What a directory turned out to be.
 #[derive(Debug)]
@@ -53,8 +57,11 @@ pub struct Git {
     /// Where discovery started.
     dir: PathBuf,
     shallow: bool,
-    version: (u32, u32),
     scratch: Scratch,
+    /// What commits have at paths, as far as it was asked: that never changes.
+    entries: Mutex<HashMap<(Sha, RepoPath), Option<GitEntry>>>,
+    /// The blobs that were read.
+    blobs: Mutex<HashMap<Sha, Vec<u8>>>,
 }
 
 impl Git {
@@ -65,35 +72,34 @@ impl Git {
     pub fn open(dir: &Path) -> Result<Opened, GitError> {
         let dir = path::canonical(dir)?;
         let real = |args: &[&str]| GitCommand::in_checkout(&dir).args(args).run();
-        let version = match real(&["version"]) {
+        // the path last: it may have a newline
+        let facts = [
+            "--is-shallow-repository",
+            "--show-object-format",
+            "--show-toplevel",
+        ];
+        let facts = match real(&[&["rev-parse"], &facts[..]].concat()) {
             Err(error) if error.is_no_git() => return Ok(Opened::NoGit),
-            version => version?,
-        };
-        let version = parse_version(&String::from_utf8_lossy(&version));
-        let top = match real(&["rev-parse", "--show-toplevel"]) {
             Err(error) if error.says("not a git repository") && !path::has_git_above(&dir) => {
                 return Ok(Opened::NotACheckout);
             }
-            top => path::from_output(top?)?,
+            facts => facts?,
         };
-        let inside = |name: &str| {
-            let path = path::from_output(real(&["rev-parse", "--git-path", name])?)?;
-            Ok::<_, GitError>(dir.join(path))
-        };
-        let (objects, boundary) = (inside("objects")?, inside("shallow")?);
-        let wanted = ["--is-shallow-repository", "--show-object-format"];
-        let facts = real(&["rev-parse", wanted[0], wanted[1]])?;
-        let facts = String::from_utf8_lossy(&facts).into_owned();
-        let mut facts = facts.lines();
-        let shallow = facts.next() != Some("false");
-        let sha256 = facts.next() == Some("sha256");
-        let scratch = Scratch::new(path::canonical(&objects)?, &boundary, sha256)?;
+        let mut facts = facts.splitn(3, |byte| *byte == b'\n');
+        let shallow = facts.next() != Some(b"false");
+        let sha256 = facts.next() == Some(b"sha256");
+        let top = path::from_output(facts.next().unwrap_or_default().to_owned())?;
+        let objects = real(&["rev-parse", "--git-path", "objects"])?;
+        let objects = dir.join(path::from_output(objects)?);
+        let boundary = objects.with_file_name("shallow");
+        let objects = path::canonical(&objects)?;
         Ok(Opened::Checkout(Git {
             top: path::canonical(&top)?,
             dir,
             shallow,
-            version,
-            scratch,
+            scratch: Scratch::new(objects, &boundary, sha256)?,
+            entries: Mutex::default(),
+            blobs: Mutex::default(),
         }))
     }
 
@@ -157,32 +163,35 @@ impl Git {
 
     /// Returns what `commit` has at `path`.
     pub fn entry(&self, commit: &Sha, path: &RepoPath) -> Result<Option<GitEntry>, GitError> {
+        let asked = (commit.clone(), path.clone());
+        let known = |known: &HashMap<_, _>| known.get(&asked).cloned();
+        if let Some(entry) = known(&self.entries.lock().expect(UNPOISONED)) {
+            return Ok(entry);
+        }
+        let entry = self.listed(commit, path)?;
+        let mut entries = self.entries.lock().expect(UNPOISONED);
+        entries.insert(asked, entry.clone());
+        Ok(entry)
+    }
+
+    fn listed(&self, commit: &Sha, path: &RepoPath) -> Result<Option<GitEntry>, GitError> {
         let (tree, path) = (commit.as_str(), path.as_str());
         let mut command = self.scratch.command(ObjectStore::Checkout);
-        command.args(["ls-tree", "-z", "--full-tree", tree, "--", path]);
+        command.args(["ls-tree", "-l", "-z", "--full-tree", tree, "--", path]);
         let found = String::from_utf8_lossy(&command.run()?).into_owned();
         let Some((facts, _)) = found.split_once('\t') else {
             return Ok(None);
         };
-        let mut facts = facts.split(' ');
-        let (mode, id) = (facts.next().unwrap_or_default(), facts.nth(1));
-        match (mode_of(mode), id.and_then(Sha::parse)) {
-            (None, Some(id)) => Ok(Some(GitEntry::File(id))),
-            (Some(what @ (LINK | SUBMODULE)), Some(id)) => Ok(Some(GitEntry::Link(what, id))),
-            (Some(other), _) => Ok(Some(GitEntry::Other(other))),
-            (None, None) => Err(GitError::new(format!("git ls-tree answered {found:?}"))),
-        }
-    }
-
-    /// Returns the blob of the file that `commit` has at `path`; `None` where it has none.
-    pub fn blob_id(&self, commit: &Sha, path: &RepoPath) -> Result<Option<Sha>, GitError> {
-        match self.entry(commit, path)? {
-            None => Ok(None),
-            Some(GitEntry::File(id)) => Ok(Some(id)),
-            Some(GitEntry::Link(what, _) | GitEntry::Other(what)) => {
-                Err(not_a_file(path, commit, what))
-            }
-        }
+        let facts: Vec<&str> = facts.split_ascii_whitespace().collect();
+        let [mode, _, id, size] = facts[..] else {
+            return Err(GitError::new(format!("git ls-tree answered {found:?}")));
+        };
+        Ok(Sha::parse(id).map(|id| GitEntry {
+            id,
+            instead: mode_of(mode),
+            // of an object that the checkout lacks git says BAD
+            size: size.parse().ok(),
+        }))
     }
 
     /// Returns whether a link or a submodule on the way to a file, or in its place, is in one of two commits only, or leads
@@ -197,8 +206,7 @@ impl Git {
                 return Ok(false);
             };
             let (one, other) = (self.entry(one, &part)?, self.entry(other, &part)?);
-            let is_link = |entry: &Option<GitEntry>| matches!(entry, Some(GitEntry::Link(..)));
-            if one != other && (is_link(&one) || is_link(&other)) {
+            if one != other && [&one, &other].into_iter().flatten().any(GitEntry::is_link) {
                 return Ok(true);
             }
         }
@@ -209,22 +217,38 @@ impl Git {
     ///
     /// Errors where it has more than 10 MiB, before it is read.
     pub fn show(&self, commit: &Sha, path: &RepoPath) -> Result<Option<Vec<u8>>, GitError> {
-        let id = self.blob_id(commit, path)?;
-        id.map(|id| self.content(commit, path, &id)).transpose()
+        match self.entry(commit, path)? {
+            None => Ok(None),
+            Some(entry) => self.content(commit, path, &entry).map(Some),
+        }
     }
 
-    /// Returns a blob, whose size is asked first: a file of 3 GB can be 13 MB in a repository.
-    fn content(&self, commit: &Sha, path: &RepoPath, id: &Sha) -> Result<Vec<u8>, GitError> {
-        let git = |what| {
-            let mut command = self.scratch.command(ObjectStore::Checkout);
-            command.args(["cat-file", what, id.as_str()]).run()
-        };
-        let size = git("-s")?;
-        match String::from_utf8_lossy(&size).trim().parse::<usize>() {
-            Ok(..=MAX_BYTES) => git("blob"),
-            Ok(_) => Err(GitError::too_big(path, commit)),
-            Err(_) => Err(GitError::new("git cat-file -s answered no number")),
+    /// Checks that what `commit` has at `path`, if anything, is a file.
+    pub fn has_no_other(&self, commit: &Sha, path: &RepoPath) -> Result<(), GitError> {
+        let entry = self.entry(commit, path)?;
+        entry.map_or(Ok(()), |entry| is_file(commit, path, &entry))
+    }
+
+    /// Returns the blob of an entry. Its size is known before: a file of 3 GB can be 13 MB in a repository.
+    fn content(
+        &self,
+        commit: &Sha,
+        path: &RepoPath,
+        entry: &GitEntry,
+    ) -> Result<Vec<u8>, GitError> {
+        is_file(commit, path, entry)?;
+        let GitEntry { id, size, .. } = entry;
+        if size.is_some_and(|size| size > MAX_BYTES) {
+            return Err(GitError::too_big(path, commit));
         }
+        if let Some(content) = self.blobs.lock().expect(UNPOISONED).get(id) {
+            return Ok(content.clone());
+        }
+        let mut command = self.scratch.command(ObjectStore::Checkout);
+        let content = command.args(["cat-file", "blob", id.as_str()]).run()?;
+        let mut blobs = self.blobs.lock().expect(UNPOISONED);
+        blobs.insert(id.clone(), content.clone());
+        Ok(content)
     }
 
     /// Returns the commits from `first`, a first-parent ancestor of `tip`, to `tip`, along first parents, newest first.
@@ -325,7 +349,10 @@ impl Git {
             let (size, kind) = (words.next().unwrap_or_default(), words.next());
             if size == "missing" {
                 // git says the same of what the commit does not have and of what the checkout lacks
-                if let Some(GitEntry::File(_)) = self.entry(commit, path)? {
+                if self
+                    .entry(commit, path)?
+                    .is_some_and(|entry| entry.instead.is_none())
+                {
                     let short = commit.short();
                     let text = format!("{path} of commit {short} is missing in this checkout");
                     return Err(GitError::new(text).hint(MISSING_OBJECTS));
@@ -385,19 +412,12 @@ impl Git {
     }
 }
 
-fn not_a_file(path: &RepoPath, commit: &Sha, what: &str) -> GitError {
+fn is_file(commit: &Sha, path: &RepoPath, entry: &GitEntry) -> Result<(), GitError> {
+    let Some(what) = entry.instead else {
+        return Ok(());
+    };
     let commit = commit.short();
-    GitError::new(format!("{path} is {what} in commit {commit}, not a file"))
-        .hint("commit the file itself at this path: what is behind it has no history here")
-}
-
-/// `git version 2.39.5`, with more behind it on some systems.
-fn parse_version(text: &str) -> (u32, u32) {
-    let mut numbers = text
-        .split(|c: char| !c.is_ascii_digit())
-        .filter_map(|part| part.parse().ok());
-    (
-        numbers.next().unwrap_or_default(),
-        numbers.next().unwrap_or_default(),
-    )
+    let text = format!("{path} is {what} in commit {commit}, not a file");
+    let hint = "commit the file itself at this path: what is behind it has no history here";
+    Err(GitError::new(text).hint(hint))
 }

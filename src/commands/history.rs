@@ -345,7 +345,7 @@ pub(super) fn is_touched(
 /// Checks that what a commit has at a path is the file itself: behind a link or a pointer of Git LFS no commit shows what
 /// changed, and deletions would have no cause.
 fn is_in_place(git: &Git, commit: &Sha, path: &RepoPath) -> Result<(), Failure> {
-    git.blob_id(commit, path)?;
+    git.has_no_other(commit, path)?;
     // what cannot be read for another reason is said where it is needed
     let text = git.show(commit, path).ok().flatten();
     let name = format!("{path} in commit {}", commit.short());

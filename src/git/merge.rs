@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use super::command::GitCommand;
 use super::scratch::ObjectStore;
 use super::{Git, GitEntry, GitError, RepoPath, Sha};
 use crate::base::text::visible;
@@ -114,11 +115,11 @@ impl Git {
         let taken = match (first, ours, theirs) {
             (start, base, head) if base == head || start == base => head,
             (start, base, head) if start == head => base,
-            (
-                Some(GitEntry::File(first)),
-                Some(GitEntry::File(ours)),
-                Some(GitEntry::File(theirs)),
-            ) => {
+            (Some(first), Some(ours), Some(theirs))
+                if [&first, &ours, &theirs]
+                    .iter()
+                    .all(|entry| entry.instead.is_none()) =>
+            {
                 return self.merge_contents([start, base, head], [first, ours, theirs], path);
             }
             // one changed what the other removed or made something else of, or each added its own
@@ -126,10 +127,7 @@ impl Git {
         };
         match taken {
             None => Ok(MergedFile::Absent),
-            Some(GitEntry::Link(what, _) | GitEntry::Other(what)) => {
-                Err(super::not_a_file(path, head, what))
-            }
-            Some(GitEntry::File(id)) => Ok(MergedFile::File(self.content(head, path, &id)?)),
+            Some(entry) => Ok(MergedFile::File(self.content(head, path, &entry)?)),
         }
     }
 
@@ -168,15 +166,17 @@ impl Git {
     fn merge_contents(
         &self,
         commits: [&Sha; 3],
-        versions: [Sha; 3],
+        versions: [GitEntry; 3],
         path: &RepoPath,
     ) -> Result<MergedFile, GitError> {
-        if self.version < FIRST {
-            let (major, minor) = self.version;
+        let version = GitCommand::in_checkout(&self.dir).args(["version"]).run()?;
+        let version = parse_version(&String::from_utf8_lossy(&version));
+        if version < FIRST {
+            let (major, minor) = version;
             return Ok(MergedFile::Untold(OfMerge::OldGit(major, minor)));
         }
-        for (commit, id) in commits.into_iter().zip(&versions) {
-            let content = self.content(commit, path, id)?;
+        for (commit, entry) in commits.into_iter().zip(&versions) {
+            let content = self.content(commit, path, entry)?;
             if content.iter().filter(|byte| **byte == b'\n').count() > MAX_LINES {
                 return Err(GitError::new(format!(
                     "{path} has more than {MAX_LINES} lines in commit {}: too many to merge",
@@ -185,7 +185,7 @@ impl Git {
                 .hint("merge or rebase, then there is a plan of the merge"));
             }
         }
-        let [start, base, head] = versions;
+        let [start, base, head] = versions.map(|entry| entry.id);
         let commit = |name: &str, from: &str, id: &Sha| {
             format!(
                 "commit refs/{name}\ncommitter a <a> 0 +0000\ndata 0\n{from}M 100644 {id} file\n\n"
@@ -233,4 +233,15 @@ impl Git {
         let count = String::from_utf8_lossy(&command.run()?).trim().parse();
         count.map_err(|_| GitError::new("git rev-list --count answered no number"))
     }
+}
+
+/// `git version 2.39.5`, with more behind it on some systems.
+fn parse_version(text: &str) -> (u32, u32) {
+    let mut numbers = text
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|part| part.parse().ok());
+    (
+        numbers.next().unwrap_or_default(),
+        numbers.next().unwrap_or_default(),
+    )
 }

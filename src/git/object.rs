@@ -38,13 +38,20 @@ pub(super) const SUBMODULE: &str = "a submodule";
 
 /// What a commit has at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GitEntry {
-    /// A file, executable or not, and its blob.
-    File(Sha),
-    /// A symbolic link or a submodule, and the object that says where it leads; says which.
-    Link(&'static str, Sha),
-    /// A directory; says so.
-    Other(&'static str),
+pub struct GitEntry {
+    /// The object: of a file its blob, of a link or a submodule what says where it leads.
+    pub(super) id: Sha,
+    /// What it is instead of a file; `None` of a file, executable or not.
+    pub(super) instead: Option<&'static str>,
+    /// How many bytes a file has, where the checkout has it.
+    pub(super) size: Option<usize>,
+}
+
+impl GitEntry {
+    /// Whether it is a symbolic link or a submodule.
+    pub(super) fn is_link(&self) -> bool {
+        matches!(self.instead, Some(LINK | SUBMODULE))
+    }
 }
 
 /// A commit and what it says.

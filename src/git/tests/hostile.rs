@@ -189,6 +189,8 @@ fn nothing_that_the_checkout_names_is_run() {
         .join(&missing[..2])
         .join(&missing[2..]);
     fs::remove_file(blob).unwrap();
+    // what was read once is known
+    let git = repo.open();
     let error: GitError = git.show(&base, &path).unwrap_err();
     assert!(error.to_string().contains("git"), "{error}");
     let error = git
