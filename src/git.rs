@@ -20,7 +20,7 @@ pub(crate) mod testing;
 mod tests;
 pub mod versions;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -59,9 +59,9 @@ pub struct Git {
     shallow: bool,
     scratch: Scratch,
     /// What commits have at paths, as far as it was asked: that never changes.
-    entries: Mutex<HashMap<(Sha, RepoPath), Option<GitEntry>>>,
+    entries: Mutex<BTreeMap<(Sha, RepoPath), Option<GitEntry>>>,
     /// The blobs that were read.
-    blobs: Mutex<HashMap<Sha, Vec<u8>>>,
+    blobs: Mutex<BTreeMap<Sha, Vec<u8>>>,
 }
 
 impl Git {
@@ -164,7 +164,7 @@ impl Git {
     /// Returns what `commit` has at `path`.
     pub fn entry(&self, commit: &Sha, path: &RepoPath) -> Result<Option<GitEntry>, GitError> {
         let asked = (commit.clone(), path.clone());
-        let known = |known: &HashMap<_, _>| known.get(&asked).cloned();
+        let known = |known: &BTreeMap<_, _>| known.get(&asked).cloned();
         if let Some(entry) = known(&self.entries.lock().expect(UNPOISONED)) {
             return Ok(entry);
         }

@@ -8,7 +8,7 @@ mod view;
 use std::path::Path;
 
 use super::testing::{Repo, at, netbird_json, open};
-use super::{Git, GitEntry, MergedFile, Opened, Sha};
+use super::{Git, MergedFile, Opened, Sha};
 
 #[test]
 fn a_directory_outside_of_git_is_no_checkout() {

@@ -179,8 +179,18 @@ fn is_write(request: &Request) -> bool {
 }
 
 #[test]
+fn killed_at_a_third_of_the_writes_the_next_run_finishes_it() {
+    killed_at((2..).step_by(3));
+}
+
+#[test]
+#[ignore = "takes minutes"]
 fn killed_at_any_write_the_next_run_finishes_it() {
-    for nth in 1.. {
+    killed_at(1..);
+}
+
+fn killed_at(writes: impl Iterator<Item = usize>) {
+    for nth in writes {
         let scene = Scene::new();
         let Scene { site, job, .. } = &scene;
         let hook = |_: &fakes::NetBird, pid: Pid| {
@@ -199,8 +209,18 @@ fn killed_at_any_write_the_next_run_finishes_it() {
 }
 
 #[test]
+fn a_run_that_begins_and_ends_before_a_third_of_the_writes_of_another() {
+    another_run_before((1..).step_by(3));
+}
+
+#[test]
+#[ignore = "takes minutes"]
 fn a_run_that_begins_and_ends_before_any_write_of_another() {
-    for nth in 1.. {
+    another_run_before(1..);
+}
+
+fn another_run_before(writes: impl Iterator<Item = usize>) {
+    for nth in writes {
         let scene = Scene::new();
         let Scene { site, job, .. } = &scene;
         let mut second = site.job_command(&["apply", "--keys-dir", "other"], job);
