@@ -68,7 +68,7 @@ fn account(
         let snapshot = match &args.live {
             Some(path) => recorded(path)?,
             None => {
-                let api = connect(&args.server, false)?;
+                let api = connect(&args.servers.server, false)?;
                 let needs = Needs::default().and_reach();
                 let snapshot = fetch(&api, &needs, &Desired::default());
                 snapshot.map_err(|error| of_netbird(&api, error))?
@@ -78,11 +78,11 @@ fn account(
     }
     let origin = match &args.live {
         Some(path) => Origin::File(path),
-        None => Origin::Server(&args.server),
+        None => Origin::Server(&args.servers.server),
     };
     let request = Request {
         access: AccessLevel::Groups,
-        ..Request::reading(run, origin, &args.inventory, &args.gitea)
+        ..Request::reading(run, origin, &args.servers.inventory, &args.servers.gitea)
     };
     let mut session = Session::open(&request)?;
     let plan = session.plan_whole()?;

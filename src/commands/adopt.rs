@@ -17,7 +17,7 @@ use crate::base::code::Code;
 use crate::base::text::{count, did_you_mean, visible};
 use crate::check::edit;
 use crate::check::validate::validate;
-use crate::commands::cli::{AdoptArgs, GiteaArgs, InventoryArgs};
+use crate::commands::cli::{AdoptArgs, Servers};
 use crate::commands::exit::Exit;
 use crate::commands::export::entries::{Export, export};
 use crate::commands::logging::Say;
@@ -46,7 +46,7 @@ fn make(run: &Run, args: &AdoptArgs, say: Say) -> Result<Ending, Failure> {
     let path = &run.file;
     let source = file::load(path)?;
     // with an inventory in a file nothing of git is needed
-    if setting(args.inventory.inventory.as_ref()).is_none() || Git::around(path).is_ok() {
+    if setting(args.servers.inventory.inventory.as_ref()).is_none() || Git::around(path).is_ok() {
         committed_in_place(path)?;
     }
     let desired = begun(&source)?;
@@ -58,10 +58,10 @@ fn make(run: &Run, args: &AdoptArgs, say: Say) -> Result<Ending, Failure> {
             names.push(address);
         }
     }
-    let actual = read(&account(&args.server, false)?, say)?;
+    let actual = read(&account(&args.servers.server, false)?, say)?;
     let export = export(&actual);
     if args.candidates {
-        let recorded = recorded(run, (&args.inventory, &args.gitea), &actual);
+        let recorded = recorded(run, &args.servers, &actual);
         return Ok(candidates(&export, &desired, &actual, &recorded));
     }
     let theirs = match export.entries.is_empty() {
@@ -243,35 +243,28 @@ pub(super) struct Inventories {
 }
 
 /// Reads the inventories. One that cannot be read is no reason to list nothing.
-pub(super) fn recorded(
-    run: &Run,
-    (inventory, gitea): (&InventoryArgs, &GiteaArgs),
-    actual: &Actual,
-) -> Inventories {
+pub(super) fn recorded(run: &Run, servers: &Servers, actual: &Actual) -> Inventories {
     let read = || -> Result<Inventories, Failure> {
         let place = InventoryPlace::find(&InventoryWanted {
             run,
-            inventory,
+            inventory: &servers.inventory,
             key_copies: None,
-            gitea,
+            gitea: &servers.gitea,
             writes: false,
             is_wanted: true,
         })?;
         let found = place.read()?;
         place.of_account(&found, actual)?;
         let account = actual.named(Kind::AccountSettings, "").first();
-        let others = match account {
-            Some(account) => place.others(&account.id.0)?,
-            None => Others::default(),
-        };
+        let others = account.map(|account| place.others(&account.id.0));
         Ok(Inventories {
             own: found.inventory,
-            others,
+            others: others.transpose()?.unwrap_or_default(),
         })
     };
     read().unwrap_or_else(|failure| {
-        run.say
-            .note(&format!("the inventory was not read: {}", failure.error));
+        let text = format!("the inventory was not read: {}", failure.error);
+        run.say.note(&text);
         Inventories::default()
     })
 }

@@ -19,6 +19,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::plan::options::Prune;
 
 pub use init::{ForgeName, InitArgs};
+pub(super) use values::is_digest;
 pub use values::{AccessLevel, Format, LogFormat, Purpose, When};
 use values::{digest, number, seconds};
 
@@ -237,6 +238,20 @@ pub struct GiteaArgs {
     pub gitea_token_file: Option<String>,
 }
 
+/// What most commands ask.
+#[derive(Debug, Args)]
+pub struct Servers {
+    /// See InventoryArgs.
+    #[command(flatten)]
+    pub inventory: InventoryArgs,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
 /// Limits that an apply must not exceed.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Gates")]
@@ -380,15 +395,9 @@ pub struct SyncArgs {
     /// Commit to a branch of its own and open or update one pull request
     #[arg(long)]
     pub via_pr: bool,
-    /// See InventoryArgs.
+    /// See Servers.
     #[command(flatten)]
-    pub inventory: InventoryArgs,
-    /// See Server.
-    #[command(flatten)]
-    pub server: Server,
-    /// See GiteaArgs.
-    #[command(flatten)]
-    pub gitea: GiteaArgs,
+    pub servers: Servers,
 }
 
 /// Flags of `mark-enrolled`.
@@ -431,15 +440,9 @@ pub struct ExportArgs {
     /// The server's own answers, for plan --live
     #[arg(long)]
     pub raw: bool,
-    /// See InventoryArgs.
+    /// See Servers.
     #[command(flatten)]
-    pub inventory: InventoryArgs,
-    /// See GiteaArgs.
-    #[command(flatten)]
-    pub gitea: GiteaArgs,
-    /// See Server.
-    #[command(flatten)]
-    pub server: Server,
+    pub servers: Servers,
 }
 
 /// Flags of `adopt`.
@@ -451,15 +454,9 @@ pub struct AdoptArgs {
     /// List what lives in NetBird and not in the file
     #[arg(long)]
     pub candidates: bool,
-    /// See InventoryArgs.
+    /// See Servers.
     #[command(flatten)]
-    pub inventory: InventoryArgs,
-    /// See Server.
-    #[command(flatten)]
-    pub server: Server,
-    /// See GiteaArgs.
-    #[command(flatten)]
-    pub gitea: GiteaArgs,
+    pub servers: Servers,
 }
 
 /// Flags of `drift`.
@@ -468,15 +465,9 @@ pub struct DriftArgs {
     /// Keep one issue about it: opened, edited, closed when there is no drift
     #[arg(long)]
     pub issue: bool,
-    /// See InventoryArgs.
+    /// See Servers.
     #[command(flatten)]
-    pub inventory: InventoryArgs,
-    /// See Server.
-    #[command(flatten)]
-    pub server: Server,
-    /// See GiteaArgs.
-    #[command(flatten)]
-    pub gitea: GiteaArgs,
+    pub servers: Servers,
 }
 
 /// Flags of `access`.
@@ -494,15 +485,9 @@ pub struct AccessArgs {
     /// Ask of the account as the file would leave it
     #[arg(long)]
     pub after: bool,
-    /// See InventoryArgs.
+    /// See Servers.
     #[command(flatten)]
-    pub inventory: InventoryArgs,
-    /// See Server.
-    #[command(flatten)]
-    pub server: Server,
-    /// See GiteaArgs.
-    #[command(flatten)]
-    pub gitea: GiteaArgs,
+    pub servers: Servers,
 }
 
 /// Flags of `doctor`.
@@ -515,15 +500,9 @@ pub struct DoctorArgs {
     /// See Sealing.
     #[command(flatten)]
     pub sealing: Sealing,
-    /// See InventoryArgs.
+    /// See Servers.
     #[command(flatten)]
-    pub inventory: InventoryArgs,
-    /// See Server.
-    #[command(flatten)]
-    pub server: Server,
-    /// See GiteaArgs.
-    #[command(flatten)]
-    pub gitea: GiteaArgs,
+    pub servers: Servers,
 }
 
 /// Flags of `completions`.

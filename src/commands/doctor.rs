@@ -31,35 +31,10 @@ use crate::wire::api::objects::User;
 use found::{Check, Look, not_made, open, wrong};
 
 /// The names of the checks, in the order in which a run meets them. They are the same in every version.
-const NAMES: [&str; 27] = [
-    "file",
-    "recipients",
-    "halt",
-    "netbird_url",
-    "netbird_token",
-    "netbird_role",
-    "netbird_token_life",
-    "netbird_account",
-    "netbird_version",
-    "netbird_clock",
-    "netbird_rate_limit",
-    "gitea_url",
-    "gitea_token",
-    "gitea_version",
-    "gitea_scopes",
-    "gitea_repository",
-    "gitea_push",
-    "gitea_branch_rule",
-    "gitea_comment",
-    "gitea_inventory_branch",
-    "gitea_inventory_push",
-    "inventory",
-    "inventory_key_copies",
-    "workflows",
-    "git_history",
-    "terminal",
-    "job",
-];
+const NAMES: &str = "file recipients halt \
+    netbird_url netbird_token netbird_role netbird_token_life netbird_account netbird_version netbird_clock netbird_rate_limit \
+    gitea_url gitea_token gitea_version gitea_scopes gitea_repository gitea_push gitea_branch_rule gitea_comment \
+    gitea_inventory_branch gitea_inventory_push inventory inventory_key_copies workflows git_history terminal job";
 
 /// The largest difference of two clocks that is taken for none, in seconds: the times in ids are compared with those in the
 /// file.
@@ -138,7 +113,7 @@ impl Doctor<'_> {
         self.put("git_history", self.history());
         self.put("terminal", self.terminal());
         self.put("job", self.job());
-        let place = |check: &Check| NAMES.iter().position(|name| *name == check.name);
+        let place = |check: &Check| NAMES.split(' ').position(|name| name == check.name);
         self.found.sort_by_key(place);
     }
 
@@ -149,7 +124,7 @@ impl Doctor<'_> {
 
     /// Puts the checks whose names begin so and that were not made, and why.
     fn put_rest(&mut self, start: &str, why: &str) {
-        for name in NAMES.into_iter().filter(|name| name.starts_with(start)) {
+        for name in NAMES.split(' ').filter(|name| name.starts_with(start)) {
             if !self.found.iter().any(|check| check.name == name) {
                 self.put(name, not_made(why));
             }

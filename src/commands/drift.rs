@@ -15,63 +15,64 @@ use super::{Ending, end};
 use crate::base::text::visible;
 use crate::commands::cli::DriftArgs;
 use crate::commands::exit::Exit;
-use crate::commands::logging::Say;
 use crate::forge::gitea::post::{Board, PostAction};
 use crate::git::Sha;
 use crate::model::desired::Desired;
 use crate::plan::Plan;
 use crate::plan::drift::{self, Drift, Version};
-use crate::render::{drift as render, markdown};
+use crate::render::{Tree, drift as render, markdown};
 
 /// How many versions of the file are looked at for the last agreement.
 const VERSIONS: usize = 50;
 
 pub(super) fn run(run: &Run, args: &DriftArgs) -> Exit {
-    let say = run.say;
-    let (drift, plan, name) = match found(run, args, say) {
+    let (drift, plan, name) = match found(run, args) {
         Ok(found) => found,
         Err(failure) => {
             let ending = Ending::stopped(failure, json!({ "status": "error" }));
             return end(run, ending);
         }
     };
-    let marker = crate::render::markdown::marker("drift", &run.environment);
+    let marker = markdown::marker("drift", &run.environment);
     let tree = render::tree(&drift, &plan, &marker, &name);
-    let exit = match drift.is_alarming() {
-        true => Exit::Pending,
-        false => Exit::Done,
+    let kept = match (args.issue, drift.is_alarming()) {
+        (false, _) => Ok(()),
+        (true, true) => keep_issue(run, args, &render::summary(&drift), &tree, true),
+        (true, false) => {
+            let tree = render::resolved(&marker, &name, Timestamp::now());
+            keep_issue(run, args, "resolved", &tree, false)
+        }
     };
     let ending = Ending {
-        exit,
+        exit: match drift.is_alarming() {
+            true => Exit::Pending,
+            false => Exit::Done,
+        },
         ..Ending::shown(render::json(&drift, &name), tree)
-    };
-    let kept = match args.issue {
-        true => keep_issue(run, args, &drift, &plan, &marker, &name, say),
-        false => Ok(()),
     };
     end(run, ending.posted("no issue", kept))
 }
 
 /// Finds the drift; the plan and the file's name come with it.
-fn found(run: &Run, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String), Failure> {
+fn found(run: &Run, args: &DriftArgs) -> Result<(Drift, Plan, String), Failure> {
     if args.issue {
         // people read the issue as the state of the branch that is applied
-        refuse_other_branches("drift --issue", run, &args.gitea)?;
+        refuse_other_branches("drift --issue", run, &args.servers.gitea)?;
     }
     let request = Request {
         committed: true,
         ..Request::reading(
             run,
-            Origin::Server(&args.server),
-            &args.inventory,
-            &args.gitea,
+            Origin::Server(&args.servers.server),
+            &args.servers.inventory,
+            &args.servers.gitea,
         )
     };
     let mut session = Session::open(&request)?;
     let plan = session.plan(&request)?;
     let mut drift = drift::drift(&plan, &session.valid.desired, &session.actual);
     if let Some(notice) = of_token(&session.actual) {
-        say.note(&visible(&notice.words()));
+        run.say.note(&visible(&notice.words()));
     }
     for notice in session.document.said() {
         log::info!("{}", notice.text);
@@ -80,11 +81,8 @@ fn found(run: &Run, args: &DriftArgs, say: Say) -> Result<(Drift, Plan, String),
         let versions = versions(&session.history)?;
         drift::blame_versions(&mut drift, versions, &session.snapshot, &session.options);
         if let Some(api) = &session.api {
-            let events = api.list("/events")?;
-            let events: Vec<_> = events
-                .into_iter()
-                .filter_map(|event| event.read().ok())
-                .collect();
+            let events = api.list("/events")?.into_iter();
+            let events: Vec<_> = events.filter_map(|event| event.read().ok()).collect();
             drift::blame_events(&mut drift, &events, &session.actual);
         }
     }
@@ -104,36 +102,24 @@ fn versions(history: &History) -> Result<Vec<Version>, Failure> {
     Ok(newest.filter_map(version).collect())
 }
 
+/// Writes the one issue: opened or edited while there is drift, closed when there is none.
 fn keep_issue(
     run: &Run,
     args: &DriftArgs,
-    drift: &Drift,
-    plan: &Plan,
-    marker: &str,
-    name: &str,
-    say: Say,
+    state: &str,
+    tree: &Tree,
+    is_open: bool,
 ) -> Result<(), Failure> {
-    let forge = Forge::wanted(run, &args.gitea, SETTINGS)?;
-    let environment = &run.environment;
-    let (state, tree) = match drift.is_alarming() {
-        true => (
-            render::summary(drift),
-            render::tree(drift, plan, marker, name),
-        ),
-        false => (
-            "resolved".to_owned(),
-            render::resolved(marker, name, Timestamp::now()),
-        ),
-    };
-    let body = markdown::comment(&tree, markdown::BUDGET);
-    let title = &format!("NetBird drift ({environment}): {state}");
+    let forge = Forge::wanted(run, &args.servers.gitea, SETTINGS)?;
+    let body = markdown::comment(tree, markdown::BUDGET);
+    let title = format!("NetBird drift ({}): {state}", run.environment);
     let issues = Board {
         repo: &forge.repo,
         pull: None,
     };
-    let posted = match drift.is_alarming() {
-        true => Some(issues.keep(title, &body)?),
-        false => issues.correct(title, &body, true)?,
+    let posted = match is_open {
+        true => Some(issues.keep(&title, &body)?),
+        false => issues.correct(&title, &body, true)?,
     };
     let Some(posted) = posted else { return Ok(()) };
     let done = match posted.action {
@@ -142,6 +128,6 @@ fn keep_issue(
         PostAction::Closed => "closed",
         PostAction::Unchanged => return Ok(()),
     };
-    say.note(&format!("issue {done}: {}", posted.url));
+    run.say.note(&format!("issue {done}: {}", posted.url));
     Ok(())
 }

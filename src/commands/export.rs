@@ -58,7 +58,7 @@ pub(super) fn read(snapshot: &Snapshot, say: Say) -> Result<Actual, Failure> {
 
 fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String, Failure> {
     readable()?;
-    let snapshot = account(&args.server, args.raw)?;
+    let snapshot = account(&args.servers.server, args.raw)?;
     if args.raw {
         let answers = serde_json::to_value(&snapshot);
         let answers = answers.map_err(|error| {
@@ -68,7 +68,7 @@ fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String, Failure> {
     }
     let mut actual = read(&snapshot, say)?;
     if args.managed_only {
-        let ours = recorded(run, (&args.inventory, &args.gitea), &actual).own;
+        let ours = recorded(run, &args.servers, &actual).own;
         let is_recorded = |live: &Live| ours.origin(&live.id).is_some();
         // an entry means its own object, whatever else has its name
         for namesakes in actual.objects.values_mut() {

@@ -108,26 +108,15 @@ impl<'a> Init<'a> {
             git.as_ref(),
             settings.as_ref(),
         );
-        let is_new = !found[0].is_theirs;
-        let account = if is_new {
-            exported(args, run.say)?
-        } else {
-            None
+        let account = match found[0].is_theirs {
+            true => None,
+            false => exported(args, run.say, &mut notes)?,
         };
-        let is_empty = |account: &ExportedAccount| account.objects == 0;
-        if account.as_ref().is_some_and(is_empty) {
-            notes.push(
-                "The account has nothing that a file can declare, so netbird.json is the example."
-                    .into(),
-            );
-        }
-        let account = account.filter(|account| !is_empty(account));
         if let Some(account) = &account {
-            found[0].text = Some(network.with_schema(&account.text).into_bytes());
-        }
-        if let Some(text) = &found[0].text {
+            let text = network.with_schema(&account.text);
             // what is written has to pass what every file passes
-            check(&Source::from_bytes(NETWORK, text.clone())?)?;
+            check(&Source::from_text(NETWORK, text.clone())?)?;
+            found[0].text = Some(text.into_bytes());
         }
         Ok(Init {
             args,
@@ -200,12 +189,12 @@ impl<'a> Init<'a> {
             None => "an example: what it says is made once it is pushed",
         };
         let files = self.files.iter().map(|file| {
-            let about = if file.path == self.network.file {
-                about
-            } else {
-                ""
-            };
-            [self.word(file), file.path.as_str(), about]
+            let about = Some(about).filter(|_| file.path == self.network.file);
+            [
+                self.shown(file.word()),
+                &file.path,
+                about.unwrap_or_default(),
+            ]
         });
         let mut body = vec![rows(String::new(), files.collect())];
         let diffs = self.files.iter().filter_map(|file| file.diff.clone());
@@ -216,19 +205,12 @@ impl<'a> Init<'a> {
         }
         let notes = self.notes.iter();
         body.extend(notes.map(|note| Block::Paragraph(note.clone().into())));
-        let words: Vec<&str> = self.files.iter().map(|file| self.word(file)).collect();
-        let number = |word: &str| words.iter().filter(|it| **it == word).count();
-        let all = [
-            "written",
-            "to write",
-            "overwritten",
-            "to overwrite",
-            "unchanged",
-            "differs",
-            "yours",
-        ];
-        let all = all.into_iter().filter(|word| number(word) > 0);
-        let numbers: Vec<String> = all.map(|word| format!("{} {word}", number(word))).collect();
+        let number = |word: &'static str| match self.paths(word).count() {
+            0 => None,
+            number => Some(format!("{number} {}", self.shown(word))),
+        };
+        let words = ["written", "overwritten", "unchanged", "differs", "yours"];
+        let numbers: Vec<String> = words.into_iter().filter_map(number).collect();
         Tree {
             heading: format!("NetBird set-up, files: {}", numbers.join(", ")).into(),
             body,
@@ -237,9 +219,9 @@ impl<'a> Init<'a> {
         }
     }
 
-    /// What became of a file, or what would.
-    fn word(&self, file: &File) -> &'static str {
-        match file.word() {
+    /// The word for what became of a file, or what would.
+    fn shown(&self, word: &'static str) -> &'static str {
+        match word {
             "written" if self.args.dry_run => "to write",
             "overwritten" if self.args.dry_run => "to overwrite",
             word => word,
@@ -423,15 +405,18 @@ fn notes(
 /// The live account as a file.
 struct ExportedAccount {
     text: String,
-    objects: usize,
     /// Which account it is.
     about: String,
     /// The variable of the token, where it is not the one that every command reads.
     token: Option<&'static str>,
 }
 
-/// Returns the live account; `None` where no server is named.
-fn exported(args: &InitArgs, say: Say) -> Result<Option<ExportedAccount>, Failure> {
+/// Returns the live account; `None` where no server is named, or there is nothing in it.
+fn exported(
+    args: &InitArgs,
+    say: Say,
+    notes: &mut Vec<String>,
+) -> Result<Option<ExportedAccount>, Failure> {
     let Some(server) = setting(args.server.netbird_url.as_ref()) else {
         return Ok(None);
     };
@@ -448,12 +433,16 @@ fn exported(args: &InitArgs, say: Say) -> Result<Option<ExportedAccount>, Failur
         )
     })?;
     let export = export::of_account(&connect_as(&args.server, &token)?, say)?;
-    let objects = export.entries.len();
-    let number = count(objects, "object", "objects");
+    if export.entries.is_empty() {
+        let text =
+            "The account has nothing that a file can declare, so netbird.json is the example.";
+        notes.push(text.to_owned());
+        return Ok(None);
+    }
+    let number = count(export.entries.len(), "object", "objects");
     let is_set = |name: &&str| of_plans && environment(name).is_some();
     Ok(Some(ExportedAccount {
         text: crate::base::json::escape(&export.text()),
-        objects,
         about: format!("the account at {server} as it is: {number}"),
         token: PLAN_TOKENS.into_iter().find(is_set),
     }))

@@ -136,11 +136,11 @@ fn make(run: &Run, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
     let context = &run.context;
     if !args.dry_run {
         early_gates("sync-events", context)?;
-        refuse_other_branches("sync-events", run, &args.gitea)?;
+        refuse_other_branches("sync-events", run, &args.servers.gitea)?;
     }
     readable()?;
     let valid = check(&file::load(path)?)?;
-    let api = connect(&args.server, context.is_pull_request_event())?;
+    let api = connect(&args.servers.server, context.is_pull_request_event())?;
     let keys = api.list(Kind::SetupKey.path());
     synced.requests = api.requests();
     let used = used_keys(&keys?);
@@ -155,7 +155,7 @@ fn make(run: &Run, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
     if synced.idle.is_some() && !proposes {
         return Ok(Exit::Done);
     }
-    let forge = Forge::open(run, &args.gitea)?;
+    let forge = Forge::open(run, &args.servers.gitea)?;
     let valid = match &forge {
         Some(forge) => check(&forge.source()?)?,
         None => valid,
@@ -170,14 +170,14 @@ fn make(run: &Run, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
     };
     if waits {
         if forge.is_none() {
-            let why = Forge::not_configured(run, &args.gitea);
+            let why = Forge::not_configured(run, &args.servers.gitea);
             say.note(&format!("{why}: nothing is committed"));
         }
         let wanted = InventoryWanted {
             run,
-            inventory: &args.inventory,
+            inventory: &args.servers.inventory,
             key_copies: None,
-            gitea: &args.gitea,
+            gitea: &args.servers.gitea,
             writes: true,
             is_wanted: true,
         };
@@ -200,7 +200,7 @@ fn make(run: &Run, args: &SyncArgs, synced: &mut Synced, say: Say) -> Result<Exi
         }
         // on a laptop that is a choice, in a job nobody would ever know
         None if commits && context.is_ci && !ready.is_empty() => {
-            let why = Forge::not_configured(run, &args.gitea);
+            let why = Forge::not_configured(run, &args.servers.gitea);
             let hint = "set GITEA_TOKEN from the secret BOT_TOKEN (docs/gitea.md, step 5), or say --no-commit where \
                         something else commits";
             synced.fail(Failure::error(format!("not committed: {why}")).hint(hint));
@@ -254,7 +254,7 @@ fn enroll(
     store.of_account(&found, &actual)?;
     let accounts = actual.named(Kind::AccountSettings, "").iter();
     let accounts: Vec<String> = accounts.map(|account| account.id.to_string()).collect();
-    let unnamed = match setting(args.server.account.as_ref()) {
+    let unnamed = match setting(args.servers.server.account.as_ref()) {
         Some(_) => None,
         None => gates::no_account(&accounts),
     };

@@ -67,10 +67,14 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// An empty one is no digest: a workflow whose variable is missing must not pass for one that checks.
+/// Whether a text is a digest: an empty one is none, since a workflow whose variable is missing must not pass for one that
+/// checks.
+pub(in crate::commands) fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 pub(super) fn digest(text: &str) -> Result<String, String> {
-    let is_digest = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    match is_digest {
+    match is_digest(text) {
         true => Ok(text.to_ascii_lowercase()),
         false => Err("the 64 hexadecimal digits of a plan are wanted".into()),
     }

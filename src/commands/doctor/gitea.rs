@@ -41,7 +41,7 @@ impl Doctor<'_> {
             }
         };
         self.put("gitea_repository", repository(&repo, &about));
-        let name = forge::branch(self.run, &self.args.gitea);
+        let name = forge::branch(self.run, &self.args.servers.gitea);
         let rights = Rights {
             doctor: self,
             repo: &repo,
@@ -87,7 +87,7 @@ impl Doctor<'_> {
 
     /// Returns the repository.
     fn open_repo(&mut self) -> Result<Repo, Ended> {
-        let (args, context) = (&self.args.gitea, &self.run.context);
+        let (args, context) = (&self.args.servers.gitea, &self.run.context);
         let token = match find_token("GITEA_TOKEN", args.gitea_token_file.as_ref()) {
             Ok(token) => token,
             Err(failure) => {
@@ -110,7 +110,7 @@ impl Doctor<'_> {
         };
         let config = gitea::config(&url).map(|mut config| {
             config.ca_file = environment("NETBIRD_GITOPS_CA_FILE").map(PathBuf::from);
-            config.retry.base = Duration::from_secs_f64(self.args.server.retry_wait);
+            config.retry.base = Duration::from_secs_f64(self.args.servers.server.retry_wait);
             // a limit is to be shown, not to be waited for
             config.retry.throttle_waits = 0;
             config
@@ -163,13 +163,6 @@ fn token(user: &Result<ForgeUser, GiteaError>, purpose: Option<Purpose>) -> Look
 }
 
 fn scopes(scopes: &Scopes, purpose: Option<Purpose>, about: Option<&RepoInfo>) -> Look {
-    let needed: &[&str] = match purpose {
-        Some(Purpose::Plan) | None => &["issue"],
-        Some(Purpose::Apply) => &["repository", "issue"],
-    };
-    let lacks = needed.iter();
-    let lacks = lacks.filter(|what| scopes.may_write(what) == Some(false));
-    let lacks: Vec<String> = lacks.map(|what| format!("write:{what}")).collect();
     let shown = match scopes {
         Scopes::Untold => return open("the server does not report the token's scopes"),
         Scopes::All => {
@@ -177,22 +170,32 @@ fn scopes(scopes: &Scopes, purpose: Option<Purpose>, about: Option<&RepoInfo>) -
         }
         Scopes::Listed(scopes) => Vec::from_iter(scopes.iter().map(String::as_str)).join(", "),
     };
-    let make = |text: String, what: &str| {
-        let hint = format!(
-            "make the bot a token {what}, and store it as the secret BOT_TOKEN (docs/gitea.md, step 3)"
-        );
-        wrong(text, hint)
+    let needed = match purpose {
+        Some(Purpose::Apply) => &["repository", "issue"][..],
+        Some(Purpose::Plan) | None => &["issue"],
     };
-    if scopes.public_only() && about.is_none_or(|about| !about.is_public()) {
-        let text = format!("{shown}: it is for public repositories only");
-        return make(text, "for all repositories");
-    }
-    if lacks.is_empty() {
-        return Ok(shown);
-    }
+    let lacks = needed
+        .iter()
+        .filter(|what| scopes.may_write(what) == Some(false));
+    let lacks: Vec<String> = lacks.map(|what| format!("write:{what}")).collect();
     let lacks = lacks.join(" and ");
-    let text = format!("{shown}: {lacks} is missing");
-    make(text, &format!("with {lacks} as well"))
+    let (text, what) = match scopes.public_only() && about.is_none_or(|about| !about.is_public()) {
+        true => (
+            "it is for public repositories only".to_owned(),
+            "for all repositories".to_owned(),
+        ),
+        false if lacks.is_empty() => return Ok(shown),
+        false => (
+            format!("{lacks} is missing"),
+            format!("with {lacks} as well"),
+        ),
+    };
+    wrong(
+        format!("{shown}: {text}"),
+        format!(
+            "make the bot a token {what}, and store it as the secret BOT_TOKEN (docs/gitea.md, step 3)"
+        ),
+    )
 }
 
 fn repository(repo: &Repo, about: &RepoInfo) -> Look {

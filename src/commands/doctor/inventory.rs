@@ -25,9 +25,9 @@ impl Doctor<'_> {
         }
         let place = InventoryPlace::find(&InventoryWanted {
             run: self.run,
-            inventory: &self.args.inventory,
+            inventory: &self.args.servers.inventory,
             key_copies: self.args.sealing.key_copies.as_ref(),
-            gitea: &self.args.gitea,
+            gitea: &self.args.servers.gitea,
             writes: false,
             is_wanted: true,
         });

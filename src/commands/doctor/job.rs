@@ -4,10 +4,12 @@ use std::io::IsTerminal;
 
 use super::Doctor;
 use super::found::{Look, wrong};
+use crate::commands::branch::refuse_other_branches;
 use crate::commands::cli::Purpose;
+use crate::commands::exit::Exit;
 use crate::commands::forge;
 use crate::commands::logging::use_color;
-use crate::commands::settings::{environment, setting};
+use crate::commands::settings::environment;
 use crate::forge::ci::{JobEvent, Runner};
 
 impl Doctor<'_> {
@@ -61,21 +63,12 @@ impl Doctor<'_> {
                 "run apply on a push to the branch that is applied; here run plan",
             );
         }
-        let own = context.git_ref.as_deref().unwrap_or_default();
-        let own_name = own.strip_prefix("refs/heads/").unwrap_or(own);
-        let applied =
-            setting(self.args.gitea.branch.as_ref()).or_else(|| context.default_branch.clone());
-        if let Some(branch) = applied
-            && applies
-            && !own.is_empty()
-            && own_name != branch
+        let gitea = &self.args.servers.gitea;
+        if applies
+            && let Err(failure) = refuse_other_branches("apply", self.run, gitea)
+            && failure.exit == Exit::Refused
         {
-            return wrong(
-                format!("apply acts for the branch {branch} only, and this job is of {own}"),
-                format!(
-                    "start the workflow on {branch}; --branch (GITEA_BRANCH) names another branch"
-                ),
-            );
+            return Err(failure.into());
         }
         let runner = match context.runner {
             Runner::Gitea => "a job of Gitea's runner",
@@ -84,19 +77,16 @@ impl Doctor<'_> {
             Runner::None => "a job",
         };
         let event = match &context.event {
-            JobEvent::None => String::new(),
-            JobEvent::PullRequest => ", of a pull request".to_owned(),
-            JobEvent::PullRequestTarget => {
-                ", of a pull request, with the base's workflow".to_owned()
-            }
-            JobEvent::Push => ", after a push".to_owned(),
-            JobEvent::Schedule => ", by the clock".to_owned(),
-            JobEvent::WorkflowDispatch => ", started by hand".to_owned(),
-            JobEvent::Other(event) => format!(", after {event}"),
+            JobEvent::None => "",
+            JobEvent::PullRequest => ", of a pull request",
+            JobEvent::PullRequestTarget => ", of a pull request, with the base's workflow",
+            JobEvent::Push => ", after a push",
+            JobEvent::Schedule => ", by the clock",
+            JobEvent::WorkflowDispatch => ", started by hand",
+            JobEvent::Other(event) => &format!(", after {event}"),
         };
-        let branch = forge::branch(self.run, &self.args.gitea);
-        let branch = branch.map(|branch| format!(", for {branch}"));
-        let branch = branch.unwrap_or_default();
+        let branch = forge::branch(self.run, gitea);
+        let branch = branch.map_or(String::new(), |branch| format!(", for {branch}"));
         Ok(format!("{runner}{event}{branch}; {checked}"))
     }
 }

@@ -51,7 +51,7 @@ impl Doctor<'_> {
 
     /// Looks at the server and the token; errors where there is nobody to ask, with why the rest was not looked at.
     fn ask_netbird(&mut self) -> Result<(), (Failure, &'static str)> {
-        let server = &self.args.server;
+        let server = &self.args.servers.server;
         let token = token(server, self.run.context.is_pull_request_event());
         let api =
             open_api(server, &token).map_err(|failure| (failure, "the server is not known"))?;
@@ -124,50 +124,51 @@ impl Doctor<'_> {
     }
 
     fn netbird_rights(&self, me: &User) -> Look {
-        let who = match me.is_service_user {
-            true => format!("service user {}, role {}", me.name, me.role),
-            false => format!("{}, a person, role {}", me.name, me.role),
+        let person = if me.is_service_user { "" } else { ", a person" };
+        let service = if me.is_service_user {
+            "service user "
+        } else {
+            ""
+        };
+        let who = format!("{service}{}{person}, role {}", me.name, me.role);
+        let all = Kind::ALL.into_iter();
+        let denied: Vec<Kind> = all
+            .filter(|kind| !gates::may_write(&me.role, *kind))
+            .collect();
+        let lacks: Vec<&str> = denied.iter().map(|kind| kind.plural()).collect();
+        let lacks = lacks.join(", ");
+        let desired = self.desired.as_ref();
+        let is_managed = |kind: &Kind| desired.is_some_and(|file| file.manages(*kind));
+        let (role, secret) = match self.told {
+            Some(Purpose::Apply) => ("admin", "NETBIRD_APPLY_TOKEN"),
+            Some(Purpose::Plan) => ("auditor", "NETBIRD_PLAN_TOKEN"),
+            None => (
+                "auditor (for apply: admin)",
+                "NETBIRD_PLAN_TOKEN (NETBIRD_APPLY_TOKEN)",
+            ),
         };
         let wrong = |why: &str| {
-            let (role, secret) = match self.told {
-                Some(Purpose::Apply) => ("admin", "NETBIRD_APPLY_TOKEN"),
-                Some(Purpose::Plan) => ("auditor", "NETBIRD_PLAN_TOKEN"),
-                None => (
-                    "auditor (for apply: admin)",
-                    "NETBIRD_PLAN_TOKEN (NETBIRD_APPLY_TOKEN)",
-                ),
-            };
             let hint = format!(
                 "give NETBIRD_API_TOKEN the token of a service user of role {role}; in the workflows that is the secret {secret}"
             );
             wrong(format!("{who}: {why}"), hint)
         };
-        if !gates::sees_all(me) {
-            return wrong("it sees a part of the account only");
-        }
-        let reads_only = gates::reads_only(me).is_some();
-        let all = Kind::ALL.into_iter();
-        let denied = all.filter(|kind| !gates::may_write(&me.role, *kind));
-        let denied: Vec<Kind> = denied.collect();
-        let desired = self.desired.as_ref();
-        let lacks: Vec<&str> = denied.iter().map(|kind| kind.plural()).collect();
-        let lacks = lacks.join(", ");
-        let is_managed = |kind: &Kind| desired.is_some_and(|file| file.manages(*kind));
-        let for_what = match (self.told, reads_only) {
+        let for_what = match (self.told, gates::reads_only(me).is_some()) {
+            _ if !gates::sees_all(me) => return wrong("it sees a part of the account only"),
             (Some(Purpose::Apply), true) => {
                 return wrong("it can change nothing, which an apply needs");
             }
             (Some(Purpose::Apply), false) if denied.iter().any(is_managed) => {
                 return wrong(&format!("it cannot write {lacks}"));
             }
-            (Some(Purpose::Plan), false) => "more than a plan needs (auditor)".to_owned(),
-            (Some(Purpose::Plan), true) => "right for a plan".to_owned(),
-            (None, true) => "enough for a plan; an apply needs admin".to_owned(),
+            (Some(Purpose::Plan), false) => "more than a plan needs (auditor)",
+            (Some(Purpose::Plan), true) => "right for a plan",
+            (None, true) => "enough for a plan; an apply needs admin",
             (_, false) if !denied.is_empty() => {
-                format!("enough for plan and apply, but for {lacks}")
+                &format!("enough for plan and apply, but for {lacks}")
             }
-            (Some(Purpose::Apply), false) => "right for an apply".to_owned(),
-            (None, false) => "enough for plan and apply".to_owned(),
+            (Some(Purpose::Apply), false) => "right for an apply",
+            (None, false) => "enough for plan and apply",
         };
         Ok(format!("{who}: {for_what}"))
     }
@@ -249,14 +250,14 @@ fn life(of: Option<(&User, Result<Vec<UserToken>, ApiError>)>, now: Timestamp) -
     let left = count(usize::try_from(days).unwrap_or_default(), "day", "days");
     let day = end.strftime("%Y-%m-%d");
     let text = format!("{left} left of the token {token:?}, until {day}");
-    if days >= DAYS_LEFT {
-        return Ok(text);
-    }
     let hint = format!(
         "make {} a new token and store it before that day; all that runs with the old one stops then",
         me.name
     );
-    wrong(text, hint)
+    match days >= DAYS_LEFT {
+        true => Ok(text),
+        false => wrong(text, hint),
+    }
 }
 
 fn account(accounts: &Result<Vec<Value>, ApiError>, wanted: Option<String>) -> Look {
@@ -281,16 +282,15 @@ fn account(accounts: &Result<Vec<Value>, ApiError>, wanted: Option<String>) -> L
 }
 
 fn rate_limit(greeting: &Result<Greeting, ApiError>, is_slow: bool) -> Look {
-    let text = match greeting {
+    let limit = greeting.as_ref().map(|greeting| greeting.rate_limit);
+    let text = match limit {
         _ if is_slow => "too many requests for now".to_owned(),
         Err(error) => return untold(error),
-        Ok(greeting) => match greeting.rate_limit {
-            None => return open("the server reports none"),
-            Some((left, of)) if left < REQUESTS_LEFT => {
-                format!("{left} of {of} requests left: a plan makes about a dozen")
-            }
-            Some((left, of)) => return Ok(format!("{left} of {of} requests left")),
-        },
+        Ok(None) => return open("the server reports none"),
+        Ok(Some((left, of))) if left < REQUESTS_LEFT => {
+            format!("{left} of {of} requests left: a plan makes about a dozen")
+        }
+        Ok(Some((left, of))) => return Ok(format!("{left} of {of} requests left")),
     };
     let hint = "the server limits requests per token: raise NB_API_RATE_LIMITING_RPM there, or run less often";
     wrong(text, hint)

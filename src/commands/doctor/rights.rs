@@ -7,13 +7,10 @@ use crate::commands::cli::Purpose;
 use crate::commands::forge;
 use crate::commands::settings::setting;
 use crate::forge::gitea::inventory::BRANCH;
-use crate::forge::gitea::{BranchInfo, GiteaError, Repo, RepoInfo, Scopes};
+use crate::forge::gitea::{BranchInfo, Repo, RepoInfo, Scopes};
 
-/// Why the right to push is not looked at.
-const OWN_TOKEN: &str = "the token is the job's own";
-
-/// Why nothing of the inventory's branch is looked at.
-const ITS_OWN: &str = "it is the branch of the file";
+/// Why the rule of a branch is not looked at.
+const UNREAD: &str = "the branch cannot be read";
 
 /// What to do where a branch cannot be pushed to.
 const ALLOW: &str =
@@ -33,87 +30,95 @@ pub(super) struct Rights<'a> {
 impl Rights<'_> {
     /// Returns the checks.
     pub(super) fn checks(&self) -> [(&'static str, Look); 5] {
-        let branch = self.repo.branch(self.name);
+        let file = forge::path_in_repository(&self.doctor.run.file);
+        let file = file.unwrap_or_else(|_| self.doctor.run.file.display().to_string());
+        let [push, rule] = match self.repo.branch(self.name) {
+            Ok(branch) => [
+                self.push(self.name, &branch, false),
+                self.rule(self.name, &branch, &file, false),
+            ],
+            Err(error) if error.is_not_found() => {
+                let (repository, default) = (self.repo.full_name(), &self.about.default_branch);
+                let name = self.name;
+                let text =
+                    format!("{repository} has no branch {name:?}; its default branch is {default}");
+                let hint = "the branch is that of --branch (GITEA_BRANCH), else of the job";
+                [wrong(text, hint), not_made(UNREAD)]
+            }
+            Err(error) => [open(format!("not known: {error}")), not_made(UNREAD)],
+        };
         let [inventory, inventory_push] = self.inventory();
         [
-            ("gitea_push", self.push(&branch)),
-            ("gitea_branch_rule", self.rule(&branch)),
+            ("gitea_push", push),
+            ("gitea_branch_rule", rule),
             ("gitea_comment", self.comment()),
             ("gitea_inventory_branch", inventory),
             ("gitea_inventory_push", inventory_push),
         ]
     }
 
-    fn push(&self, branch: &Result<BranchInfo, GiteaError>) -> Look {
-        let name = self.name;
-        let branch = match branch {
-            Ok(branch) => branch,
-            Err(error) if error.is_not_found() => {
-                let (repository, default) = (self.repo.full_name(), &self.about.default_branch);
-                return wrong(
-                    format!("{repository} has no branch {name:?}; its default branch is {default}"),
-                    "the branch is that of --branch (GITEA_BRANCH), else of the job",
-                );
-            }
-            Err(error) => return open(format!("not known: {error}")),
+    /// May the token push to a branch? What is wrong for an apply is only said where nobody said what the set-up is for.
+    fn push(&self, name: &str, branch: &BranchInfo, of_inventory: bool) -> Look {
+        let weak = |text: String, hint: &str| match self.doctor.purpose {
+            Some(Purpose::Apply) => wrong(text, hint),
+            Some(Purpose::Plan) | None => open(text),
         };
         match branch.user_can_push {
             _ if self.doctor.purpose == Some(Purpose::Plan) => not_made("a plan pushes nothing"),
-            _ if self.scopes.is_none() => not_made(OWN_TOKEN),
-            _ if self.about.permissions.push == Some(false) => self.weak(
+            _ if self.scopes.is_none() => not_made("the token is the job's own"),
+            _ if self.about.permissions.push == Some(false) => weak(
                 "the token's user may not write to the repository".to_owned(),
                 "give it write access: Settings, Collaborators",
+            ),
+            None => open(format!("the server does not say who may push to {name}")),
+            Some(true) => Ok(format!("the token may push to {name}")),
+            Some(false) if of_inventory => weak(
+                format!("the token may not push to {name}, so every apply is refused"),
+                ALLOW,
             ),
             Some(false) if self.doctor.via_pr => Ok(format!(
                 "the token does not push to {name}; the workflows open pull requests (--via-pr)"
             )),
-            Some(false) => self.weak(
+            Some(false) => weak(
                 format!("the token may not push to {name}: a rule keeps it out"),
                 &format!("{ALLOW}, or use sync-events --via-pr"),
             ),
-            may_push => can_push(name, may_push),
         }
     }
 
-    /// What is wrong for an apply; where nobody said what the set-up is for, it is only told.
-    fn weak(&self, text: String, hint: &str) -> Look {
-        match self.doctor.purpose {
-            Some(Purpose::Apply) => wrong(text, hint),
-            Some(Purpose::Plan) | None => open(text),
-        }
-    }
-
-    fn rule(&self, branch: &Result<BranchInfo, GiteaError>) -> Look {
-        let Ok(told) = branch else {
-            return not_made("the branch cannot be read");
-        };
-        let name = self.name;
-        if !told.protected {
-            let hint = "protect that branch, with only the bot, or nobody, on the push allowlist (docs/gitea.md, step 7)";
-            let text = format!("no rule protects {name}: every writer pushes past review");
-            return wrong(text, hint);
-        }
-        let rule = match self.repo.rule(name, told) {
-            Ok(Some(rule)) => rule,
-            Ok(None) => return open(format!("{name} is protected; its rule is not listed")),
-            Err(error) if error.is_hidden_from_us() => {
-                let text = format!("{name} is protected; only an administrator's token reads how");
-                return open(text);
-            }
-            Err(error) => {
-                let text = format!("{name} is protected; its rule cannot be read: {error}");
-                return open(text);
-            }
-        };
-        let file = forge::path_in_repository(&self.doctor.run.file);
-        let file = file.unwrap_or_else(|_| self.doctor.run.file.display().to_string());
-        if let Some((gap, hint)) = rule.gap(&file, None, false) {
+    /// Does the rule of a branch let nothing past review, nor people write or delete the inventory?
+    fn rule(&self, name: &str, branch: &BranchInfo, file: &str, of_inventory: bool) -> Look {
+        if !branch.protected {
+            let text = match of_inventory {
+                true => "can delete it, or change which objects count as ours",
+                false => "pushes past review",
+            };
             return wrong(
-                format!("the rule {:?} of {name}: {gap}", rule.rule_name),
-                hint,
+                format!("no rule protects {name}: every writer {text}"),
+                format!(
+                    "make a rule for {name} with the bot alone on its push allowlist: netbird-gitops init --setup does \
+                     (docs/gitea.md, step 7)"
+                ),
             );
         }
-        let approvals = usize::try_from(told.required_approvals).unwrap_or(usize::MAX);
+        let rule = match self.repo.rule(name, branch) {
+            Ok(Some(rule)) => rule,
+            other => {
+                let why = match other {
+                    Err(error) if error.is_hidden_from_us() => {
+                        "only an administrator's token reads how".to_owned()
+                    }
+                    Err(error) => format!("its rule cannot be read: {error}"),
+                    Ok(_) => "its rule is not listed".to_owned(),
+                };
+                return open(format!("{name} is protected; {why}"));
+            }
+        };
+        if let Some((gap, hint)) = rule.gap(file, None, of_inventory) {
+            let text = format!("the rule {:?} of {name}: {gap}", rule.rule_name);
+            return wrong(text, hint);
+        }
+        let approvals = usize::try_from(branch.required_approvals).unwrap_or(usize::MAX);
         let approvals = count(approvals, "approval", "approvals");
         let pushers = rule.pushers();
         Ok(format!(
@@ -161,18 +166,18 @@ impl Rights<'_> {
 
     /// The branch of the inventory: its rule, and who may push to it.
     fn inventory(&self) -> [Look; 2] {
-        let named = setting(self.doctor.args.inventory.inventory_branch.as_ref());
+        let named = setting(self.doctor.args.servers.inventory.inventory_branch.as_ref());
         let name = named.as_deref().unwrap_or(BRANCH);
         if name == self.about.default_branch || name == self.name {
             let text = format!("{name} has the file: the inventory has a branch of its own");
             let hint = "name another with --inventory-branch (NETBIRD_GITOPS_INVENTORY_BRANCH)";
-            return [wrong(text, hint), not_made(ITS_OWN)];
+            return [wrong(text, hint), not_made("it is the branch of the file")];
         }
         let text = match self.repo.branch(name) {
             Ok(branch) => {
                 return [
-                    self.inventory_rule(name, &branch),
-                    self.inventory_push(name, &branch),
+                    self.rule(name, &branch, "inventory.json", true),
+                    self.push(name, &branch, true),
                 ];
             }
             Err(error) if error.is_not_found() => {
@@ -181,51 +186,5 @@ impl Rights<'_> {
             Err(error) => format!("not known: {error}"),
         };
         [open(text.clone()), open(text)]
-    }
-
-    /// Its rule: the bot alone pushes, and nobody deletes the branch, which is so of every protected one.
-    fn inventory_rule(&self, name: &str, branch: &BranchInfo) -> Look {
-        let rule = match branch.protected {
-            true => self.repo.rule(name, branch),
-            false => Ok(None),
-        };
-        let text = match rule {
-            _ if !branch.protected => format!(
-                "no rule protects {name}: every writer can delete it, or change which objects count as ours"
-            ),
-            Ok(Some(rule)) => match rule.gap("inventory.json", None, true) {
-                Some((gap, _)) => format!("the rule {:?} of {name}: {gap}", rule.rule_name),
-                None => return Ok(format!("{name} is protected: {}", rule.pushers())),
-            },
-            // only an administrator's token reads the rule
-            Ok(None) | Err(_) => return Ok(format!("{name} is there, and protected")),
-        };
-        let hint = format!(
-            "make a rule for {name} with the bot alone on its push allowlist: netbird-gitops init --setup does (docs/gitea.md, \
-             step 7)"
-        );
-        wrong(text, hint)
-    }
-
-    fn inventory_push(&self, name: &str, branch: &BranchInfo) -> Look {
-        match branch.user_can_push {
-            _ if self.doctor.purpose == Some(Purpose::Plan) => {
-                not_made("a plan writes no inventory")
-            }
-            _ if self.scopes.is_none() => not_made(OWN_TOKEN),
-            Some(false) => self.weak(
-                format!("the token may not push to {name}, so every apply is refused"),
-                ALLOW,
-            ),
-            may_push => can_push(name, may_push),
-        }
-    }
-}
-
-/// What is said of a branch that nothing keeps the token from.
-fn can_push(name: &str, may_push: Option<bool>) -> Look {
-    match may_push {
-        None => open(format!("the server does not say who may push to {name}")),
-        Some(_) => Ok(format!("the token may push to {name}")),
     }
 }

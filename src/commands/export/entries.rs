@@ -33,28 +33,17 @@ pub fn export(actual: &Actual) -> Export {
     let mut export = Export::default();
     let sections = actual.objects.iter();
     for (address, namesakes) in sections.filter(|(address, _)| address.parent().is_none()) {
-        let entry = match address.kind {
-            Kind::SetupKey => setup_key(address, namesakes, actual),
-            _ => match namesakes.as_slice() {
-                [live] => entry(live, &export, actual).map(|entry| {
-                    entry.map(|entry| with_children(entry, live, &mut export, actual))
-                }),
-                all if address.kind.descriptor().special.is_several => {
-                    let all = all.iter().map(|live| entry(live, &export, actual));
-                    let all: Result<Vec<Option<Value>>, String> = all.collect();
-                    all.map(|all| Some(all.into_iter().flatten().collect()))
-                }
-                _ => Err(format!(
-                    "{} {} have this name",
-                    namesakes.len(),
-                    address.kind.plural()
-                )),
-            },
-        };
-        let referring = namesakes.iter().find_map(|live| unresolved(live, actual));
-        let entry = match referring {
-            Some(why) if matches!(entry, Ok(Some(_))) => Err(why),
-            _ => entry,
+        let entry = match (address.kind, namesakes.as_slice()) {
+            (Kind::SetupKey, all) => setup_key(address, all, &export, actual),
+            (_, [live]) => entry(live, &export, actual)
+                .map(|entry| entry.map(|entry| with_children(entry, live, &mut export, actual))),
+            (kind, all) if kind.descriptor().special.is_several => {
+                let all = all
+                    .iter()
+                    .filter_map(|live| entry(live, &export, actual).transpose());
+                all.collect::<Result<Value, String>>().map(Some)
+            }
+            (kind, all) => Err(format!("{} {} have this name", all.len(), kind.plural())),
         };
         match entry {
             Ok(Some(entry)) => drop(export.entries.insert(address.clone(), entry)),
@@ -81,24 +70,12 @@ pub fn export(actual: &Actual) -> Export {
 impl Export {
     /// Returns the entries as a file's value; sections without entries are left out: they are not managed.
     pub fn file(&self) -> Value {
-        let mut sections: BTreeMap<Kind, Map<String, Value>> = BTreeMap::new();
+        let mut file = json!({});
         for (address, entry) in &self.entries {
-            let section = sections.entry(address.kind).or_default();
-            match entry {
-                Value::Object(fields) if address.kind.is_one() => section.clone_from(fields),
-                entry => drop(section.insert(address.name.clone(), entry.clone())),
-            }
+            let place = place_of(address).fold(&mut file, |place, name| &mut place[name]);
+            place.clone_from(entry);
         }
-        let mut file = Map::new();
-        for (kind, entries) in sections {
-            let (name, folders) = kind.section_path().split_last().expect("a section");
-            let place = folders.iter().fold(&mut file, |place, folder| {
-                let folder = place.entry(*folder).or_insert_with(|| json!({}));
-                folder.as_object_mut().expect("made above")
-            });
-            place.insert((*name).to_owned(), Value::Object(entries));
-        }
-        Value::Object(file)
+        file
     }
 
     /// Leaves the members of groups out: a file that does not say them leaves them alone.
@@ -119,6 +96,12 @@ impl Export {
             _ => "{}\n".into(),
         }
     }
+}
+
+/// The names that lead to an entry of a file.
+fn place_of(address: &Address) -> impl Iterator<Item = &str> {
+    let name = Some(address.name.as_str()).filter(|_| !address.kind.is_one());
+    address.kind.section_path().iter().copied().chain(name)
 }
 
 /// The text of what stands at that place of the file: sections in the order of the kinds, their entries sorted.
@@ -180,6 +163,9 @@ fn entry(live: &Live, export: &Export, actual: &Actual) -> Result<Option<Value>,
 
 /// Returns the fields of an entry, with names of peers in the place of their ids; `Err` says why there can be none.
 fn fields(live: &Live, export: &Export, actual: &Actual) -> Result<Map<String, Value>, String> {
+    if let Some(why) = unresolved(live, actual) {
+        return Err(why);
+    }
     let mut resource = live.resource.clone();
     for peer in resource.peers_mut() {
         let found = peer.id().and_then(|id| actual.peers.get(id));
@@ -322,6 +308,7 @@ fn set_machines(export: &mut Export, actual: &Actual) {
 fn setup_key(
     address: &Address,
     namesakes: &[Live],
+    export: &Export,
     actual: &Actual,
 ) -> Result<Option<Value>, String> {
     let keys = namesakes
@@ -353,7 +340,7 @@ fn setup_key(
         ([], None) => return Err("it is used, expired or revoked".into()),
         _ => return Err("several keys have this name".into()),
     };
-    let mut fields = live.resource.export()?;
+    let mut fields = fields(live, export, actual)?;
     fields.insert("expires_in".into(), json!(life_time(key)));
     if key.is_for_one_peer() {
         fields.insert("enrolled".into(), json!(is_enrolled));
@@ -386,11 +373,7 @@ fn flawed(export: &Export) -> BTreeMap<Address, String> {
             }
         },
     };
-    let path = |address: &Address| {
-        let name = Some(address.name.as_str()).filter(|_| !address.kind.is_one());
-        let steps = address.kind.section_path().iter().copied().chain(name);
-        steps.fold(String::new(), |path, name| step(&path, name))
-    };
+    let path = |at: &Address| place_of(at).fold(String::new(), |path, name| step(&path, name));
     let paths: Vec<(String, &Address)> = export.entries.keys().map(|at| (path(at), at)).collect();
     let mut flawed = BTreeMap::new();
     for (place, why) in found {

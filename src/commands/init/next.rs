@@ -68,10 +68,8 @@ impl Init<'_> {
         } else if is_new && self.settings.is_none() {
             self.set_up(&mut steps);
         }
-        match is_new || waits {
-            true => self.push_first(&mut steps),
-            false if changed => self.push_update(&mut steps),
-            false => {}
+        if is_new || waits || changed {
+            self.push(&mut steps, is_new || waits);
         }
         if waits || is_new && self.settings.is_none() {
             steps.add(
@@ -93,19 +91,14 @@ impl Init<'_> {
 
     /// From a directory to a file that may be pushed.
     fn begin(&self, steps: &mut Steps) {
-        let remote = "git remote add origin https://git.example.com/OWNER/NAME.git";
-        match (self.is_checkout, &self.origin) {
-            (true, Some(_)) => {}
-            (true, None) => steps.add(
-                "Make an empty, private repository, and say where it is:",
-                &[remote],
-            ),
-            (false, _) => steps.add(
-                "Make an empty, private repository, and make this directory its checkout:",
-                &["git init -b main", remote],
-            ),
+        if self.origin.is_none() {
+            let begin = (!self.is_checkout).then_some("git init -b main");
+            let remote = "git remote add origin https://git.example.com/OWNER/NAME.git";
+            let commands: Vec<&str> = begin.into_iter().chain([remote]).collect();
+            let what = "Make an empty, private repository, and make this directory its checkout:";
+            steps.add(what, &commands);
         }
-        let file = &self.network.file;
+        let (file, options) = (&self.network.file, self.network.options());
         if !self.files[0].is_theirs && self.account.is_none() {
             steps.add(
                 format!(
@@ -120,12 +113,11 @@ impl Init<'_> {
         }
         let token = self.account.as_ref().and_then(|account| account.token);
         let token = token.map(|name| format!("{}=\"${name}\" ", name.replace("PLAN", "API")));
-        let (token, options) = (token.unwrap_or_default(), self.network.options());
         steps.add(
             "See that it is valid, and that a plan is what you expect:",
             &[
                 &format!("netbird-gitops validate{options}"),
-                &format!("{token}netbird-gitops plan{options}"),
+                &format!("{}netbird-gitops plan{options}", token.unwrap_or_default()),
             ],
         );
     }
@@ -133,9 +125,9 @@ impl Init<'_> {
     /// Secrets and variables, all of them.
     fn set_up(&self, steps: &mut Steps) {
         let place = match &self.remote {
-            Some(remote) if remote.server.is_some() => "export GITEA_TOKEN=…",
-            Some(_) => "export GITEA_URL=https://git.example.com GITEA_TOKEN=…",
-            None => "export GITEA_URL=https://git.example.com GITEA_REPO=OWNER/NAME GITEA_TOKEN=…",
+            Some(remote) if remote.server.is_some() => "",
+            Some(_) => " GITEA_URL=https://git.example.com",
+            None => " GITEA_URL=https://git.example.com GITEA_REPO=OWNER/NAME",
         };
         steps.add(
             "Make the tokens (docs/gitea.md, steps 1 to 4), and store them in the repository. NAME_FILE=PATH in the place of NAME \
@@ -145,49 +137,44 @@ impl Init<'_> {
                 "export NETBIRD_API_URL=https://netbird.example.com AGE_PUBLIC_KEY=age1…",
                 "export NETBIRD_PLAN_TOKEN=nbp_… NETBIRD_APPLY_TOKEN=nbp_… BOT_TOKEN=…",
                 "export NETBIRD_GITOPS_BINARY=https://… NETBIRD_GITOPS_SHA256=…",
-                place,
+                &format!("export{place} GITEA_TOKEN=…"),
                 &self.command(" --setup"),
             ],
         );
     }
 
-    fn push_first(&self, steps: &mut Steps) {
-        let apply = "first apply starts at once; where the file is the account as it is, it adopts all of it and changes \
-             nothing in NetBird:";
-        let add = add(self.files.iter().map(|file| file.path.as_str()));
-        let commit = "git commit -m \"The network as it is\"";
-        match self.network.options().is_empty() {
-            true => steps.add(
-                format!("Push. The {apply}"),
-                &[&add, commit, "git push origin HEAD:main"],
+    /// Once the branch is protected, which the first network does, changes come by pull requests.
+    fn push(&self, steps: &mut Steps, is_first: bool) {
+        let is_open = is_first && self.network.options().is_empty();
+        let files = self
+            .files
+            .iter()
+            .filter(|file| is_first || file.text.is_some());
+        let add = add(files.map(|file| file.path.as_str()));
+        let push = match is_open {
+            true => "Push",
+            false => "Push a branch, and merge it",
+        };
+        let (what, switch, message) = match is_first {
+            true => (
+                format!(
+                    "{push}. The first apply starts at once; where the file is the account as it is, it adopts all of it and \
+                     changes nothing in NetBird:"
+                ),
+                "git switch -c another-network",
+                "The network as it is".to_owned(),
             ),
-            // the branch of the first network is protected by now
-            false => steps.add(
-                format!("Push a branch, and merge it. The {apply}"),
-                &[
-                    "git switch -c another-network",
-                    &add,
-                    commit,
-                    "git push -u origin HEAD",
-                ],
+            false => (
+                "Look at what changed, and open a pull request:".to_owned(),
+                "git diff\ngit switch -c netbird-gitops-update",
+                format!("Workflows of netbird-gitops {}", env!("CARGO_PKG_VERSION")),
             ),
+        };
+        let commit = format!("git commit -m \"{message}\"");
+        match is_open {
+            true => steps.add(what, &[&add, &commit, "git push origin HEAD:main"]),
+            false => steps.add(what, &[switch, &add, &commit, "git push -u origin HEAD"]),
         }
-    }
-
-    /// The branch is protected by now.
-    fn push_update(&self, steps: &mut Steps) {
-        let version = env!("CARGO_PKG_VERSION");
-        let written = self.files.iter().filter(|file| file.text.is_some());
-        steps.add(
-            "Look at what changed, and open a pull request:",
-            &[
-                "git diff",
-                "git switch -c netbird-gitops-update",
-                &add(written.map(|file| file.path.as_str())),
-                &format!("git commit -m \"Workflows of netbird-gitops {version}\""),
-                "git push -u origin HEAD",
-            ],
-        );
     }
 }
 

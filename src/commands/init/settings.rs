@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::files::Network;
 use super::remote::Remote;
 use crate::base::text::visible;
-use crate::commands::cli::InitArgs;
+use crate::commands::cli::{InitArgs, is_digest};
 use crate::commands::failure::Failure;
 use crate::commands::logging::Say;
 use crate::commands::settings::{environment, find_token, setting};
@@ -381,33 +381,28 @@ fn secrets(owner: &Token) -> Result<BTreeMap<&'static str, Token>, Failure> {
     }
     let value = |name: &str| secrets.get(name).map(Token::expose);
     let (plan, apply) = (value("NETBIRD_PLAN_TOKEN"), value("NETBIRD_APPLY_TOKEN"));
-    if plan.is_some() && plan == apply {
-        return Err(Failure::error(
+    let (text, hint) = match plan.is_some() && plan == apply {
+        true => (
             "NETBIRD_PLAN_TOKEN and NETBIRD_APPLY_TOKEN are the same token",
-        )
-        .hint("pull requests see the first: make it the token of a service user with the role auditor"));
-    }
-    if value("BOT_TOKEN") == Some(owner.expose()) {
-        return Err(
-            Failure::error("BOT_TOKEN is the owner's token").hint(
-                "jobs would own the repository: make a user for the bot, and set BOT_TOKEN to a token of that user",
-            ),
-        );
-    }
-    Ok(secrets)
+            "pull requests see the first: make it the token of a service user with the role auditor",
+        ),
+        false if value("BOT_TOKEN") == Some(owner.expose()) => (
+            "BOT_TOKEN is the owner's token",
+            "jobs would own the repository: make a user for the bot, and set BOT_TOKEN to a token of that user",
+        ),
+        false => return Ok(secrets),
+    };
+    Err(Failure::error(text).hint(hint))
 }
 
 /// Reads the values of the variables. They can be read by whoever administrates the repository, and show in logs: a secret
 /// among them is refused.
 fn variables(args: &InitArgs) -> Result<BTreeMap<&'static str, String>, Failure> {
-    let mut variables = BTreeMap::new();
+    let flag = setting(args.server.netbird_url.as_ref());
+    let mut variables = BTreeMap::from_iter(flag.map(|url| ("NETBIRD_API_URL", url)));
     for (name, _) in VARIABLES {
-        let value = match name {
-            "NETBIRD_API_URL" => setting(args.server.netbird_url.as_ref()),
-            name => environment(name).map(|value| value.trim().to_owned()),
-        };
-        if let Some(value) = value {
-            variables.insert(name, value);
+        if let Some(value) = setting(environment(name).as_ref()) {
+            variables.entry(name).or_insert(value);
         }
     }
     if let Some(url) = variables.get("NETBIRD_API_URL") {
@@ -421,21 +416,19 @@ fn variables(args: &InitArgs) -> Result<BTreeMap<&'static str, String>, Failure>
         ..Sources::default()
     };
     sources.read()?;
-    let digest = variables.get("NETBIRD_GITOPS_SHA256");
-    let is_digest =
-        |text: &String| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if digest.is_some_and(|text| !is_digest(text)) {
-        return Err(Failure::error(
-            "NETBIRD_GITOPS_SHA256 is not a SHA-256: 64 hexadecimal digits are wanted",
-        )
-        .hint("sha256sum FILE prints it, before the file's name"));
+    let is_url = |text: &str| text.starts_with("https://") || text.starts_with("http://");
+    let is_wrong = |name, is_right: &dyn Fn(&str) -> bool| {
+        let value: Option<&String> = variables.get(name);
+        value.is_some_and(|value| !is_right(value))
+    };
+    if is_wrong("NETBIRD_GITOPS_SHA256", &is_digest) {
+        let text = "NETBIRD_GITOPS_SHA256 is not a SHA-256: 64 hexadecimal digits are wanted";
+        return Err(Failure::error(text).hint("sha256sum FILE prints it, before the file's name"));
     }
-    let binary = variables.get("NETBIRD_GITOPS_BINARY");
-    if binary.is_some_and(|url| !(url.starts_with("https://") || url.starts_with("http://"))) {
-        return Err(Failure::error(
-            "NETBIRD_GITOPS_BINARY is not a URL: it has to begin with https://",
-        )
-        .hint("it is where jobs fetch the program, without signing in"));
+    if is_wrong("NETBIRD_GITOPS_BINARY", &is_url) {
+        let text = "NETBIRD_GITOPS_BINARY is not a URL: it has to begin with https://";
+        let hint = "it is where jobs fetch the program, without signing in";
+        return Err(Failure::error(text).hint(hint));
     }
     Ok(variables)
 }

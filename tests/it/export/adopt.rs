@@ -282,3 +282,20 @@ fn another_kind_that_was_meant_is_asked_for() {
     refused(&on(FILE), &["ssh"]).says("netbird-gitops adopt --candidates lists what there is");
     refused(&on(FILE), &["routes/LAN"]).says("did you mean \"lan\"?");
 }
+
+/// A checkout that git refuses is in the way of nothing that wants no git.
+#[test]
+fn with_an_inventory_in_a_file_nothing_of_git_is_needed() {
+    let bench = on(FILE);
+    fs::write(bench.path(".git"), "gitdir: /nowhere/at/all\n").unwrap();
+    refused(&bench, &["policies/p"]).says("git");
+    let list = ["--inventory", "list.json"];
+    bench
+        .run(&[&["adopt", "--candidates"], &list[..]].concat())
+        .expect(0)
+        .shows("policies/p\n");
+    bench
+        .run(&[&["adopt", "policies/p"], &list[..]].concat())
+        .expect(0);
+    assert!(text(&bench).contains("\"p\": {"));
+}
