@@ -220,6 +220,12 @@ impl Ending {
     }
 }
 
+/// Ends a run that stopped before it did anything, or came to this; `fields` are what the JSON of one that stopped has.
+fn end_with(run: &Run, made: Result<Ending, Failure>, fields: Value) -> Exit {
+    let ending = made.unwrap_or_else(|failure| Ending::stopped(failure, fields));
+    end(run, ending)
+}
+
 /// Ends a run: writes to stdout and to `--report` what it came to, and says on stderr why it stopped.
 fn end(run: &Run, ending: Ending) -> Exit {
     let say = run.say;

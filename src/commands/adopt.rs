@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::export::{account, read};
+use super::export::{read, whole};
 use super::failure::Failure;
 use super::history::committed_in_place;
 use super::inventory::{InventoryPlace, InventoryWanted, Others};
 use super::session::check;
-use super::settings::{Run, readable, replaced, setting};
-use super::{Ending, end};
+use super::settings::{Run, connect, readable, replaced, setting};
+use super::{Ending, end_with};
 use crate::account::actual::Actual;
 use crate::base::code::Code;
 use crate::base::text::{count, did_you_mean, visible};
@@ -20,7 +20,6 @@ use crate::check::validate::validate;
 use crate::commands::cli::{AdoptArgs, Servers};
 use crate::commands::exit::Exit;
 use crate::commands::export::entries::{Export, export};
-use crate::commands::logging::Say;
 use crate::file::{self, Finding, Source};
 use crate::git::Git;
 use crate::inventory::{Inventory, Origin};
@@ -29,19 +28,17 @@ use crate::model::desired::Desired;
 use crate::model::kind::{self, ALL, FieldChange, Kind, Resource};
 
 pub(super) fn run(run: &Run, args: &AdoptArgs) -> Exit {
-    let say = run.say;
-    let ending = make(run, args, say);
-    let ending =
-        ending.unwrap_or_else(|failure| Ending::stopped(failure, json!({ "adopted": [] })));
-    let changed = ending.changed;
-    let exit = end(run, ending);
+    let made = make(run, args);
+    let changed = made.as_ref().is_ok_and(|ending| ending.changed);
+    let exit = end_with(run, made, json!({ "adopted": [] }));
     if changed {
-        say.note("nothing else was changed: look at the file's diff, run plan, and commit it");
+        let text = "nothing else was changed: look at the file's diff, run plan, and commit it";
+        run.say.note(text);
     }
     exit
 }
 
-fn make(run: &Run, args: &AdoptArgs, say: Say) -> Result<Ending, Failure> {
+fn make(run: &Run, args: &AdoptArgs) -> Result<Ending, Failure> {
     readable()?;
     let path = &run.file;
     let source = file::load(path)?;
@@ -58,7 +55,10 @@ fn make(run: &Run, args: &AdoptArgs, say: Say) -> Result<Ending, Failure> {
             names.push(address);
         }
     }
-    let actual = read(&account(&args.servers.server, false)?, say)?;
+    let actual = read(
+        &whole(&connect(&args.servers.server, false)?, false)?,
+        run.say,
+    )?;
     let export = export(&actual);
     if args.candidates {
         let recorded = recorded(run, &args.servers, &actual);
@@ -76,7 +76,7 @@ fn make(run: &Run, args: &AdoptArgs, say: Say) -> Result<Ending, Failure> {
                 text = Source::from_bytes(source.name(), changed)?;
                 adopted.push(address);
             }
-            Ok(None) => say.note(&visible(&format!(
+            Ok(None) => run.say.note(&visible(&format!(
                 "{address} is declared already, and equal"
             ))),
             Err(problem) => problems.push(problem),

@@ -4,7 +4,6 @@
 //! and variables as empty. A token is never a flag.
 
 mod examples;
-mod init;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -18,14 +17,13 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::plan::options::Prune;
 
-pub use init::{ForgeName, InitArgs};
 pub(super) use values::is_digest;
-pub use values::{AccessLevel, Format, LogFormat, Purpose, When};
+pub use values::{AccessLevel, ForgeName, Format, LogFormat, Purpose, When};
 use values::{digest, number, seconds};
 
 /// Declare a NetBird network in netbird.json, review its changes as pull requests, apply them from CI.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, propagate_version = true)]
+#[command(version, max_term_width = 100, propagate_version = true, mut_subcommands = examples::added)]
 #[command(
     after_help = "Examples:\n  netbird-gitops init\n  netbird-gitops plan --live examples/live.json\n\n\
     Exit codes: 0 done or nothing to do; 1 error, nothing changed; 2 changes pending \
@@ -63,51 +61,38 @@ impl Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Write what a repository needs: netbird.json, workflows, schema, .gitignore; with --setup its settings
-    #[command(after_help = examples::INIT)]
     Init(InitArgs),
     /// Parse and check the file: no network, no token
-    #[command(after_help = examples::VALIDATE)]
     Validate(ValidateArgs),
     /// Show what an apply would do
-    #[command(after_help = examples::PLAN)]
     Plan(PlanArgs),
     /// Bring NetBird to the file
-    #[command(after_help = examples::APPLY)]
     Apply(ApplyArgs),
     /// Find peers that enrolled: rename them, put them into their groups, commit `enrolled: true`
-    #[command(after_help = examples::SYNC_EVENTS)]
     SyncEvents(SyncArgs),
     /// Commit `enrolled: true` for keys, nothing else
     #[command(
-        after_help = examples::MARK_ENROLLED,
         override_usage = "netbird-gitops mark-enrolled [OPTIONS] <NAME>...\n       \
                                 netbird-gitops mark-enrolled [OPTIONS] --from <PATH>"
     )]
     MarkEnrolled(MarkArgs),
     /// Print the live account as a netbird.json
-    #[command(after_help = examples::EXPORT)]
     Export(ExportArgs),
     /// Take live objects over into the file
     #[command(
-        after_help = examples::ADOPT,
         override_usage = "netbird-gitops adopt [OPTIONS] <KIND/NAME>...\n       \
                                 netbird-gitops adopt [OPTIONS] --candidates"
     )]
     Adopt(AdoptArgs),
     /// Report where NetBird differs from the committed file; correct nothing
-    #[command(after_help = examples::DRIFT)]
     Drift(DriftArgs),
     /// Say whether one can reach another, by which rule, or what comes nearest
-    #[command(after_help = examples::ACCESS)]
     Access(AccessArgs),
     /// Check a set-up: servers, tokens, rights, checkout; change nothing
-    #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArgs),
     /// Print the JSON Schema of netbird.json, for editors
-    #[command(after_help = examples::SCHEMA)]
     Schema,
     /// Print a script that completes this program's arguments in a shell
-    #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
 }
 
@@ -415,6 +400,45 @@ pub struct MarkArgs {
     /// Commit to a branch of its own and open or update one pull request
     #[arg(long)]
     pub via_pr: bool,
+    /// See GiteaArgs.
+    #[command(flatten)]
+    pub gitea: GiteaArgs,
+}
+
+/// Flags of `init`.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Root of the checkout; made where it is not there [default: the current directory]
+    #[arg(value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Whose directory the workflows go into [default: gitea, or forgejo where .forgejo/workflows is there]
+    #[arg(long, value_name = "FORGE")]
+    pub forge: Option<ForgeName>,
+    /// Workflows in plain git and shell: no node, no actions from elsewhere
+    #[arg(long, conflicts_with = "forks")]
+    pub no_actions: bool,
+    /// A plan.yml that plans pull requests from forks, too
+    #[arg(long)]
+    pub forks: bool,
+    /// Change files that differ, and keep what people added to workflows; netbird.json is never overwritten
+    #[arg(long)]
+    pub force: bool,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also make the repository's secrets and variables, let the bot write, and protect the branch and that of the
+    /// inventory. Takes the owner's token (GITEA_TOKEN), and each value from the variable of its name, or the file that NAME_FILE names
+    #[arg(long)]
+    pub setup: bool,
+    /// The bot's login [default: that of the token BOT_TOKEN, if it has the scope read:user]
+    #[arg(long, requires = "setup", value_name = "LOGIN")]
+    pub bot: Option<String>,
+    /// Branch of the inventory that --setup protects [default: netbird-gitops/inventory]
+    #[arg(long, env = "NETBIRD_GITOPS_INVENTORY_BRANCH", value_name = "NAME")]
+    pub inventory_branch: Option<String>,
+    /// See Server.
+    #[command(flatten)]
+    pub server: Server,
     /// See GiteaArgs.
     #[command(flatten)]
     pub gitea: GiteaArgs,

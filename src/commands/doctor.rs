@@ -18,9 +18,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::json;
 
+use super::failure::Failure;
 use super::session::{check, notices};
 use super::settings::{Run, halt, readable, recipients};
-use super::{Ending, end};
+use super::{Ending, end_with};
 use crate::base::text::count;
 use crate::commands::cli::{DoctorArgs, Purpose};
 use crate::commands::exit::Exit;
@@ -41,20 +42,22 @@ const NAMES: &str = "file recipients halt \
 const CLOCK_SECS: i64 = 10;
 
 pub(super) fn run(run: &Run, args: &DoctorArgs) -> Exit {
-    if let Err(failure) = readable() {
-        return end(run, Ending::stopped(failure, json!({})));
-    }
+    end_with(run, make(run, args), json!({}))
+}
+
+fn make(run: &Run, args: &DoctorArgs) -> Result<Ending, Failure> {
+    readable()?;
     let context = &run.context;
-    let told = match args.purpose {
+    let named = match args.purpose {
         None if context.is_pull_request_event() => Some(Purpose::Plan),
         None if context.is_ci => Some(Purpose::Apply),
-        told => told,
+        named => named,
     };
     let mut doctor = Doctor {
         run,
         args,
-        told,
-        purpose: told,
+        named,
+        purpose: named,
         desired: None,
         me: None,
         account: None,
@@ -65,23 +68,21 @@ pub(super) fn run(run: &Run, args: &DoctorArgs) -> Exit {
     };
     doctor.check();
     let Doctor { found, purpose, .. } = doctor;
-    let exit = match found.iter().any(Check::failed) {
-        true => Exit::Error,
-        false => Exit::Done,
-    };
-    let ending = Ending {
-        exit,
+    Ok(Ending {
+        exit: match found.iter().any(Check::failed) {
+            true => Exit::Error,
+            false => Exit::Done,
+        },
         ..Ending::shown(shown::json(&found), shown::tree(&found, purpose))
-    };
-    end(run, ending)
+    })
 }
 
 /// What all checks look at, and what they found.
 struct Doctor<'a> {
     run: &'a Run<'a>,
     args: &'a DoctorArgs,
-    /// What the set-up is for, where flags or the job tell.
-    told: Option<Purpose>,
+    /// What the set-up is for, where flags or the job say so.
+    named: Option<Purpose>,
     /// The same; without a job and a flag what NetBird's token can do.
     purpose: Option<Purpose>,
     /// What the file asks for, where it is valid.
@@ -117,9 +118,24 @@ impl Doctor<'_> {
         self.found.sort_by_key(place);
     }
 
-    fn put(&mut self, name: &'static str, look: Look) -> &mut Check {
-        self.found.push(Check::of(name, look));
-        self.found.last_mut().expect("it was put there")
+    fn put(&mut self, name: &'static str, look: Look) {
+        self.put_advised(name, look, None);
+    }
+
+    /// Puts a check, with what to do also where it is not wrong.
+    fn put_advised(&mut self, name: &'static str, look: Look, advice: Option<String>) {
+        let right = |text| Check {
+            ok: Some(true),
+            text,
+            ..Check::default()
+        };
+        let check = look.map_or_else(|check| check, right);
+        let hint = check.hint.or(advice);
+        self.found.push(Check {
+            name,
+            hint,
+            ..check
+        });
     }
 
     /// Puts the checks whose names begin so and that were not made, and why.
@@ -136,7 +152,7 @@ impl Doctor<'_> {
         let valid = match check(&source) {
             Ok(valid) => valid,
             Err(failure) => {
-                // all problems are for validate to tell
+                // validate shows all of them
                 let Some((line, column, message)) = failure.problems.first() else {
                     return Err(failure.into());
                 };
@@ -217,7 +233,7 @@ fn clock(whose: &str, asked: Timestamp, server: Option<Timestamp>, now: Timestam
         true => Ok(text),
         false => wrong(
             text,
-            "set both by NTP: the times in NetBird's ids tell which keys are made again, and which expired",
+            "set both by NTP: by the times in NetBird's ids keys are made again, or have expired",
         ),
     }
 }

@@ -11,7 +11,7 @@ use super::history::History;
 use super::session::notices::of_token;
 use super::session::{Origin, Request, Session};
 use super::settings::Run;
-use super::{Ending, end};
+use super::{Ending, end_with};
 use crate::base::text::visible;
 use crate::commands::cli::DriftArgs;
 use crate::commands::exit::Exit;
@@ -26,16 +26,15 @@ use crate::render::{Tree, drift as render, markdown};
 const VERSIONS: usize = 50;
 
 pub(super) fn run(run: &Run, args: &DriftArgs) -> Exit {
-    let (drift, plan, name) = match found(run, args) {
-        Ok(found) => found,
-        Err(failure) => {
-            let ending = Ending::stopped(failure, json!({ "status": "error" }));
-            return end(run, ending);
-        }
-    };
+    end_with(run, make(run, args), json!({ "status": "error" }))
+}
+
+fn make(run: &Run, args: &DriftArgs) -> Result<Ending, Failure> {
+    let (drift, plan, name) = found(run, args)?;
     let marker = markdown::marker("drift", &run.environment);
     let tree = render::tree(&drift, &plan, &marker, &name);
-    let kept = match (args.issue, drift.is_alarming()) {
+    let is_alarming = drift.is_alarming();
+    let kept = match (args.issue, is_alarming) {
         (false, _) => Ok(()),
         (true, true) => keep_issue(run, args, &render::summary(&drift), &tree, true),
         (true, false) => {
@@ -44,16 +43,17 @@ pub(super) fn run(run: &Run, args: &DriftArgs) -> Exit {
         }
     };
     let ending = Ending {
-        exit: match drift.is_alarming() {
-            true => Exit::Pending,
-            false => Exit::Done,
+        exit: if is_alarming {
+            Exit::Pending
+        } else {
+            Exit::Done
         },
         ..Ending::shown(render::json(&drift, &name), tree)
     };
-    end(run, ending.posted("no issue", kept))
+    Ok(ending.posted("no issue", kept))
 }
 
-/// Finds the drift; the plan and the file's name come with it.
+/// Returns the drift, the plan and the file's name.
 fn found(run: &Run, args: &DriftArgs) -> Result<(Drift, Plan, String), Failure> {
     if args.issue {
         // people read the issue as the state of the branch that is applied

@@ -14,7 +14,7 @@ use crate::account::fetch::{More, Needs, complete, fetch};
 use crate::account::snapshot::Snapshot;
 use crate::base::json;
 use crate::base::text::{count, visible};
-use crate::commands::cli::{ExportArgs, Server};
+use crate::commands::cli::ExportArgs;
 use crate::commands::exit::Exit;
 use crate::commands::export::entries::{Export, export};
 use crate::commands::logging::Say;
@@ -31,12 +31,8 @@ pub(super) fn run(run: &Run, args: &ExportArgs) -> Exit {
     end(run, text.unwrap_or_else(|failure| nothing.failed(failure)))
 }
 
-/// Fetches the whole account: every key may have moved, and the events tell which peer came by which.
-pub(super) fn account(server: &Server, referrers: bool) -> Result<Snapshot, Failure> {
-    whole(&connect(server, false)?, referrers)
-}
-
-fn whole(api: &Api, referrers: bool) -> Result<Snapshot, Failure> {
+/// Fetches the whole account: every key may have moved, and the events show which peer enrolled by which.
+pub(super) fn whole(api: &Api, referrers: bool) -> Result<Snapshot, Failure> {
     let snapshot = fetch(api, &Needs::everything(), &Desired::default());
     let mut snapshot = snapshot.map_err(|error| of_netbird(api, error))?;
     let more = More {
@@ -58,7 +54,7 @@ pub(super) fn read(snapshot: &Snapshot, say: Say) -> Result<Actual, Failure> {
 
 fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String, Failure> {
     readable()?;
-    let snapshot = account(&args.servers.server, args.raw)?;
+    let snapshot = whole(&connect(&args.servers.server, false)?, args.raw)?;
     if args.raw {
         let answers = serde_json::to_value(&snapshot);
         let answers = answers.map_err(|error| {

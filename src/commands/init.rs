@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::failure::Failure;
 use super::session::check;
 use super::settings::{Run, connect_as, environment, find_token, readable, setting};
-use super::{Ending, end, export};
+use super::{Ending, end_with, export};
 use crate::base::sentence::Sentence;
 use crate::base::text::count;
 use crate::commands::cli::{ForgeName, InitArgs};
@@ -26,7 +26,7 @@ use crate::commands::logging::Say;
 use crate::file::Source;
 use crate::git::{Git, Opened};
 use crate::render::tree::{Block, Mark, Rank, Row, Rows, Tree};
-use files::{File, NETWORK, Network, OF_FORGEJO, OF_GITEA, OF_GITHUB, Variant, WantedFile};
+use files::{File, NETWORK, Network, OF_FORGEJO, OF_GITEA, OF_GITHUB, Variant};
 use remote::Remote;
 use root::Root;
 use settings::{Become, Settings};
@@ -55,10 +55,11 @@ struct Init<'a> {
 }
 
 pub(super) fn run(run: &Run, args: &InitArgs) -> Exit {
-    let mut init = match Init::prepare(run, args) {
-        Ok(init) => init,
-        Err(failure) => return end(run, Ending::stopped(failure, json!({ "files": [] }))),
-    };
+    end_with(run, make(run, args), json!({ "files": [] }))
+}
+
+fn make(run: &Run, args: &InitArgs) -> Result<Ending, Failure> {
+    let mut init = Init::prepare(run, args)?;
     let failure = match args.dry_run {
         true => None,
         false => init.carry_out(run.say).err(),
@@ -73,13 +74,12 @@ pub(super) fn run(run: &Run, args: &InitArgs) -> Exit {
         None => Exit::Done,
     };
     let tree = init.tree(failure.is_some());
-    let ending = Ending {
+    Ok(Ending {
         exit,
         changed,
         failure,
         ..Ending::shown(init.json(), tree)
-    };
-    end(run, ending)
+    })
 }
 
 impl<'a> Init<'a> {
@@ -132,7 +132,7 @@ impl<'a> Init<'a> {
         })
     }
 
-    /// Writes; `files` and `settings` tell how far it got, also where it stops.
+    /// Writes; `files` and `settings` have how far it got, also where it stops.
     fn carry_out(&mut self, say: Say) -> Result<(), Failure> {
         for (at, file) in self.files.iter().enumerate() {
             if let Err(failure) = self.root.write(file) {
@@ -333,7 +333,7 @@ fn asked(args: &InitArgs, root: &Root) -> Variant {
 }
 
 /// Looks at each path; all that are in the way are one error.
-fn look(root: &Root, files: Vec<WantedFile>, force: bool) -> Result<Vec<File>, Failure> {
+fn look(root: &Root, files: Vec<File>, force: bool) -> Result<Vec<File>, Failure> {
     let (mut found, mut texts, mut hints) = (Vec::new(), Vec::new(), Vec::new());
     for file in files {
         let failure = match root.read(&file.path) {
@@ -387,7 +387,7 @@ fn notes(
     }));
     let branch = match (settings, git) {
         (Some(settings), _) => Some(settings.wanted.branch.clone()),
-        // on a branch of a change nothing is wrong: only a first commit tells which branch it will be
+        // on a branch of a change nothing is wrong: only before a first commit it is this branch that is pushed
         (None, Some(git)) if git.head().is_ok_and(|head| head.is_none()) => git.branch(),
         _ => None,
     };
@@ -448,5 +448,5 @@ fn exported(
     }))
 }
 
-/// Where the token of plans comes from for a set-up.
+/// The variables that hold the token of plans for a set-up.
 const PLAN_TOKENS: [&str; 2] = ["NETBIRD_PLAN_TOKEN", "NETBIRD_PLAN_TOKEN_FILE"];

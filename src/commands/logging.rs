@@ -1,4 +1,4 @@
-//! What goes to stderr: log lines, and what a run says of itself, as text or as one JSON object a line.
+//! What stderr gets: log lines, and what a run says of itself, as text or as one JSON object a line.
 
 mod moving;
 
@@ -107,17 +107,9 @@ struct Fields(Map<String, serde_json::Value>);
 
 impl<'kvs> VisitSource<'kvs> for Fields {
     fn visit_pair(&mut self, key: Key<'kvs>, value: Value<'kvs>) -> Result<(), Error> {
-        let value = match (
-            value.to_u64(),
-            value.to_i64(),
-            value.to_f64(),
-            value.to_bool(),
-        ) {
-            (Some(number), ..) => json!(number),
-            (_, Some(number), ..) => json!(number),
-            (_, _, Some(number), _) => json!(number),
-            (.., Some(flag)) => json!(flag),
-            _ => json!(value.to_string()),
+        let value = match value.to_u64() {
+            Some(number) => json!(number),
+            None => json!(value.to_string()),
         };
         self.0.insert(key.to_string(), value);
         Ok(())

@@ -31,7 +31,7 @@ pub(super) struct Announcer<'a> {
     /// Whether it does so now.
     folded: bool,
     moving: Option<Moving>,
-    /// What the run has come to.
+    /// What the run has done so far.
     document: Document,
     report: Option<PathBuf>,
     publish: Option<Publish<'a>>,
@@ -74,7 +74,7 @@ impl<'a> Announcer<'a> {
         Ok(announcer)
     }
 
-    /// Says that the writes are over and what came of them is looked at.
+    /// Says that the writes are over and their result is looked at.
     pub(super) fn verifies(&mut self) {
         self.unfold();
         if let Some(moving) = &self.moving {

@@ -11,6 +11,7 @@ use crate::base::text::{ask, nearest, visible};
 use crate::commands::cli::{Cli, Global, Sealing, Server};
 use crate::commands::logging::Say;
 use crate::forge::ci::Context;
+use crate::forge::gitea::inventory::BRANCH as INVENTORY;
 use crate::model::address::Address;
 use crate::model::kind::Kind;
 use crate::secret::{Recipients, Sources};
@@ -53,7 +54,7 @@ pub(super) fn readable() -> Result<(), Failure> {
 /// What a umask must leave to the owner of a file.
 const OWNERS_RIGHTS: u32 = 0o700;
 
-/// Returns the umask, where the system tells.
+/// Returns the umask, where the system says.
 fn umask() -> Option<u32> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
@@ -106,7 +107,7 @@ pub(super) fn setting(value: Option<&String>) -> Option<String> {
         .filter(|value| !value.is_empty())
 }
 
-/// What every command goes by, resolved once: flags before variables, and an empty one is unset.
+/// What every command needs, resolved once: flags before variables, and an empty one is unset.
 pub(super) struct Run<'a> {
     pub(super) cli: &'a Cli,
     pub(super) say: Say,
@@ -133,6 +134,20 @@ impl<'a> Run<'a> {
             context: Context::of_process(),
         }
     }
+}
+
+/// Returns the branch of the inventory; `others` are branches that it must not be, and what each is.
+pub(super) fn inventory_branch(
+    named: Option<&String>,
+    others: [(&str, &str); 2],
+) -> Result<String, Failure> {
+    let branch = setting(named).unwrap_or_else(|| INVENTORY.to_owned());
+    let Some((_, what)) = others.into_iter().find(|(other, _)| *other == branch) else {
+        return Ok(branch);
+    };
+    let text = format!("{branch} is {what}: the inventory has a branch of its own");
+    let hint = "name another with --inventory-branch (NETBIRD_GITOPS_INVENTORY_BRANCH)";
+    Err(Failure::error(visible(&text)).hint(hint))
 }
 
 /// The directory of sealed keys.
@@ -291,8 +306,8 @@ pub(super) fn token(server: &Server, in_pull_request: bool) -> Result<Token, Fai
     }
 }
 
-/// Finds a token: the file that a flag names goes before the variable `name` that holds the token itself, and that one
-/// before the variable `name`_FILE that names a file. `None` where there is none of them.
+/// Finds a token: the file that a flag names wins over the variable `name` that holds the token itself, and that one
+/// over the variable `name`_FILE that names a file. `None` where there is none of them.
 pub(super) fn find_token(name: &str, flag: Option<&String>) -> Result<Option<Token>, Failure> {
     let file_variable = format!("{name}_FILE");
     let of_variable = || setting(environment(&file_variable).as_ref());

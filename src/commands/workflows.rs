@@ -6,6 +6,7 @@
 
 mod blocks;
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use blocks::merge_blocks;
@@ -26,7 +27,7 @@ pub(super) const WITHOUT_ACTIONS: [(&str, &str); 4] = texts!("examples/workflows
 /// What stands in the place of `plan.yml` where pull requests from forks get a plan.
 pub(super) const FORKS: [(&str, &str); 1] = texts!("examples/workflows": "plan-forks.yml");
 
-/// The command that tells whose a workflow is, by the stem of its file name.
+/// The command by which a workflow is known, by the stem of its file name.
 const COMMANDS: [(&str, &str); 4] = [
     ("plan", "plan"),
     ("apply", "apply"),
@@ -84,49 +85,37 @@ pub(super) struct Comparison {
     pub(super) faults: Vec<String>,
 }
 
-/// Compares a workflow with the one of ours that it is nearest to; `None` for one that is not ours.
-pub(super) fn judged(file_name: &str, text: &str) -> Option<Comparison> {
-    nearest(file_name, text).map(|(compared, _)| compared)
-}
-
-/// Returns the text of ours that a workflow is nearest to, too.
+/// Compares a workflow with the one of ours that it is nearest to, and returns that one, too; `None` for one that is not ours.
 pub(super) fn nearest(file_name: &str, text: &str) -> Option<(Comparison, &'static str)> {
     let stem = stem_of(file_name).filter(|stem| is_ours(stem, text))?;
-    let forks = FORKS.iter().filter(|_| stem == "plan");
-    let all = FILES.iter().chain(&WITHOUT_ACTIONS);
+    let all = FILES.iter().chain(&WITHOUT_ACTIONS).chain(&FORKS);
     let named = all.filter(|(name, _)| stem_of(name) == Some(stem));
-    let compared = named
-        .chain(forks)
-        .map(|(_, ours)| (compare(text, ours), *ours));
+    let compared = named.map(|(_, ours)| (compare(text, ours), *ours));
     compared.min_by_key(|(it, _)| (it.faults.len(), it.missing))
 }
 
 /// Which of our workflows a file name is for: `plan.yml`, `plan-lab.yml` and `netbird-plan.yml` are plans.
 fn stem_of(file_name: &str) -> Option<&'static str> {
     let path = Path::new(file_name);
-    let is_yaml = path
-        .extension()
-        .is_some_and(|it| it == "yml" || it == "yaml");
-    let stem = path.file_stem()?.to_str().filter(|_| is_yaml)?;
+    let is_yaml = |it: &OsStr| it == "yml" || it == "yaml";
+    let stem = path.file_stem()?.to_str()?;
+    let stem = path.extension().filter(|it| is_yaml(it)).map(|_| stem)?;
     let stem = stem.strip_prefix("netbird-").unwrap_or(stem);
     let mut known = COMMANDS.iter().map(|(name, _)| *name);
-    known.find(|name| {
-        let rest = stem.strip_prefix(name);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-    })
+    known.find(|name| stem.split('-').next() == Some(name))
 }
 
 /// Whether a workflow of that stem runs our command: somebody else's `plan.yml` does not.
 pub(super) fn is_ours(stem: &str, text: &str) -> bool {
-    let wanted = COMMANDS.iter().find(|(name, _)| *name == stem);
     let runs = |line: &str| {
-        let (at, found) = command(line)?;
-        // what is only printed runs nothing
-        let before = &line[..at];
-        let is_said = before.matches(['"', '\'']).count() % 2 == 1 || before.contains("echo ");
-        (!is_said && wanted?.1 == found).then_some(())
+        command(line).is_some_and(|(at, found)| {
+            // what is only printed runs nothing
+            let before = &line[..at];
+            let is_said = before.matches(['"', '\'']).count() % 2 == 1 || before.contains("echo ");
+            !is_said && COMMANDS.contains(&(stem, found))
+        })
     };
-    text.lines().any(|line| runs(line).is_some())
+    text.lines().any(runs)
 }
 
 /// Compares a workflow with ours.
@@ -235,18 +224,18 @@ mod tests {
     #[test]
     fn every_text_of_this_version_lacks_nothing() {
         for (name, text) in all() {
-            let judged = judged(name, text).unwrap();
+            let judged = nearest(name, text).unwrap().0;
             assert_eq!((judged.text.as_str(), judged.missing), (text, 0), "{name}");
         }
-        assert_eq!(judged("ci.yml", "name: ci\n"), None);
+        assert_eq!(nearest("ci.yml", "name: ci\n"), None);
         // a plan of somebody else
         assert_eq!(
-            judged("plan.yml", "name: plan\n    - run: terraform plan\n"),
+            nearest("plan.yml", "name: plan\n    - run: terraform plan\n"),
             None
         );
         let (_, plan) = FILES[0];
         assert_eq!(
-            judged("netbird-plan.yml", plan).map(|it| it.missing),
+            nearest("netbird-plan.yml", plan).map(|(it, _)| it.missing),
             Some(0)
         );
     }

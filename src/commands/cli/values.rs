@@ -35,6 +35,15 @@ pub enum LogFormat {
     Json,
 }
 
+/// Whose directory workflows go into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ForgeName {
+    /// `.gitea/workflows`, which Forgejo reads, too, where it has none of its own.
+    Gitea,
+    /// `.forgejo/workflows`.
+    Forgejo,
+}
+
 /// How finely a plan says who reaches whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AccessLevel {

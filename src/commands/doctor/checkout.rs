@@ -1,4 +1,4 @@
-//! The checkout: the workflows in it, and the history that tells what each change takes away.
+//! The checkout: the workflows in it, and the history, which shows what each change takes away.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use super::found::{Look, open, wrong};
 use crate::base::files;
 use crate::base::text::count;
 use crate::commands::cli::Purpose;
-use crate::commands::workflows::{Comparison, judged};
+use crate::commands::workflows::{Comparison, nearest};
 use crate::git::{Git, Opened};
 
-/// Where workflows stand; what one forge alone reads goes before what others read as well.
+/// Where workflows stand; what one forge alone reads is before what others read as well.
 const FOLDERS: [&str; 3] = [
     ".forgejo/workflows",
     ".gitea/workflows",
@@ -40,7 +40,7 @@ impl Doctor<'_> {
         }
     }
 
-    /// Whether the history tells which change takes something away.
+    /// Whether the history shows which change takes something away.
     pub(super) fn history(&self) -> Look {
         let (why, hint) = match Git::around(&self.run.file)? {
             Opened::Checkout(git) => {
@@ -60,7 +60,7 @@ impl Doctor<'_> {
             ),
         };
         let text = format!("{why}, so all deletions count as one change");
-        match self.run.context.is_ci || self.told == Some(Purpose::Apply) {
+        match self.run.context.is_ci || self.named == Some(Purpose::Apply) {
             true => wrong(text, hint),
             false => open(text),
         }
@@ -76,7 +76,7 @@ fn ours(folder: &Path) -> Vec<Workflow> {
     let read = |path: PathBuf| {
         let name = path.file_name()?.to_str()?.to_owned();
         let text = files::read_text(&path, files::SMALL).ok()?;
-        Some((name.clone(), judged(&name, &text)?, text))
+        Some((name.clone(), nearest(&name, &text)?.0, text))
     };
     let found = entries.filter_map(|entry| read(entry.path()));
     let mut found: Vec<Workflow> = found.collect();

@@ -59,8 +59,8 @@ impl Doctor<'_> {
     fn server(&mut self, repo: &Repo) -> Result<bool, Ended> {
         let base = repo.base();
         let answers = Ok(format!("the API answers at {base}"));
-        let told = repo.version().map(|version| (version, repo.user()));
-        let (version, user) = match told {
+        let answered = repo.version().map(|version| (version, repo.user()));
+        let (version, user) = match answered {
             Err(error) | Ok((_, Err(error))) if error.is_unauthenticated() => {
                 self.put("gitea_url", answers);
                 self.put("gitea_token", Err(error.into()));
@@ -77,7 +77,7 @@ impl Doctor<'_> {
                 self.put("gitea_url", look);
                 return Err("the server cannot be reached");
             }
-            Ok(told) => told,
+            Ok(answered) => answered,
         };
         self.put("gitea_url", answers);
         self.put("gitea_token", token(&user, self.purpose));

@@ -37,7 +37,7 @@ impl Doctor<'_> {
                 let copies = copies.unwrap_or_else(|failure| open(failure.error));
                 self.put("inventory_key_copies", copies);
                 let (look, advice) = self.read_inventory(&found, &place);
-                self.put("inventory", look).advise(advice);
+                self.put_advised("inventory", look, advice);
             }
             Err(failure) => {
                 self.put("inventory", Err(failure.into()));

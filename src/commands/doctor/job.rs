@@ -13,7 +13,7 @@ use crate::commands::settings::environment;
 use crate::forge::ci::{JobEvent, Runner};
 
 impl Doctor<'_> {
-    /// Where the output goes.
+    /// Which form the output has.
     pub(super) fn terminal(&self) -> Look {
         let is_terminal = std::io::stdout().is_terminal();
         let ci = environment("CI");
@@ -50,7 +50,7 @@ impl Doctor<'_> {
             None => "checked for what plan and apply have in common",
         };
         if !context.is_ci {
-            let why = match (self.told, self.purpose) {
+            let why = match (self.named, self.purpose) {
                 (None, Some(_)) => ", by what NetBird's token can do; --for chooses otherwise",
                 _ => "",
             };

@@ -46,7 +46,7 @@ impl Doctor<'_> {
             Some(_) => Purpose::Plan,
             None => Purpose::Apply,
         });
-        self.purpose = self.told.or(can);
+        self.purpose = self.named.or(can);
     }
 
     /// Looks at the server and the token; errors where there is nobody to ask, with why the rest was not looked at.
@@ -95,7 +95,7 @@ impl Doctor<'_> {
                 let life = life(self.me.as_ref().zip(tokens), now);
                 self.put("netbird_token_life", life);
                 let (role, advice) = self.role();
-                self.put("netbird_role", role).advise(advice);
+                self.put_advised("netbird_role", role, advice);
                 let first = accounts.ok().and_then(|all| all.into_iter().next());
                 self.account = first.and_then(|one| Some(one["id"].as_str()?.to_owned()));
                 self.api = Some(api);
@@ -124,22 +124,18 @@ impl Doctor<'_> {
     }
 
     fn netbird_rights(&self, me: &User) -> Look {
-        let person = if me.is_service_user { "" } else { ", a person" };
-        let service = if me.is_service_user {
-            "service user "
-        } else {
-            ""
+        let who = match me.is_service_user {
+            true => format!("service user {}, role {}", me.name, me.role),
+            false => format!("{}, a person, role {}", me.name, me.role),
         };
-        let who = format!("{service}{}{person}, role {}", me.name, me.role);
         let all = Kind::ALL.into_iter();
-        let denied: Vec<Kind> = all
-            .filter(|kind| !gates::may_write(&me.role, *kind))
-            .collect();
+        let denied = all.filter(|kind| !gates::may_write(&me.role, *kind));
+        let denied: Vec<Kind> = denied.collect();
         let lacks: Vec<&str> = denied.iter().map(|kind| kind.plural()).collect();
         let lacks = lacks.join(", ");
         let desired = self.desired.as_ref();
         let is_managed = |kind: &Kind| desired.is_some_and(|file| file.manages(*kind));
-        let (role, secret) = match self.told {
+        let (role, secret) = match self.named {
             Some(Purpose::Apply) => ("admin", "NETBIRD_APPLY_TOKEN"),
             Some(Purpose::Plan) => ("auditor", "NETBIRD_PLAN_TOKEN"),
             None => (
@@ -153,7 +149,7 @@ impl Doctor<'_> {
             );
             wrong(format!("{who}: {why}"), hint)
         };
-        let for_what = match (self.told, gates::reads_only(me).is_some()) {
+        let for_what = match (self.named, gates::reads_only(me).is_some()) {
             _ if !gates::sees_all(me) => return wrong("it sees a part of the account only"),
             (Some(Purpose::Apply), true) => {
                 return wrong("it can change nothing, which an apply needs");
@@ -182,7 +178,7 @@ fn is_throttled<T>(answer: &Result<T, ApiError>) -> bool {
 /// Returns a client. Without a token the URL can be looked at all the same: the answer is a refusal of NetBird's own.
 fn open_api(server: &Server, token: &Result<Token, Failure>) -> Result<Api, Failure> {
     let mut config = api_config(server)?;
-    // a limit is to be told, not to be waited for
+    // a limit is to be shown, not to be waited for
     config.retry.throttle_waits = 0;
     let stand_in = || Token::parse("none").expect("a word is a token");
     let token = token.as_ref().map_or_else(|_| stand_in(), Token::clone);
@@ -209,7 +205,7 @@ fn tokens(api: &Api, me: &User) -> Result<Vec<UserToken>, ApiError> {
     listed(api, &format!("{path}/tokens"))
 }
 
-/// What NetBird tells with its version, where it does not.
+/// What NetBird says with its version, where it does not.
 fn untold(error: &ApiError) -> Look {
     match error {
         error if error.is_absent() => open("this server does not say"),
@@ -226,7 +222,7 @@ fn version(greeting: &Result<Greeting, ApiError>) -> Look {
     match told_of_netbird(version) {
         Some(text) => wrong(
             text,
-            "update NetBird: much of what an enrollment is told by is missing there",
+            "update NetBird: much of what shows an enrollment is missing there",
         ),
         None if is_version(version) => Ok(format!("NetBird {version}")),
         None => open(format!("{version:?} is not a version that can be compared")),

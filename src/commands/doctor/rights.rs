@@ -5,8 +5,7 @@ use super::found::{Look, not_made, open, wrong};
 use crate::base::text::count;
 use crate::commands::cli::Purpose;
 use crate::commands::forge;
-use crate::commands::settings::setting;
-use crate::forge::gitea::inventory::BRANCH;
+use crate::commands::settings::inventory_branch;
 use crate::forge::gitea::{BranchInfo, Repo, RepoInfo, Scopes};
 
 /// Why the rule of a branch is not looked at.
@@ -166,18 +165,23 @@ impl Rights<'_> {
 
     /// The branch of the inventory: its rule, and who may push to it.
     fn inventory(&self) -> [Look; 2] {
-        let named = setting(self.doctor.args.servers.inventory.inventory_branch.as_ref());
-        let name = named.as_deref().unwrap_or(BRANCH);
-        if name == self.about.default_branch || name == self.name {
-            let text = format!("{name} has the file: the inventory has a branch of its own");
-            let hint = "name another with --inventory-branch (NETBIRD_GITOPS_INVENTORY_BRANCH)";
-            return [wrong(text, hint), not_made("it is the branch of the file")];
-        }
-        let text = match self.repo.branch(name) {
+        let named = self.doctor.args.servers.inventory.inventory_branch.as_ref();
+        let others = [self.about.default_branch.as_str(), self.name];
+        let name =
+            match inventory_branch(named, others.map(|name| (name, "the branch of the file"))) {
+                Ok(name) => name,
+                Err(failure) => {
+                    return [
+                        Err(failure.into()),
+                        not_made("it is the branch of the file"),
+                    ];
+                }
+            };
+        let text = match self.repo.branch(&name) {
             Ok(branch) => {
                 return [
-                    self.rule(name, &branch, "inventory.json", true),
-                    self.push(name, &branch, true),
+                    self.rule(&name, &branch, "inventory.json", true),
+                    self.push(&name, &branch, true),
                 ];
             }
             Err(error) if error.is_not_found() => {

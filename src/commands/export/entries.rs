@@ -1,7 +1,7 @@
 //! The live account as a netbird.json: what `export` prints and `adopt` takes entries from.
 //!
 //! Planning the result changes nothing. What the file cannot express is left out and named: the check that decides is the
-//! one that every file passes, so nothing invalid comes out.
+//! one that every file passes, so nothing invalid is written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -131,7 +131,7 @@ fn block(place: &Map<String, Value>, path: &[&str]) -> String {
     format!("{{\n{}\n{}}}", lines.join(",\n"), UNIT.repeat(path.len()))
 }
 
-/// Why the names of what an object refers to do not tell which they are.
+/// Why the names of what an object refers to do not say which they are.
 fn unresolved(live: &Live, actual: &Actual) -> Option<String> {
     let groups = live.resource.references().into_iter();
     let mut found = groups.filter_map(|group| Some((group, actual.groups.id(group).err()?)));
@@ -280,7 +280,7 @@ fn list_members(export: &mut Export, actual: &Actual) {
     }
 }
 
-/// Says of machines what is otherwise than when they came: with SSH off, and expiring where they are a person's.
+/// Says of machines what is otherwise than when they enrolled: with SSH off, and expiring where they are a person's.
 fn set_machines(export: &mut Export, actual: &Actual) {
     for peer in actual.peers.iter() {
         let is_persons = !peer.user_id.is_empty();
@@ -348,7 +348,7 @@ fn setup_key(
     Ok(Some(Value::Object(fields)))
 }
 
-/// Seconds from a key's creation to its expiry, 0 = never. The server does not tell the life time it was made with.
+/// Seconds from a key's creation to its expiry, 0 = never. The server does not answer the life time that it was made with.
 fn life_time(key: &objects::SetupKey) -> i64 {
     let Some(expires) = key.expires else { return 0 };
     let created = key

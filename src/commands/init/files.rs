@@ -1,6 +1,6 @@
 //! The files that a repository needs, and what becomes of one that is there already.
 //!
-//! The texts are those of this program's own repository, built in: workflows fit the version that they come with, and a
+//! The texts are those of this program's own repository, built in: workflows fit the version of the program, and a
 //! second `init` after an upgrade brings them up to date.
 
 use similar::TextDiff;
@@ -8,7 +8,7 @@ use similar::TextDiff;
 use super::ignore;
 use crate::base::text::shell;
 use crate::check::schema;
-use crate::commands::workflows::{self, OWN_NAMES, is_ours, judged, merge, nearest};
+use crate::commands::workflows::{self, OWN_NAMES, is_ours, merge, nearest};
 
 /// The file that declares the network.
 pub(super) const NETWORK: &str = "netbird.json";
@@ -166,24 +166,15 @@ impl Variant {
     }
 }
 
-/// A file that a repository needs.
-pub(super) struct WantedFile {
+/// A file that a repository needs, and what becomes of it.
+pub(super) struct File {
     /// The path from the repository's root, with slashes.
     pub(super) path: String,
-    text: String,
-    /// The people's own: never written once it is there.
-    is_theirs: bool,
-}
-
-/// What becomes of a file.
-pub(super) struct File {
-    /// The path from the root.
-    pub(super) path: String,
-    /// The change, where it is otherwise.
-    pub(super) diff: Option<String>,
     /// What is written.
     pub(super) text: Option<Vec<u8>>,
-    /// It is there, and the people's own.
+    /// The change, where it is there and otherwise.
+    pub(super) diff: Option<String>,
+    /// The people's own: never written once it is there.
     pub(super) is_theirs: bool,
 }
 
@@ -198,38 +189,35 @@ impl File {
             (None, None) => "unchanged",
         }
     }
-}
 
-impl WantedFile {
     /// Returns whether somebody else's workflow has its place.
     pub(super) fn is_taken(&self, there: &[u8]) -> bool {
         let is_workflow = self.path.ends_with(".yml");
-        is_workflow && judged(&self.path, &String::from_utf8_lossy(there)).is_none()
+        is_workflow && nearest(&self.path, &String::from_utf8_lossy(there)).is_none()
     }
 
     /// Compares it with what is there, and decides what becomes of it. What differs is written with `force` alone.
-    pub(super) fn decide(self, there: Option<&[u8]>, force: bool) -> File {
-        let mut file = File {
-            is_theirs: self.is_theirs && there.is_some(),
-            path: self.path,
-            diff: None,
-            text: None,
+    pub(super) fn decide(mut self, there: Option<&[u8]>, force: bool) -> File {
+        self.is_theirs &= there.is_some();
+        let (Some(there), Some(ours)) = (there, self.text.take_if(|_| there.is_some())) else {
+            return self;
         };
-        let wanted = match (there, std::str::from_utf8(there.unwrap_or_default())) {
-            _ if file.is_theirs => return file,
-            (Some(there), _) if file.path == IGNORE => ignore::merge(there, &self.text),
-            (Some(_), Ok(there)) => match nearest(&file.path, there) {
-                Some((_, base)) => merge(there, &self.text, base).text.into_bytes(),
-                None => self.text.into_bytes(),
-            },
-            _ => self.text.into_bytes(),
+        let text = std::str::from_utf8(there).ok();
+        let base = text.and_then(|text| Some((text, nearest(&self.path, text)?.1)));
+        let wanted = match base {
+            _ if self.is_theirs => return self,
+            _ if self.path == IGNORE => ignore::merge(there),
+            None => ours,
+            Some((text, base)) => {
+                let ours = String::from_utf8_lossy(&ours);
+                merge(text, &ours, base).text.into_bytes()
+            }
         };
-        if there == Some(&wanted) {
-            return file;
+        if there != wanted {
+            self.diff = Some(diff(&self.path, there, &wanted));
+            self.text = Some(wanted).filter(|_| force);
         }
-        file.diff = there.map(|there| diff(&file.path, there, &wanted));
-        file.text = Some(wanted).filter(|_| force || there.is_none());
-        file
+        self
     }
 }
 
@@ -238,10 +226,11 @@ pub(super) fn files(
     choice: Variant,
     network: &Network,
     read: &dyn Fn(&str) -> Option<String>,
-) -> Vec<WantedFile> {
-    let file = |path: &str, text: String| WantedFile {
+) -> Vec<File> {
+    let file = |path: &str, text: String| File {
         path: path.to_owned(),
-        text,
+        text: Some(text.into_bytes()),
+        diff: None,
         is_theirs: path == network.file,
     };
     let mut files = vec![
@@ -276,6 +265,7 @@ fn diff(path: &str, before: &[u8], after: &[u8]) -> String {
     diff.unified_diff().header(&theirs, &ours).to_string()
 }
 
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -288,18 +278,25 @@ mod tests {
         forks: false,
     };
 
-    fn all(choice: Variant) -> Vec<WantedFile> {
+    fn all(choice: Variant) -> Vec<File> {
         files(choice, &Network::default(), &|_| None)
+    }
+
+    fn text(file: &File) -> String {
+        String::from_utf8(file.text.clone().unwrap()).unwrap()
     }
 
     fn texts(choice: Variant) -> Vec<(String, String)> {
         let files = all(choice).into_iter();
-        files.map(|file| (file.path, file.text)).collect()
+        files
+            .map(|file| (text(&file), file.path))
+            .map(|(text, path)| (path, text))
+            .collect()
     }
 
     #[test]
     fn what_it_begins_with_is_valid_and_knows_its_schema() {
-        let network = &all(ALL)[0].text;
+        let network = text(&all(ALL)[0]);
         assert!(network.starts_with("{\n  \"$schema\": \"./netbird.schema.json\",\n  \"groups\""));
         let source = Source::from_text(NETWORK, network.clone()).unwrap();
         assert!(validate(&source).is_ok());
@@ -358,7 +355,7 @@ mod tests {
             assert_eq!(of(ALL, &there(choice)), choice);
         }
         assert_eq!(of(ALL, &|_| None), ALL);
-        // what is asked for goes before
+        // what is asked for wins
         assert_eq!(of(forks, &there(plain)), forks);
         assert_eq!(of(plain, &there(forks)), plain);
     }
@@ -370,25 +367,21 @@ mod tests {
         let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths[0], "lab/netbird.json");
         assert_eq!(paths[3], ".gitea/workflows/plan-the-lab.yml");
-        assert!(files[0].text.contains("\"../netbird.schema.json\""));
-        for (file, (_, text)) in files[3..].iter().zip(workflows::FILES) {
-            for line in text.lines() {
+        assert!(text(&files[0]).contains("\"../netbird.schema.json\""));
+        for (file, (_, ours)) in files[3..].iter().zip(workflows::FILES) {
+            let text = text(file);
+            for line in ours.lines() {
                 let own = ["name: ", "  group: ", "    paths: "];
                 let is_own = own.iter().any(|start| line.starts_with(start))
                     || OWN_NAMES
                         .iter()
                         .any(|name| line.contains(&format!(".{name} ")));
-                let is_there = file.text.lines().any(|it| it == line);
+                let is_there = text.lines().any(|it| it == line);
                 assert_eq!(is_there, !is_own, "{}: {line}", file.path);
             }
-            assert_eq!(
-                workflows::compare(&file.text, text).missing,
-                0,
-                "{}",
-                file.path
-            );
+            assert_eq!(workflows::compare(&text, ours).missing, 0, "{}", file.path);
         }
-        let apply = &files[4].text;
+        let apply = text(&files[4]);
         for line in [
             "name: apply-the-lab",
             "  group: netbird-apply-the-lab # its own: ",
@@ -398,11 +391,7 @@ mod tests {
         ] {
             assert!(apply.contains(line), "{apply}");
         }
-        assert!(
-            files[3]
-                .text
-                .contains("group: netbird-plan-the-lab-${{ github")
-        );
+        assert!(text(&files[3]).contains("group: netbird-plan-the-lab-${{ github"));
     }
 
     #[test]
@@ -417,8 +406,8 @@ mod tests {
     fn a_network_that_is_there_is_never_ours_to_write() {
         let file = |at| all(ALL).swap_remove(at);
         assert_eq!(file(0).decide(Some(b"{}"), true).word(), "yours");
-        let text = file(1).text.into_bytes();
-        assert_eq!(file(1).decide(Some(&text), false).word(), "unchanged");
+        let text = file(1).text;
+        assert_eq!(file(1).decide(text.as_deref(), false).word(), "unchanged");
         let other = file(1).decide(Some(b"{}\n"), false);
         assert_eq!(other.word(), "differs");
         let diff = other.diff.unwrap_or_default();

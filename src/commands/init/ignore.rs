@@ -24,13 +24,13 @@ id_rsa
 .netbird-gitops-*
 ";
 
-/// Returns the text with each line of `ours` that it lacks behind it. Its own lines stay as they are.
-pub(super) fn merge(there: &[u8], ours: &str) -> Vec<u8> {
+/// Returns the text with each line of ours that it lacks behind it. Its own lines stay as they are.
+pub(super) fn merge(there: &[u8]) -> Vec<u8> {
     let has = |line: &str| {
         let mut lines = there.split(|byte| *byte == b'\n');
         lines.any(|other| other.trim_ascii() == line.as_bytes())
     };
-    let missing = ours
+    let missing = TEXT
         .lines()
         .filter(|line| !line.starts_with('#') && !has(line));
     let missing: String = missing.map(|line| format!("{line}\n")).collect();
@@ -42,7 +42,7 @@ pub(super) fn merge(there: &[u8], ours: &str) -> Vec<u8> {
     } else {
         "\n"
     };
-    let title = ours.lines().next().unwrap_or_default();
+    let title = TEXT.lines().next().unwrap_or_default();
     [there, format!("{end}{title}\n{missing}").as_bytes()].concat()
 }
 
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn lines_of_the_people_stay_and_ours_come_once() {
-        let merged = merge(b"/target\n# mine\n.env\r\nlast", TEXT);
+        let merged = merge(b"/target\n# mine\n.env\r\nlast");
         let text = String::from_utf8(merged.clone()).unwrap();
         assert!(text.starts_with("/target\n# mine\n.env\r\nlast\n# What must never be committed"));
         assert_eq!(
@@ -62,7 +62,7 @@ mod tests {
             1
         );
         assert!(text.ends_with("\n.netbird-gitops-*\n"));
-        assert_eq!(merge(&merged, TEXT), merged);
-        assert_eq!(merge(TEXT.as_bytes(), TEXT), TEXT.as_bytes());
+        assert_eq!(merge(&merged), merged);
+        assert_eq!(merge(TEXT.as_bytes()), TEXT.as_bytes());
     }
 }

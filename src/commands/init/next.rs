@@ -6,30 +6,28 @@ use super::settings::Become;
 use crate::base::text::shell;
 use crate::render::tree::Block;
 
-/// Things to do: a sentence, and commands.
+/// Things to do: a sentence, and commands, one a line.
 #[derive(Default)]
-struct Steps(Vec<(String, Vec<String>)>);
+struct Steps(Vec<(String, String)>);
 
 impl Steps {
     fn add(&mut self, what: impl Into<String>, commands: &[&str]) {
-        let commands = commands.iter().map(|&line| line.to_owned()).collect();
-        self.0.push((what.into(), commands));
+        self.0.push((what.into(), commands.join("\n")));
     }
 }
 
 impl Init<'_> {
     /// Returns what to do next; that there is nothing is said, too.
     pub(super) fn next(&self) -> Vec<Block> {
-        let steps = self.steps().0;
-        if steps.is_empty() {
-            return vec![Block::Paragraph("Nothing to do.".into())];
+        let mut blocks = Vec::new();
+        for (at, (what, commands)) in self.steps().0.into_iter().enumerate() {
+            blocks.push(Block::Paragraph(format!("{}. {what}", at + 1).into()));
+            blocks.extend((!commands.is_empty()).then_some(Block::Copy(commands)));
         }
-        let block = |(at, (what, commands)): (usize, (String, Vec<String>))| {
-            let what = Block::Paragraph(format!("{}. {what}", at + 1).into());
-            let commands = (!commands.is_empty()).then(|| Block::Copy(commands.join("\n")));
-            [what].into_iter().chain(commands)
-        };
-        steps.into_iter().enumerate().flat_map(block).collect()
+        if blocks.is_empty() {
+            blocks.push(Block::Paragraph("Nothing to do.".into()));
+        }
+        blocks
     }
 
     fn steps(&self) -> Steps {
@@ -78,8 +76,8 @@ impl Init<'_> {
             );
         }
         if let (Some((_, commands)), Some(dir)) = (steps.0.first_mut(), &self.args.dir) {
-            let cd = format!("cd {}", shell(&dir.display().to_string()));
-            commands.insert(0, cd);
+            let cd = format!("cd {}\n", shell(&dir.display().to_string()));
+            commands.insert_str(0, &cd);
         }
         steps
     }
@@ -143,7 +141,7 @@ impl Init<'_> {
         );
     }
 
-    /// Once the branch is protected, which the first network does, changes come by pull requests.
+    /// Once the branch is protected, which the first network does, changes are pull requests.
     fn push(&self, steps: &mut Steps, is_first: bool) {
         let is_open = is_first && self.network.options().is_empty();
         let files = self

@@ -3,7 +3,7 @@
 /// A repository on some forge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Remote {
-    /// The server, where the address tells: `https://git.example.com`, maybe with a path.
+    /// The server, where the address has one: `https://git.example.com`, maybe with a path.
     pub(super) server: Option<String>,
     /// The full name, as in `owner/name`.
     pub(super) name: String,

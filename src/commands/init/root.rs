@@ -50,7 +50,7 @@ impl Root {
         bytes.map(Some).map_err(|error| unreadable(path, &error))
     }
 
-    /// Writes a file, at once or not at all; errors where one came meanwhile. One that is there keeps its mode.
+    /// Writes a file, at once or not at all; errors where a new one is there meanwhile. One that is there keeps its mode.
     pub(super) fn write(&self, file: &File) -> Result<(), Failure> {
         let path = self.0.join(&file.path);
         let written = match (&file.text, &file.diff) {

@@ -12,11 +12,10 @@ use crate::base::text::visible;
 use crate::commands::cli::{InitArgs, is_digest};
 use crate::commands::failure::Failure;
 use crate::commands::logging::Say;
-use crate::commands::settings::{environment, find_token, setting};
+use crate::commands::settings::{environment, find_token, inventory_branch, setting};
 use crate::commands::signals;
 use crate::commands::versions::of_gitea;
-use crate::forge::gitea::inventory::BRANCH as INVENTORY;
-use crate::forge::gitea::{self, BranchRule, GiteaError, Repo, RepoInfo, Token, Unfit};
+use crate::forge::gitea::{self, BranchRule, GiteaError, Repo, Token, Unfit};
 use crate::secret::{ENVIRONMENT, Sources};
 
 /// The secrets of the workflows, and what each is.
@@ -263,8 +262,12 @@ impl Settings {
         };
         let applied = setting(args.gitea.branch.as_ref());
         let branch = applied.unwrap_or_else(|| about.default_branch.clone());
+        let others = [
+            (&*about.default_branch, "the default branch"),
+            (&*branch, "the branch that is applied"),
+        ];
         let wanted = Wanted {
-            inventory_branch: inventory_branch(args, &about, &branch)?,
+            inventory_branch: inventory_branch(args.inventory_branch.as_ref(), others)?,
             secrets,
             variables,
             bot,
@@ -298,7 +301,7 @@ impl Settings {
         done.any(|deed| deed.becomes == Become::Made)
     }
 
-    /// Makes what is to be made, and says each before; `done` tells how far it got.
+    /// Makes what is to be made, and says each before; `done` has how far it got.
     pub(super) fn carry_out(&mut self, say: Say) -> Result<(), Failure> {
         for deed in &self.deeds {
             if deed.becomes == Become::Made {
@@ -444,27 +447,13 @@ fn repository(args: &InitArgs, remote: Option<&Remote>) -> Result<(String, Strin
         _ => "GITEA_REPO",
     };
     let text = format!(
-        "which repository to set up is not known ({missing} not set, and the checkout's remote origin does not tell)"
+        "which repository to set up is not known ({missing} not set, and the checkout's remote origin does not say)"
     );
     let hint = "set GITEA_URL to the server, such as https://git.example.com, and GITEA_REPO to OWNER/NAME";
     Err(Failure::error(text).hint(hint))
 }
 
-/// Returns the branch of the inventory.
-fn inventory_branch(args: &InitArgs, about: &RepoInfo, applied: &str) -> Result<String, Failure> {
-    let branch = setting(args.inventory_branch.as_ref());
-    let branch = branch.unwrap_or_else(|| INVENTORY.to_owned());
-    let taken = match branch.as_str() {
-        name if name == about.default_branch => "the default branch",
-        name if name == applied => "the branch that is applied",
-        _ => return Ok(branch),
-    };
-    let text = format!("{branch} is {taken}: the inventory has a branch of its own");
-    Err(Failure::error(visible(&text))
-        .hint("name another with --inventory-branch (NETBIRD_GITOPS_INVENTORY_BRANCH)"))
-}
-
-/// Asks whose token it is; `None` where its scopes do not let it tell.
+/// Asks whose token it is; `None` where its scopes do not let it say.
 fn login(repo: &Repo) -> Result<Option<String>, Failure> {
     match repo.user() {
         Ok(user) => Ok(Some(user.login).filter(|login| !login.is_empty())),
@@ -560,7 +549,7 @@ mod tests {
         }
     }
 
-    fn told(wanted: &Wanted, there: &There) -> String {
+    fn said(wanted: &Wanted, there: &There) -> String {
         let deeds = wanted.decide(there).into_iter();
         let line = |deed: Deed| format!("{:?} {} {}\n", deed.becomes, deed.name, deed.text);
         deeds.map(line).collect()
@@ -568,9 +557,9 @@ mod tests {
 
     #[test]
     fn a_new_repository_gets_all_but_its_rule_and_the_bot_first() {
-        let told = told(&wanted(), &There::default());
+        let said = said(&wanted(), &There::default());
         assert_eq!(
-            told,
+            said,
             "\
 Made collaborator bot may write
 Made secret NETBIRD_PLAN_TOKEN \n\
@@ -618,14 +607,14 @@ Later branch rule main before the files are on the branch it would keep you from
             network: Network::new("lab", "lab/netbird.json"),
             ..wanted()
         };
-        let told = told(&wanted, &There::default());
+        let said = said(&wanted, &There::default());
         for name in [
             "secret NETBIRD_PLAN_TOKEN_LAB",
             "secret BOT_TOKEN ",
             "variable NETBIRD_API_URL_LAB",
             "variable NETBIRD_GITOPS_SHA256 ",
         ] {
-            assert!(told.contains(name), "{told}");
+            assert!(said.contains(name), "{said}");
         }
     }
 
@@ -639,7 +628,7 @@ Later branch rule main before the files are on the branch it would keep you from
             has_network: true,
             ..There::default()
         };
-        let all = told(&wanted, &there);
+        let all = said(&wanted, &there);
         assert!(
             all.starts_with("Missing the bot") && !all.contains("rule"),
             "{all}"
@@ -651,12 +640,12 @@ Later branch rule main before the files are on the branch it would keep you from
             inventory_rule: Some(rule_of("", &["bot"])),
             ..there
         };
-        assert!(!told(&wanted, &there).contains("the bot"));
+        assert!(!said(&wanted, &there).contains("the bot"));
         // the other rule names it, too
         let there = There {
             inventory_rule: None,
             ..there
         };
-        assert!(told(&wanted, &there).contains("the bot"));
+        assert!(said(&wanted, &there).contains("the bot"));
     }
 }

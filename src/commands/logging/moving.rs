@@ -1,5 +1,5 @@
 //! The line at the bottom of a terminal that a run writes over while it works: how far it is, with what, and since when.
-//! Everything else that goes to stderr takes it away first and brings it back after.
+//! Everything else that is written to stderr takes it away first and puts it back after.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,7 +96,7 @@ fn take_away() -> Option<String> {
     Some(line.text)
 }
 
-/// Writes a text to stderr as if no line moved there. A closed stderr is nobody's business.
+/// Writes a text to stderr as if no line moved there. A closed stderr is no error.
 pub(super) fn around(text: &str) {
     let shown = shown();
     let line = shown.as_ref().filter(|line| !line.text.is_empty());

@@ -159,7 +159,7 @@ pub(super) struct Merged<'a> {
 }
 
 impl<'a> Merged<'a> {
-    /// Merges what stands beside each other. Theirs keeps its order; what it lacks comes behind what is before it in ours, and
+    /// Merges what stands beside each other. Theirs keeps its order; what it lacks is put behind what is before it in ours, and
     /// never before the first field of an entry.
     fn blocks(&mut self, theirs: &[Part<'a>], ours: &[Part<'a>], base: &[Part<'a>]) {
         let matched = matched(theirs, ours);
