@@ -14,7 +14,7 @@ use crate::model::kind::Kind;
 use crate::plan::memberships::Memberships;
 use crate::render::testing::access_lines;
 use crate::testing::{
-    Case, MADE, desired, group, groups, id, key, over, peer, policy, policy_with,
+    Case, LIFE, MADE, desired, group, groups, id, key, key_at, over, peer, policy, policy_with,
 };
 
 /// A machine without NetBird's SSH server. Of a person, so that a file can name it without a history.
@@ -406,6 +406,23 @@ fn a_pending_key_is_a_machine_to_come() {
     );
 }
 
+/// Of an entry's keys, of which one goes, the other one still lets the machine in.
+#[test]
+fn of_two_keys_of_one_entry_one_may_go() {
+    let second = key_at("k", &["a"], MADE + 9);
+    let ids = [key("k", &["a"])["id"].clone(), second["id"].clone()];
+    let live = account(
+        json!({ "policies": [policy_with("p", &["a"], &["b"], json!({ "bidirectional": false }))], "setup_keys": [key("k", &["a"]), second] }),
+    );
+    let file = json!({ "groups": { "a": {} }, "setup_keys": { "k": { "type": "one-off", "expires_in": LIFE, "auto_groups": ["a"] } } });
+    let recorded =
+        json!({ "created": { "groups/a": [id(Kind::Group, "a")], "setup_keys/k": ids } });
+    let case = Case::new(file, live).inventory(recorded);
+    let deleted = case.possible().changes;
+    assert_eq!(deleted.len(), 1, "{deleted:?}");
+    assert_eq!(told_of(&case, false), "\n");
+}
+
 #[test]
 fn a_membership_to_come_is_told_where_the_file_grants_it() {
     let base = json!({ "groups": { "a": {} }, "setup_keys": { "k": { "type": "one-off", "expires_in": 60, "auto_groups": ["c"] } } });
@@ -416,7 +433,12 @@ fn a_membership_to_come_is_told_where_the_file_grants_it() {
     );
     let case = Case::new(file.clone(), live);
     let plan = case.possible();
-    let memberships = Memberships::between(&desired(&file), &desired(&base), &Default::default());
+    let memberships = Memberships::between(
+        &desired(&file),
+        &desired(&base),
+        &Default::default(),
+        &Default::default(),
+    );
     let delta = Delta::of(&case.actual(), &plan, &memberships, false).expect("not too much");
     assert_data_eq!(
         access_lines(&delta).join("\n"),

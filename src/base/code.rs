@@ -122,6 +122,9 @@ codes! {
         them",
     /// A group of an identity provider lists members.
     IssuedPeers => "{} groups of an identity provider list peers, which has no effect: leave \"peers\" out",
+    /// The same, where this change lists them.
+    #[serde(rename = "issued_peers")]
+    IssuedPeersNow => "{} groups of an identity provider list peers by this change, which has no effect: leave \"peers\" out",
     /// An object of ours keeps the name that it has in NetBird.
     KeepsName,
     /// An entry that is skipped, since it could mean several objects.

@@ -26,6 +26,7 @@ use crate::base::text::count;
 use crate::commands::cli::{DoctorArgs, Purpose};
 use crate::commands::exit::Exit;
 use crate::file;
+use crate::forge::ci::JobEvent;
 use crate::model::desired::Desired;
 use crate::wire::api::Api;
 use crate::wire::api::objects::User;
@@ -77,6 +78,10 @@ fn make(run: &Run, args: &DoctorArgs) -> Result<Ending, Failure> {
     })
 }
 
+/// Why something is not looked at in the job of a pull request from a fork.
+const OF_FORK: &str = "a pull request from a fork has no secrets; examples/workflows/plan-forks.yml takes the place of plan.yml \
+                       where authors work in forks";
+
 /// What all checks look at, and what they found.
 struct Doctor<'a> {
     run: &'a Run<'a>,
@@ -116,6 +121,13 @@ impl Doctor<'_> {
         self.put("job", self.job());
         let place = |check: &Check| NAMES.split(' ').position(|name| name == check.name);
         self.found.sort_by_key(place);
+    }
+
+    /// Whether this is the job of a pull request from a fork that has no secrets.
+    fn is_of_fork(&self) -> bool {
+        let context = &self.run.context;
+        let pull = context.pull_request.as_ref();
+        context.event == JobEvent::PullRequest && pull.is_some_and(|pull| pull.is_fork)
     }
 
     fn put(&mut self, name: &'static str, look: Look) {

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::failure::Failure;
 use crate::base::files::MAX_BYTES;
@@ -18,7 +19,7 @@ use crate::forge::ci::{Context, JobEvent};
 use crate::git::versions::{VersionReader, Versions};
 use crate::git::{Git, GitError, MergeView, MergedFile, Opened, RepoPath, Sha};
 use crate::model::desired::Desired;
-use crate::model::notice::{Notice, OfInventory, OfMerge};
+use crate::model::notice::{Cut, Notice, OfInventory, OfMerge};
 
 /// The most commits since the last apply that are looked at.
 const MOST: usize = 10_000;
@@ -28,6 +29,9 @@ const LARGEST: u64 = MAX_BYTES as u64;
 
 /// The most texts of versions that are held at a time: each can have [`LARGEST`] bytes.
 const HELD: usize = 16;
+
+/// The most bytes of versions that a run reads in all: it keeps what each asks for.
+const MOST_BYTES: usize = 64 << 20;
 
 /// What the checkout says.
 pub(super) struct History {
@@ -39,6 +43,8 @@ pub(super) struct History {
     pub(super) recipients: BTreeMap<PathBuf, Vec<u8>>,
     /// Of files of recipients those to which links of the base branch lead elsewhere, or nowhere.
     relinked: BTreeSet<PathBuf>,
+    /// How many bytes of versions were read.
+    read: Arc<AtomicUsize>,
     /// What a reader of the plan should know of the merge.
     pub(super) notices: Vec<Notice>,
 }
@@ -66,6 +72,7 @@ impl History {
             merged: None,
             recipients: BTreeMap::new(),
             relinked: BTreeSet::new(),
+            read: Arc::default(),
             notices: Vec::new(),
         };
         let git = match Git::around(file)? {
@@ -152,17 +159,22 @@ impl History {
         let changes = git.changes(Some(&applied), tip, &paths, MOST)?;
         let commits = changes.into_iter().rev().map(|(commit, _)| commit);
         let commits = iter::once(applied).chain(commits).collect();
-        let git = checkout.clone();
-        Ok(Versions::new(commits, Box::new(InCheckout { git, before })))
+        let (git, read) = (checkout.clone(), self.read.clone());
+        let reader = InCheckout { git, before, read };
+        Ok(Versions::new(commits, Box::new(reader)))
     }
 
     /// Returns what a reader of a plan that takes something away should know, where `applied` or a later version is missing.
     pub(super) fn too_short(&self, applied: Option<&str>) -> Option<Notice> {
         let applied = applied.and_then(Sha::parse)?;
-        let is_shallow = self.checkout()?.0.is_shallow();
+        let why = match self.checkout()?.0.is_shallow() {
+            true => Cut::Shallow,
+            false if self.read.load(Ordering::Relaxed) > MOST_BYTES => Cut::TooLarge,
+            false => Cut::Missing,
+        };
         Some(Notice::general(OfInventory::TooShort {
             applied: applied.short().to_owned(),
-            is_shallow,
+            why,
         }))
     }
 
@@ -267,6 +279,7 @@ fn desired(text: Vec<u8>) -> Option<Arc<Desired>> {
 struct InCheckout {
     git: Arc<(Git, RepoPath)>,
     before: Option<RepoPath>,
+    read: Arc<AtomicUsize>,
 }
 
 impl VersionReader for InCheckout {
@@ -282,7 +295,12 @@ impl VersionReader for InCheckout {
             let texts = texts.inspect_err(|error| {
                 log::info!("which change takes something away is not known: {error}");
             });
-            let mut texts = texts.ok()?.into_iter();
+            let texts = texts.ok()?;
+            let bytes: usize = texts.iter().flatten().map(Vec::len).sum();
+            if self.read.fetch_add(bytes, Ordering::Relaxed) + bytes > MOST_BYTES {
+                return None;
+            }
+            let mut texts = texts.into_iter();
             read.extend(block.iter().map(|_| {
                 let of_paths: Vec<_> = texts.by_ref().take(paths.len()).collect();
                 of_paths.into_iter().flatten().next().and_then(desired)

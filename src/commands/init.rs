@@ -66,7 +66,8 @@ fn make(run: &Run, args: &InitArgs) -> Result<Ending, Failure> {
     };
     let has_set = init.settings.as_ref().is_some_and(Settings::changed);
     let changed = !args.dry_run && (init.writes() || has_set);
-    let is_left = init.paths("differs").next().is_some() || init.has(Become::Missing);
+    let mut left = init.paths("differs").chain(init.paths("not merged"));
+    let is_left = left.next().is_some() || init.has(Become::Missing);
     let exit = match &failure {
         Some(_) if changed => Exit::Partial,
         Some(failure) => failure.exit,
@@ -189,12 +190,14 @@ impl<'a> Init<'a> {
             None => "an example: what it says is made once it is pushed",
         };
         let files = self.files.iter().map(|file| {
-            let about = Some(about).filter(|_| file.path == self.network.file);
-            [
-                self.shown(file.word()),
-                &file.path,
-                about.unwrap_or_default(),
-            ]
+            let about = match file.word() {
+                _ if file.path == self.network.file => about,
+                "not merged" => {
+                    "its YAML has another form, so it stays as it is: add the lines with + by hand"
+                }
+                _ => "",
+            };
+            [self.shown(file.word()), &file.path, about]
         });
         let mut body = vec![rows(String::new(), files.collect())];
         let diffs = self.files.iter().filter_map(|file| file.diff.clone());
@@ -209,7 +212,14 @@ impl<'a> Init<'a> {
             0 => None,
             number => Some(format!("{number} {}", self.shown(word))),
         };
-        let words = ["written", "overwritten", "unchanged", "differs", "yours"];
+        let words = [
+            "written",
+            "overwritten",
+            "unchanged",
+            "differs",
+            "not merged",
+            "yours",
+        ];
         let numbers: Vec<String> = words.into_iter().filter_map(number).collect();
         Tree {
             heading: format!("NetBird set-up, files: {}", numbers.join(", ")).into(),

@@ -281,11 +281,14 @@ impl InventoryPlace {
         found: &FoundInventory,
         actual: &Actual,
     ) -> Result<(), Failure> {
-        let account = actual.named(Kind::AccountSettings, "").first();
-        let Some(account) = account.map(|account| account.id.to_string()) else {
+        let theirs = &found.inventory.account;
+        let accounts = actual.named(Kind::AccountSettings, "").iter();
+        let ids: Vec<String> = accounts.map(|account| account.id.to_string()).collect();
+        // of several a gate asks which one is meant
+        let own = ids.iter().find(|id| *id == theirs).or(ids.first());
+        let Some(account) = own.cloned() else {
             return Ok(());
         };
-        let theirs = &found.inventory.account;
         if found.standing == Standing::Read && *theirs != account {
             return Err(Failure::refused(format!(
                 "the inventory {:?} is of account {theirs}, and this token is of account {account}. Nothing was changed.",

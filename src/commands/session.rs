@@ -342,7 +342,9 @@ impl Session {
         document.notices.extend(session.learn()?);
         if let Some(base) = base {
             let followed = session.binding.followed_groups(&found.inventory);
-            document.memberships = Memberships::between(&session.valid.desired, &base, &followed);
+            let issued = session.binding.issued_groups(&session.actual);
+            let desired = &session.valid.desired;
+            document.memberships = Memberships::between(desired, &base, &followed, &issued);
         }
         document.notices.extend(found.notices);
         document.requests = session.api.as_ref().map_or(0, Api::requests);

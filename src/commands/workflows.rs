@@ -81,6 +81,8 @@ pub(super) struct Comparison {
     pub(super) text: String,
     /// How many lines it lacks.
     pub(super) missing: usize,
+    /// These lines, where its YAML is such that they cannot be put into it: then the text is as it was.
+    pub(super) to_add: Vec<String>,
     /// What is wrong with it: the protected lines that it lacks, and what it must not have.
     pub(super) faults: Vec<String>,
 }
@@ -140,14 +142,16 @@ pub(super) fn merge(there: &str, ours: &str, base: &str) -> Comparison {
     let lost = merged.missing.iter().filter(is_fault);
     let lost = lost.map(|line| format!("lacks {}", essence(line).trim()));
     let unguarded = is_unguarded.then(|| format!("has {UNGUARDED}"));
-    let out = match merged.is_odd {
-        true => ours.to_owned(),
-        false => merged.out,
-    };
+    let faults = lost.chain(unguarded).collect();
+    let (missing, out) = (merged.missing, merged.out);
+    let is_odd = merged.is_odd || !merge_blocks(&out, ours, ours).missing.is_empty();
+    let to_add = missing.iter().filter(|_| is_odd);
     Comparison {
-        faults: lost.chain(unguarded).collect(),
-        missing: merged.missing.len(),
+        faults,
+        missing: missing.len(),
+        to_add: to_add.map(|line| line.trim_end().to_owned()).collect(),
         text: match there.contains("\r\n") {
+            _ if is_odd => there.to_owned(),
             true => out.replace('\n', "\r\n"),
             false => out,
         },

@@ -48,6 +48,14 @@ impl Address {
         }
     }
 
+    /// Returns the name that stands behind its kind in every text: of what has none, whose it is, as in `of network office`.
+    pub fn spoken_name(&self) -> String {
+        match (self.name.as_str(), self.parent()) {
+            ("", Some(parent)) => format!("of {parent}"),
+            (own, _) => own.to_owned(),
+        }
+    }
+
     /// Returns it as command lines name it, as in `groups/ops`.
     pub fn path(&self) -> String {
         match self.kind.is_one() {

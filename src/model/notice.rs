@@ -14,7 +14,7 @@ use crate::model::address::Address;
 use crate::model::kind::Kind;
 
 pub use agreement::{OfAgreement, Untold, Void};
-pub use inventory::{OfInventory, OfMerge};
+pub use inventory::{Cut, OfInventory, OfMerge};
 pub use key::{Dead, OfKey, Open, PeerStays, Remark, Stays, Whose};
 pub use member::{Machine, OfMember, WayOut};
 pub use object::{Logins, Meanwhile, OfObject, OfPeer, Users};
@@ -91,9 +91,10 @@ impl Notice {
         }
     }
 
-    /// Returns whether the plan, or the inventory, lacks something because of it.
+    /// Returns whether the plan, or the inventory, lacks something because of it, or a change of the file has no effect.
     pub fn is_warning(&self) -> bool {
-        matches!(self.code, Code::Skipped | Code::InventoryLacks)
+        use Code::{InventoryLacks, IssuedPeersNow, Skipped};
+        matches!(self.code, Skipped | InventoryLacks | IssuedPeersNow)
     }
 
     /// Returns what it says.

@@ -63,6 +63,16 @@ pub struct Binding {
 }
 
 impl Binding {
+    /// Returns the names by which the file means groups of an identity provider.
+    pub fn issued_groups(&self, actual: &Actual) -> BTreeSet<String> {
+        let groups = self.stands.iter();
+        let issued = groups.filter(|(at, stands)| {
+            let mut stands = stands.iter().flatten();
+            at.kind == Kind::Group && stands.any(|id| actual.protected_groups.contains_key(id))
+        });
+        issued.map(|(at, _)| at.name.clone()).collect()
+    }
+
     /// Returns the groups that the file calls otherwise than the inventory, by their names there.
     pub fn followed_groups(&self, inventory: &Inventory) -> BTreeMap<String, String> {
         let moved = self.moved.iter();

@@ -40,7 +40,7 @@ pub struct Beside {
 impl Beside {
     pub(super) fn of(given: Given, changes: &[Change], resolved: &Resolved) -> Self {
         let (desired, actual) = (given.desired, given.actual);
-        let joins = granted(desired);
+        let joins = granted(desired, |_| true);
         let ids = |kind: Kind, name: &str| -> Vec<&Id> {
             let all = actual.named(kind, name).iter();
             all.map(|live| &live.id).collect()

@@ -136,10 +136,19 @@ impl<'a> NamedKey<'a> {
                 why,
             });
         }
+        let has_other_name = peer.name != *self.name;
         if self.declared.enrolled {
+            let lacks = self.lacks(&peer.id);
+            let is_told = has_other_name || !lacks.is_empty();
+            if came.is_older_than_entry && self.decision.adopts.is_some() && is_told {
+                remark(Remark::DoneBefore {
+                    peer: actual.who(&peer.id),
+                    is_other: has_other_name,
+                    lacks,
+                });
+            }
             return;
         }
-        let has_other_name = peer.name != *self.name;
         let keeps_name = match self.decision.used {
             Some(Used::Machine(_)) => {
                 remark(Remark::Gone(actual.who(&peer.id)));
@@ -195,6 +204,20 @@ impl<'a> NamedKey<'a> {
         let own = self.declared.auto_groups.iter().flatten();
         let listing = listing.map(|(group, _)| group);
         listing.chain(own).cloned().collect()
+    }
+
+    /// Returns the names of the key's groups that this peer is not in, nor listed to join.
+    fn lacks(&self, peer: &Id) -> BTreeSet<String> {
+        let is_in = |group: &String| {
+            let live = self.actual.named(Kind::Group, group).iter();
+            let mut members = live.filter_map(|live| live.resource.members());
+            let listed = self.desired.group(group);
+            let listed = listed.and_then(|group| group.listed.as_ref());
+            members.any(|members| members.contains(peer))
+                || listed.is_some_and(|listed| listed.contains(self.name))
+        };
+        let own = self.declared.auto_groups.iter().flatten();
+        own.filter(|group| !is_in(group)).cloned().collect()
     }
 
     /// Returns the peer that has the name, and how it came. Errors with why there is none, where the key was used.

@@ -23,10 +23,17 @@ pub struct Memberships {
 impl Memberships {
     /// Compares the file with an earlier version of it. Keys that one of the two does not have pending are looked at where
     /// the other has: one that is done joined already, and one that is removed joins nothing. `followed`: groups that the
-    /// file calls by the name that somebody gave them in NetBird, by their old names.
-    pub fn between(desired: &Desired, base: &Desired, followed: &BTreeMap<String, String>) -> Self {
-        let now = granted(desired);
-        let before = under_new_names(granted(base), desired, followed);
+    /// file calls by the name that somebody gave them in NetBird, by their old names. `issued`: groups of an identity provider,
+    /// which nobody joins by being listed.
+    pub fn between(
+        desired: &Desired,
+        base: &Desired,
+        followed: &BTreeMap<String, String>,
+        issued: &BTreeSet<String>,
+    ) -> Self {
+        let of = |file| granted(file, |group| !issued.contains(group));
+        let now = of(desired);
+        let before = under_new_names(of(base), desired, followed);
         let none = BTreeSet::new();
         let mut memberships = Memberships::default();
         for (key, groups) in now {
@@ -67,15 +74,16 @@ impl Memberships {
     }
 }
 
-/// Returns the groups that the peer of each pending one-off key will join: those that list it, and its `auto_groups`.
-pub fn granted(desired: &Desired) -> ByKey {
+/// Returns the groups that the peer of each pending one-off key will join: its `auto_groups`, and of those that list it the ones
+/// that take members by that.
+pub fn granted(desired: &Desired, takes: impl Fn(&str) -> bool) -> ByKey {
     let pending = desired
         .setup_keys()
         .filter(|(name, _)| desired.awaits_enrollment(name));
     let mut granted: ByKey = pending
         .map(|(name, key)| (name.clone(), key.auto_groups.clone().unwrap_or_default()))
         .collect();
-    for (group, declared) in desired.groups() {
+    for (group, declared) in desired.groups().filter(|(group, _)| takes(group)) {
         for member in declared.listed.iter().flatten() {
             if let Some(groups) = granted.get_mut(member) {
                 groups.insert(group.clone());
@@ -128,7 +136,12 @@ mod tests {
 
     /// `KEY joins GROUP` and `KEY leaves GROUP`, sorted.
     fn between(file: Value, base: Value) -> Vec<String> {
-        let memberships = Memberships::between(&desired(file), &desired(base), &BTreeMap::new());
+        let memberships = Memberships::between(
+            &desired(file),
+            &desired(base),
+            &BTreeMap::new(),
+            &BTreeSet::new(),
+        );
         let lines = |list: &ByKey, verb: &str| -> Vec<String> {
             let pairs = list.iter().flat_map(|(key, groups)| {
                 groups.iter().map(move |group| (key.clone(), group.clone()))
@@ -157,7 +170,13 @@ mod tests {
             ["k joins a", "k joins b"]
         );
         assert_eq!(between(granted.clone(), granted.clone()), [""; 0]);
-        let all = Memberships::between(&desired(granted), &desired(listed), &BTreeMap::new()).all;
+        let all = Memberships::between(
+            &desired(granted),
+            &desired(listed),
+            &BTreeMap::new(),
+            &BTreeSet::new(),
+        )
+        .all;
         assert_eq!(all["k"], BTreeSet::from(["a".to_owned(), "b".to_owned()]));
     }
 
@@ -182,6 +201,22 @@ mod tests {
             between(file(json!({})), file(json!({ "enrolled": true }))),
             ["k joins a"]
         );
+    }
+
+    /// Nobody joins a group of an identity provider by being listed; by the groups of a key machines do.
+    #[test]
+    fn a_group_of_an_identity_provider_is_joined_by_auto_groups_alone() {
+        let base = json!({ "groups": { "staff": {} }, "setup_keys": { "k": key(json!({})) } });
+        let mut file = base.clone();
+        file["groups"]["staff"] = json!({ "peers": ["k"] });
+        let issued = BTreeSet::from(["staff".to_owned()]);
+        let number = |file: &Value| {
+            let (file, base) = (desired(file.clone()), desired(base.clone()));
+            Memberships::between(&file, &base, &BTreeMap::new(), &issued).len()
+        };
+        assert_eq!(number(&file), 0);
+        file["setup_keys"]["k"] = key(json!({ "auto_groups": ["staff"] }));
+        assert_eq!(number(&file), 1);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::model::protection::Protection;
 use crate::plan::enrollment::{self, Enrollment, Replaced};
 use crate::plan::keys::{self, Decisions};
 use crate::plan::members::{self, Known, Members, Names};
+use crate::plan::ours::Standing;
 use crate::wire::api::objects;
 
 /// What the entries of a file mean in an account.
@@ -73,7 +74,7 @@ pub(super) fn resolve(given: Given) -> Resolved {
         let live = live(name);
         let members = members::resolve(group, &live, known);
         let members = match live_groups.protected.get(name.as_str()) {
-            Some(why) => of_issued(name, why, members, (&live, actual)),
+            Some(why) => of_issued(name, why, members, &live, given),
             None => members,
         };
         Some(((*name).clone(), members))
@@ -153,8 +154,15 @@ fn of_issued(
     name: &str,
     issued: &Protection,
     members: Members,
-    (live, actual): (&BTreeSet<Id>, &Actual),
+    live: &BTreeSet<Id>,
+    given: Given,
 ) -> Members {
+    let (desired, actual, ours) = (given.desired, given.actual, &given.options.ours);
+    let listed = |file: &Desired| file.group(name).and_then(|group| group.listed.clone());
+    let is_new = match ours.versions.base() {
+        Some(base) => listed(base) != listed(desired),
+        None => ours.standing == Standing::First,
+    };
     let meant: BTreeSet<Id> = members.meant.into_values().collect();
     let label = |id: &Id| actual.peer_label(id);
     let lacks = meant.difference(live).map(label).chain(members.pending);
@@ -162,6 +170,7 @@ fn of_issued(
         issued: issued.clone(),
         more: live.difference(&meant).map(label).collect(),
         lacks: lacks.collect(),
+        is_new,
     };
     Members {
         notices: vec![Notice::about(&Address::new(Kind::Group, name), what)],

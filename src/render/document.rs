@@ -4,7 +4,7 @@ mod parts;
 
 use super::access;
 use super::impact::removed_members;
-use super::markdown::marker;
+use super::markdown::{self, marker};
 use super::tree::{Block, Look, Mark, Rank, Row, Rows, Tree};
 use super::{Counts, Document, Status, Unplanned, memberships};
 use crate::base::sentence::Sentence;
@@ -37,8 +37,12 @@ pub fn tree(document: &Document, applied: bool) -> Tree {
         false => "",
     };
     let marker = marker(what, &document.environment);
+    let run = match applied {
+        true => markdown::run_marker(document.run.as_deref(), is_open && document.did_something()),
+        false => String::new(),
+    };
     let mut tree = Tree {
-        marker: format!("{marker}\n{no_result}"),
+        marker: format!("{marker}\n{no_result}{run}"),
         heading: format!("NetBird {what}").into(),
         about: about(document),
         ..Tree::default()

@@ -116,7 +116,7 @@ fn notice(said: &Said) -> Value {
         let address = notice.about.as_ref();
         let about = json!({
             "kind": address.map(|address| address.kind.word()),
-            "name": address.map(|address| &address.name),
+            "name": address.map(Address::spoken_name),
             "member": notice.name.as_ref().filter(|_| address.is_some()),
             "path": place.map(|place| &place.path),
             "line": place.map(|place| place.line),
@@ -208,7 +208,7 @@ fn operation(change: &Change, plan: &Plan, status: Option<&Status>) -> Value {
 
 /// An object: what it is, its name, and the name of what it stands in, if anything.
 pub(super) fn named(address: &Address, field: &str, what: &str) -> Value {
-    let named = json!({ field: what, "name": address.name });
+    let named = json!({ field: what, "name": address.spoken_name() });
     match &address.within {
         Some(within) => with(named, json!({ "within": within })),
         None => named,

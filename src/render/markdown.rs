@@ -1,6 +1,7 @@
 //! A tree as markdown for a comment: the heading answers "do I need to worry?", what to do comes next. Names are untrusted:
 //! they are inert wherever they stand.
 
+mod earlier;
 mod escape;
 mod sealed;
 
@@ -10,6 +11,8 @@ use super::tree::{Attached, Block, Look, Mark, Rank, Row, Rows, Tree};
 use crate::base::sentence::{Piece, Sentence};
 use crate::base::text::{count, visible};
 
+pub use earlier::keep_earlier;
+pub(super) use earlier::run_marker;
 pub use escape::{code, marker};
 pub use sealed::keep_sealed;
 pub(super) use sealed::title_of_sealed;

@@ -18,7 +18,7 @@ pub struct Said<'a> {
 }
 
 impl Said<'_> {
-    /// Returns whether the plan, or the inventory, lacks something because of it.
+    /// Returns whether the plan, or the inventory, lacks something because of it, or the change says what has no effect.
     pub fn is_warning(&self) -> bool {
         self.notices.iter().any(|notice| notice.is_warning())
     }
@@ -90,7 +90,8 @@ mod tests {
     use crate::file::Place;
     use crate::model::address::Address;
     use crate::model::kind::Kind;
-    use crate::model::notice::{OfInventory, OfKey, OfMember, Open};
+    use crate::model::notice::{OfInventory, OfKey, OfMember, OfObject, Open};
+    use crate::model::protection::Protection;
 
     fn at(notice: Notice, line: usize) -> Notice {
         let place = Place {
@@ -146,6 +147,21 @@ mod tests {
             MANY - 1,
             "a few are told each"
         );
+    }
+
+    #[test]
+    fn a_change_without_effect_is_a_warning_and_an_old_one_is_none() {
+        let of = |is_new| {
+            let what = OfObject::IssuedPeers {
+                issued: Protection::Issued("jwt".into()),
+                more: Vec::new(),
+                lacks: Vec::new(),
+                is_new,
+            };
+            let notice = Notice::about(&Address::new(Kind::Group, "g"), what);
+            say([&notice])[0].is_warning()
+        };
+        assert_eq!([of(true), of(false)], [true, false]);
     }
 
     #[test]

@@ -428,6 +428,55 @@ fn what_others_left_to_do_stands_apart_and_makes_nobody_red() {
     );
 }
 
+/// What another change left to do closes nothing that this one would: its row stands below, and its reach nowhere.
+#[test]
+fn what_others_left_to_do_is_no_loss_of_this_pull_request() {
+    let site = Site::fake();
+    let file = |groups: &[String], rule: bool| {
+        let mut file: Value = serde_json::from_str(&file(&site, groups)).unwrap();
+        file["policies"] = json!({ "stays": { "sources": ["x01"], "destinations": ["x01"] } });
+        if rule {
+            file["policies"]["old"] = json!({ "sources": ["x00"], "destinations": ["x01"] });
+        }
+        format!("{file:#}\n")
+    };
+    let push = |branch: &str, text: &str| {
+        let repo = site.repo();
+        repo.push(branch, "netbird.json", text.as_bytes(), "a change");
+    };
+    push("main", &file(&names(0..24), true));
+    apply(&site).expect(0);
+    let bench = &site.bench;
+    bench.delete("/policies", "Default");
+    for group in ["x00", "x01"] {
+        let key = json!({ "name": "by-hand", "type": "reusable", "expires_in": 86400, "auto_groups": [bench.id("/groups", group)] });
+        let made = bench.create("/setup-keys", key);
+        bench
+            .server()
+            .enroll(made["key"].as_str().unwrap(), group)
+            .unwrap();
+    }
+    push("one", &file(&names(0..12), false));
+    let one = site.repo().open_pr("one", "main");
+    let losses = |run: &Run| {
+        run.json()["access"]["lost"]
+            .to_string()
+            .contains("policy old")
+    };
+    let run = plan(&site, one, "one").expect(3);
+    assert!(losses(&run), "{}", run.json()["access"]);
+    site.repo().merge(one);
+    apply(&site).expect(3);
+    push(
+        "two",
+        &file(&[names(0..12), vec!["new".into()]].concat(), false),
+    );
+    let two = site.repo().open_pr("two", "main");
+    let run = plan(&site, two, "two").expect(2);
+    assert!(run.stdout.contains("delete_policy"), "{}", run.stdout);
+    assert!(!losses(&run), "{}", run.json()["access"]);
+}
+
 #[test]
 fn a_gitea_that_cannot_be_asked_is_said_and_agrees_to_nothing() {
     let site = applied(Site::fake());

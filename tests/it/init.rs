@@ -430,3 +430,40 @@ fn completions_are_of_each_shell() {
         .expect(1)
         .says("[possible values: bash");
 }
+
+/// YAML of another form than ours: the lines that it lacks are told, and it stays as it is.
+#[test]
+fn a_workflow_that_cannot_be_merged_stays_and_what_to_add_is_told() {
+    let path = ".gitea/workflows/plan.yml";
+    let ours = ours(path);
+    let odd = [
+        // fields in one line
+        ours.replace(
+            "        with:\n          fetch-depth: 0 #",
+            "        with: { fetch-depth: 1, submodules: true } #",
+        ),
+        // a value over two lines
+        ours.replace("fetch-depth: 0 #", "fetch-depth:\n            1 #"),
+        // a step that is an action and a script
+        ours.replace(
+            "        with:\n          fetch-depth: 0 #",
+            "        run: echo\n        with:\n          fetch-depth: 1 #",
+        ),
+    ];
+    for theirs in odd {
+        assert_ne!(theirs, ours);
+        let bench = Bench::fake();
+        fs::create_dir_all(bench.path(".gitea/workflows")).unwrap();
+        fs::write(bench.path(path), &theirs).unwrap();
+        for args in [&[][..], &["--force"]] {
+            init(&bench, args)
+                .expect(2)
+                .shows("not merged   .gitea/workflows/plan.yml  (its YAML has another form, so it stays as it is")
+                .shows("\n+          fetch-depth: 0 # the commits since")
+                .hides("\n-");
+            assert_eq!(read(&bench, path), theirs);
+        }
+        let json = init(&bench, &["--force", "--format", "json"]).expect(2);
+        assert_eq!(json.json()["files"][3]["status"], "not merged");
+    }
+}

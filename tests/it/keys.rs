@@ -443,3 +443,73 @@ fn a_new_key_that_somebody_revokes_stays_and_is_not_made_again() {
             .says_anywhere("was revoked without being used");
     }
 }
+
+/// The same of a key that takes the place of another one: nobody is asked twice.
+#[test]
+fn a_replacement_that_somebody_revokes_is_told_and_not_made_again() {
+    for changes in [
+        json!({ "expires_in": 172_800 }),
+        json!({ "reissue_after": jiff::Timestamp::now().to_string() }),
+    ] {
+        let bench = Bench::fake();
+        let now = jiff::Timestamp::now().as_second();
+        bench.netbird().set_clock(now - 600);
+        bench.agreed(file(json!({})));
+        bench.netbird().set_clock(now + 10);
+        let old = bench.id("/setup-keys", "k");
+        bench.file(file(changes));
+        std::fs::remove_dir_all(bench.path("sealed-keys")).unwrap();
+        bench.netbird().before("PUT", "/setup-keys/", |netbird| {
+            let keys = netbird.list("/setup-keys");
+            let key = keys.as_array().unwrap().last().unwrap();
+            let path = format!("/setup-keys/{}", id(key));
+            netbird.call("PUT", &path, json!({ "auto_groups": [], "revoked": true }));
+        });
+        let run = bench.apply(&[]);
+        run.says_anywhere("somebody revoked the new key meanwhile");
+        for _ in 0..2 {
+            bench.server().clear_requests();
+            let run = bench.apply(&[]).expect(0);
+            run.says_anywhere("that somebody revoked in NetBird before it was used")
+                .says_anywhere(&format!("(id {old}) stays as it is"));
+            bench.assert_writes(&[]);
+        }
+        // a person can ask for another one
+        bench.apply(&["--replace", "setup_keys/k"]).expect(0);
+        let keys = bench.all("/setup-keys", "k");
+        let valid: Vec<&Value> = keys.iter().filter(|key| key["valid"] == true).collect();
+        assert_eq!(valid.len(), 1);
+        assert_ne!(valid[0]["id"], json!(old));
+    }
+}
+
+/// A notice about what is taken where the file does not say it is about new objects.
+#[test]
+fn a_limit_that_the_live_key_has_is_not_said_to_be_missing() {
+    let bench = Bench::fake();
+    let key = |limit: Value| {
+        let mut file = file(json!({ "type": "reusable" }));
+        file["setup_keys"]["k"]["usage_limit"] = limit;
+        file["routes"] =
+            json!({ "r": { "network": "10.1.0.0/16", "peer_groups": ["g"], "groups": ["g"] } });
+        file
+    };
+    bench.agreed(key(json!(7)));
+    let mut without = key(json!(7));
+    let entry = without["setup_keys"]["k"].as_object_mut().unwrap();
+    entry.remove("usage_limit");
+    without["routes"]["r"]
+        .as_object_mut()
+        .unwrap()
+        .remove("groups");
+    bench.file(without.clone());
+    no_changes(&bench)
+        .hides("usage_limit")
+        .hides("distributed to every peer");
+    // of what is created both are said
+    without["setup_keys"]["new"] = without["setup_keys"]["k"].clone();
+    without["routes"]["new"] = json!({ "network": "10.2.0.0/16", "peer_groups": ["g"] });
+    bench.file(without);
+    let run = bench.plan(&[]).expect(0);
+    run.shows("usage_limit").shows("distributed to every peer");
+}

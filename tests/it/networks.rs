@@ -162,7 +162,7 @@ fn renames_keep_ids() {
         "{planned:?}"
     );
     assert!(
-        planned.contains(&"delete_network_router ".to_owned()),
+        planned.contains(&"delete_network_router of network hq".to_owned()),
         "{planned:?}"
     );
 }

@@ -24,7 +24,10 @@ fn change(site: &Site, branch: &str, names: &[&str]) -> (u64, String) {
 /// `apply --comment` in the job of a push, on a checkout of its commit.
 fn apply(site: &Site, commit: &str, run: i64, args: &[&str]) -> Run {
     site.checkout(commit);
-    let job = Job::push(site, commit).with("GITHUB_RUN_ID", &run.to_string());
+    let run = run.to_string();
+    let job = Job::push(site, commit)
+        .with("GITHUB_RUN_ID", &run)
+        .with("GITEA_RUN_ID", &run);
     site.in_job(&[&["apply", "--comment"], args].concat(), &job)
 }
 
@@ -101,7 +104,7 @@ fn between_its_writes_it_is_green_and_names_what_it_made() {
     let id = site.gitea().run("apply.yml", "main", &one, "in_progress");
     let gitea = site.gitea().clone();
     site.bench.netbird().after("POST", "/groups", move |_| {
-        let tip = gitea.push("main", "netbird.json", "{\"groups\": {}}", "newer");
+        let tip = gitea.push("main", "netbird.json", "{\"groups\": {\"g\": {}}}", "newer");
         gitea.run("apply.yml", "main", &tip, "queued");
     });
     let json = apply(&site, &one, id, &["--format", "json"])
@@ -117,6 +120,16 @@ fn between_its_writes_it_is_green_and_names_what_it_made() {
             && body.contains("| group | `g` | done |"),
         "{body}"
     );
+    // the newer run's result takes its place, and says what this one did, and where that stands
+    let two = site.repo().tip("main");
+    let newer = site.gitea().run("apply.yml", "main", &two, "in_progress");
+    apply(&site, &two, newer, &[]).expect(0);
+    let bodies = bodies(&site, number);
+    assert_eq!(bodies.len(), 1, "{bodies:?}");
+    let before = format!(
+        "Before this run: **superseded**: 1 created, 1 not tried ([its page](http://127.0.0.1:3000/acme/gitops/actions/runs/{id}))"
+    );
+    assert!(bodies[0].contains(&before), "{}", bodies[0]);
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Doctor;
-use super::found::{Look, open, wrong};
+use super::found::{Look, not_made, open, wrong};
 use super::rights::Rights;
+use super::{Doctor, OF_FORK};
 use crate::commands::cli::Purpose;
 use crate::commands::forge::{self, Forge, SETTINGS};
 use crate::commands::settings::{environment, find_token};
@@ -99,6 +99,7 @@ impl Doctor<'_> {
         let (Some(token), Some(url), Some(name)) = (token, url, name) else {
             let text = Forge::not_configured(self.run, args);
             let look = match context.runner {
+                _ if self.is_of_fork() => not_made(OF_FORK),
                 // a job is somebody's workflow, which lost its secret
                 Runner::Gitea | Runner::Forgejo => wrong(text, SETTINGS),
                 Runner::Other | Runner::None => open(format!(

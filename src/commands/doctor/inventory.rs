@@ -1,7 +1,7 @@
 //! The inventory: is it there, of this account and this file, how old is it, and has it copies of the keys that wait?
 
 use super::Doctor;
-use super::found::{Look, not_made, open, wrong};
+use super::found::{Check, Look, not_made, open, wrong};
 use crate::base::id::Id;
 use crate::base::text::{count, short_commit};
 use crate::commands::failure::Failure;
@@ -16,8 +16,9 @@ impl Doctor<'_> {
     pub(super) fn inventory(&mut self) {
         // what is wrong is said once
         let of_forge = ["gitea_url", "gitea_token", "gitea_repository"];
-        let mut failed = self.found.iter().filter(|check| check.failed());
-        if failed.any(|check| of_forge.contains(&check.name)) {
+        let is_closed = |check: &&Check| check.failed() || self.is_of_fork() && check.ok.is_none();
+        let mut closed = self.found.iter().filter(is_closed);
+        if closed.any(|check| of_forge.contains(&check.name)) {
             return self.put_rest("inventory", "the forge cannot be read");
         }
         if !self.run.file.is_file() {

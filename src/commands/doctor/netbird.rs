@@ -5,9 +5,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::found::{Look, not_made, open, wrong};
-use super::{Doctor, clock};
+use super::{Doctor, OF_FORK, clock};
 use crate::base::text::count;
 use crate::commands::cli::{Purpose, Server};
+use crate::commands::exit::Exit;
 use crate::commands::failure::Failure;
 use crate::commands::settings::{api_config, setting, token};
 use crate::commands::versions::{is_version, told_of_netbird};
@@ -82,6 +83,9 @@ impl Doctor<'_> {
         self.put("netbird_url", Ok(format!("NetBird answers at {base}")));
         let mut is_slow = is_throttled(&greeting) || is_throttled(&users);
         let taken = match (token, users) {
+            (Err(failure), _) if self.is_of_fork() && failure.exit == Exit::Refused => {
+                not_made(OF_FORK)
+            }
             (Err(failure), _) => Err(failure.into()),
             (Ok(_), Err(_)) if is_slow => not_made("too many requests"),
             (Ok(_), Err(error)) => Err(error.into()),

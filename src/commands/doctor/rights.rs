@@ -1,7 +1,7 @@
 //! What the token may do in the repository, and what the rules of its branches let past review.
 
-use super::Doctor;
 use super::found::{Look, not_made, open, wrong};
+use super::{Doctor, OF_FORK};
 use crate::base::text::count;
 use crate::commands::cli::Purpose;
 use crate::commands::forge;
@@ -137,6 +137,11 @@ impl Rights<'_> {
         }
         let pull = self.doctor.run.context.pull_request.as_ref();
         match self.repo.reads_comments(pull.map(|pull| pull.number)) {
+            Err(error)
+                if self.doctor.is_of_fork() && (error.is_scope() || error.is_not_found()) =>
+            {
+                return not_made(OF_FORK);
+            }
             Err(error) if error.is_scope() => return Err(error.into()),
             Err(error) if error.is_not_found() => {
                 return wrong(

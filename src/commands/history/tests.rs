@@ -71,6 +71,28 @@ fn many_versions_are_read_block_by_block() {
     }
 }
 
+/// Each is kept once it is read: of very large ones only so many are.
+#[test]
+fn versions_that_are_too_large_in_all_are_not_kept() {
+    let repo = Repo::new();
+    let blanks = " ".repeat(super::MOST_BYTES / 8);
+    let large = |group: &str| format!("{}{blanks}", file(&[group]));
+    let applied = repo.file(1, file(&["a"]));
+    for number in 2..12 {
+        repo.file(number, large(&number.to_string()));
+    }
+    let history = read(&repo);
+    let versions = history
+        .versions(Some(applied.as_str()), "netbird.json")
+        .unwrap();
+    // what the newest versions tell is read, and is all that is held
+    assert!(cause(&versions, "11").is_some() && !versions.is_cut());
+    assert_eq!(cause(&versions, "a"), None);
+    assert!(versions.is_cut());
+    let told = history.too_short(Some(applied.as_str())).unwrap();
+    assert!(told.words().contains("are too large to be read"));
+}
+
 #[test]
 fn versions_are_read_when_they_are_asked_for() {
     let repo = Repo::new();

@@ -176,6 +176,8 @@ pub(super) struct File {
     pub(super) diff: Option<String>,
     /// The people's own: never written once it is there.
     pub(super) is_theirs: bool,
+    /// What it lacks cannot be put into it: its YAML is of another form.
+    pub(super) is_odd: bool,
 }
 
 impl File {
@@ -184,6 +186,7 @@ impl File {
         match (&self.text, &self.diff) {
             (Some(_), None) => "written",
             (Some(_), Some(_)) => "overwritten",
+            (None, Some(_)) if self.is_odd => "not merged",
             (None, Some(_)) => "differs",
             (None, None) if self.is_theirs => "yours",
             (None, None) => "unchanged",
@@ -210,7 +213,13 @@ impl File {
             None => ours,
             Some((text, base)) => {
                 let ours = String::from_utf8_lossy(&ours);
-                merge(text, &ours, base).text.into_bytes()
+                let merged = merge(text, &ours, base);
+                if !merged.to_add.is_empty() {
+                    self.is_odd = true;
+                    self.diff = Some(format!("+{}\n", merged.to_add.join("\n+")));
+                    return self;
+                }
+                merged.text.into_bytes()
             }
         };
         if there != wanted {
@@ -232,6 +241,7 @@ pub(super) fn files(
         text: Some(text.into_bytes()),
         diff: None,
         is_theirs: path == network.file,
+        is_odd: false,
     };
     let mut files = vec![
         file(&network.file, network.with_schema(MINIMAL)),

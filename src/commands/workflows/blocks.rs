@@ -104,6 +104,11 @@ fn field(line: &str) -> &str {
     bare(line).split(':').next().unwrap_or_default()
 }
 
+/// Whether the value of a line stands below it.
+fn opens(line: &str) -> bool {
+    essence(line).ends_with(':')
+}
+
 fn column(line: &str) -> usize {
     let start = line.trim_start();
     line.len() - start.len() + if start.starts_with("- ") { 2 } else { 0 }
@@ -215,6 +220,8 @@ impl<'a> Merged<'a> {
             self.line(theirs.line, ours.line);
         } else {
             self.missing.push(ours.line);
+            // all its fields in one line, or a value below its name
+            self.is_odd |= opens(theirs.line) != opens(ours.line);
             self.out.push_str(&theirs.line[..column(theirs.line)]);
             self.out.push_str(&ours.line[column(ours.line)..]);
             if ours.is_script() || theirs.is_script() {
@@ -224,7 +231,7 @@ impl<'a> Merged<'a> {
         let has = |name: &str| theirs.inside.iter().any(|it| field(it.line) == name);
         self.is_odd |= match theirs.is_entry() {
             true => has("uses") && has("run"),
-            false => !essence(theirs.line).ends_with(':') && !theirs.inside.is_empty(),
+            false => !opens(theirs.line) && !theirs.inside.is_empty(),
         };
         self.blocks(&theirs.inside, &ours.inside, base);
     }

@@ -11,7 +11,7 @@
 //! is not opened again: the next drift is another story, and gets an issue of its own that people are told about.
 
 use super::{ForgeUser, GiteaError, IssueEdit, Post, Repo};
-use crate::render::markdown::keep_sealed;
+use crate::render::markdown::{keep_earlier, keep_sealed};
 
 /// Where a text is kept.
 #[derive(Debug, Clone, Copy)]
@@ -231,8 +231,9 @@ fn remains(removed: Result<(), GiteaError>) {
     }
 }
 
-/// Returns the text with the sealed keys of these posts.
+/// Returns the text with the sealed keys of these posts, and with what earlier runs say in them of what they did.
 fn kept(own: &[Post], body: &str) -> String {
-    let keep = |body: String, post: &Post| keep_sealed(&post.body, &body);
+    let keep =
+        |body: String, post: &Post| keep_sealed(&post.body, &keep_earlier(&post.body, &body));
     own.iter().fold(body.to_owned(), keep)
 }

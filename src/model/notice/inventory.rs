@@ -45,20 +45,36 @@ facts! {
             "this run cannot write the inventory ({why}). It creates, adopts and deletes nothing; the next run that can write \
              it writes down the rest."
         )),
-        /// The checkout does not tell what changed since that commit, shortened, was applied; whether history was cut off when
-        /// it was fetched.
-        TooShort { applied: String, is_shallow: bool } => Code::Inventory.says(format!(
-            "this checkout does not tell what changed since commit {applied} was applied, so all deletions count as one \
-             change{}",
-            match is_shallow {
-                true => "; set fetch-depth: 0 in the checkout step, or run git fetch --unshallow",
-                false => "",
-            }
-        )),
+        /// What changed since that commit, shortened, was applied is not known, and why.
+        TooShort { applied: String, why: Cut } => Code::Inventory.says(match why {
+            Cut::TooLarge => format!(
+                "the versions of the file since commit {applied} was applied are too large to be read, so all deletions count as \
+                 one change"
+            ),
+            Cut::Shallow | Cut::Missing => format!(
+                "this checkout does not tell what changed since commit {applied} was applied, so all deletions count as one \
+                 change{}",
+                match why {
+                    Cut::Shallow => "; set fetch-depth: 0 in the checkout step, or run git fetch --unshallow",
+                    _ => "",
+                }
+            ),
+        }),
     }
 
     /// Returns its cause, and what it says.
     fn said(&self, _at: &Address) -> Saying; impl Fact;
+}
+
+/// Why it is not known what changed since the last apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cut {
+    /// History was cut off when it was fetched.
+    Shallow,
+    /// The checkout lacks a commit or a version of the file.
+    Missing,
+    /// The versions of the file are too large.
+    TooLarge,
 }
 
 /// Returns the command that fetches the inventory's branch.

@@ -45,6 +45,12 @@ facts! {
             shell(&at.key()),
             if *can_be_done { "set enrolled to true" } else { "remove the entry" }
         )),
+        /// Somebody revoked the new key before it was used, and the one that it was to replace is there.
+        ReplacementRevoked { new: Id, old: Id } => Code::DeadKey.says(format!(
+            "has a new key (id {new}) that somebody revoked in NetBird before it was used. The key that it was to replace (id {old}) \
+             stays as it is. For another new key, set reissue_after, or use --replace {}.",
+            shell(&at.key())
+        )),
         /// Nothing is done about it, since these used keys of its name could be its own.
         Skipped(keys: Vec<Id>) => Code::Skipped.says(format!(
             "is skipped: NetBird has a used key with its name ({}), so its machine may have enrolled already. If it has, run {}. \
@@ -99,6 +105,13 @@ facts! {
             };
             Code::KeyNamesake.whole(format!("{}. {rest}", beside(at, "valid ", keys)))
         },
+        /// It is created, and machines used these keys of its name that a person can adopt.
+        UsedNamesakes(keys: Vec<Id>) => Code::KeyNamesake.says(format!(
+            "is created although NetBird has used setup keys with its name (id {}) that this file does not manage. If the machine \
+             of such a key is the one that is meant, run {} instead.",
+            joined(keys),
+            at.adopt(only(keys))
+        )),
         /// Another peer, of that name, has the DNS label of its name.
         LabelTaken { label: String, peer: String } => Code::DnsLabel.says(format!(
             "makes the DNS label {label:?}, which the peer {peer:?} has: the new peer gets the label with a suffix from its IP"
@@ -234,6 +247,19 @@ facts! {
         Gone(peer: Who) => Code::DeadKey.says(format!(
             "was used by the peer {peer}, and somebody deleted the key in NetBird. It is not created again. To enroll another \
              machine, set reissue_after."
+        )),
+        /// This peer came by it before the entry, which is marked enrolled, adopts it: whether it has another name, and the groups of
+        /// the entry that it is not in.
+        DoneBefore { peer: Who, is_other: bool, lacks: BTreeSet<String> } => Code::KeepsName.says(format!(
+            "was used by the peer {peer} before this file managed it, and is marked enrolled{}{}",
+            if *is_other { ". The peer keeps its name" } else { "" },
+            match lacks.is_empty() {
+                true => String::new(),
+                false => format!(
+                    ". The peer does not join {}: list the key in the peers of a group that its machine is to join",
+                    listed(lacks)
+                ),
+            }
         )),
         /// This peer of another name came by it before the entry adopted it.
         KeepsName(peer: Who) => Code::KeepsName.says(format!(

@@ -27,13 +27,18 @@ facts! {
             ids.len(),
             joined(ids)
         )),
-        /// Its entry lists members, and they are those of an identity provider: who is in it beside the file, and who is not.
-        IssuedPeers { issued: Protection, more: Vec<String>, lacks: Vec<String> } => {
+        /// Its entry lists members, and they are those of an identity provider: who is in it beside the file, and who is not;
+        /// whether this change lists them.
+        IssuedPeers { issued: Protection, more: Vec<String>, lacks: Vec<String>, is_new: bool } => {
             let others = [("In it and not in the file", more), ("In the file and not in it", lacks)];
             let others = others.into_iter().filter(|(_, peers)| !peers.is_empty());
             let others = others.map(|(place, peers)| format!(" {place}: {}.", text::listed(peers)));
-            Code::IssuedPeers.says(format!(
-                "lists peers, but it is {issued}: its members come from there, and what the file says of them has no effect.{} \
+            let (code, what) = match is_new {
+                true => (Code::IssuedPeersNow, "this change of the list"),
+                false => (Code::IssuedPeers, "what the file says of them"),
+            };
+            code.says(format!(
+                "lists peers, but it is {issued}: its members come from there, and {what} has no effect.{} \
                  Leave \"peers\" out; a machine joins such a group by the auto_groups of its key.",
                 others.collect::<String>()
             ))

@@ -197,6 +197,10 @@ impl Choice<'_> {
                 self.goes(old_valid, Reason::BeforeReissue);
                 self.seconds(&seconds);
             }
+            Some(of) if let Some(new) = self.revoked_replacement(of, &present) => {
+                let (new, old) = (new.key.id.clone(), of.key.id.clone());
+                self.tell(OfKey::ReplacementRevoked { new, old });
+            }
             Some(of) => {
                 match of.is_spent() {
                     true => self.decision.used = Some(Used::Key(of.key.id.clone())),
@@ -204,6 +208,12 @@ impl Choice<'_> {
                 }
                 self.goes(old_valid, Reason::BeforeReissue);
                 self.seconds(&seconds);
+            }
+            None if let (Some(new), Some(old)) = (present.last(), old_valid.last())
+                && is_revoked(new) =>
+            {
+                let (new, old) = (new.key.id.clone(), old.key.id.clone());
+                self.tell(OfKey::ReplacementRevoked { new, old });
             }
             None if let Some(of) = present.last() => {
                 self.tell(OfKey::Dead(dead(of.key), self.declared.can_be_done()))
@@ -214,8 +224,28 @@ impl Choice<'_> {
                 let ids = used.map(|of| of.key.id.clone()).collect();
                 self.tell(OfKey::Skipped(ids));
             }
-            None => self.make(&old, old_valid),
+            None => {
+                let free = others.iter().filter(|of| of.is_spent() && !of.is_strange);
+                let free = free.filter(|of| !of.is_superseded(self.asked));
+                let free: Vec<Id> = free.map(|of| of.key.id.clone()).collect();
+                if old.is_empty() && !free.is_empty() {
+                    self.tell(OfKey::UsedNamesakes(free));
+                }
+                self.make(&old, old_valid)
+            }
         }
+    }
+
+    /// Returns the newest of the entry's keys, where a run made it in the place of this one, and somebody revoked it before it was
+    /// used.
+    fn revoked_replacement<'k>(
+        &self,
+        of: &Namesake,
+        present: &[&'k Namesake<'k>],
+    ) -> Option<&'k Namesake<'k>> {
+        let newest = present.last().copied()?;
+        let is_due = !of.is_spent() && self.is_otherwise(of);
+        (is_due && is_revoked(newest) && !self.is_otherwise(newest)).then_some(newest)
     }
 
     /// The newest machine that came by a key that does not exist any more: such a key did its work. Not before it was asked
@@ -334,6 +364,10 @@ impl Choice<'_> {
         self.decision.operation = Some((operation, reason.map(Reason::Reissue)));
         self.goes(old_valid, Reason::BeforeReissue);
     }
+}
+
+fn is_revoked(of: &Namesake) -> bool {
+    of.key.state == "revoked" && of.key.used_times == 0
 }
 
 /// Returns how an expired, revoked or used-up key came to be so.

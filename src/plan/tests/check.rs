@@ -320,9 +320,9 @@ fn what_cannot_be_changed_is_refused() {
     ];
     assert_data_eq!(table(rows), str![[r#"
 members of a jwt group
-    note: group "staff" lists peers, but it is issued by jwt: its members come from there, and what the file says of them has no effect. In it and not in the file: edge. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+    note: group "staff" lists peers, but it is issued by jwt: its members come from there, and this change of the list has no effect. In it and not in the file: edge. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
 members of an integration's group
-    note: group "staff" lists peers, but it is issued by integration: its members come from there, and what the file says of them has no effect. In it and not in the file: edge. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+    note: group "staff" lists peers, but it is issued by integration: its members come from there, and this change of the list has no effect. In it and not in the file: edge. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
 the members that a jwt group has
     note: group "staff" lists peers, but it is issued by jwt: its members come from there, and what the file says of them has no effect. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
 another member, and a key whose machine is to join

@@ -231,7 +231,9 @@ fn what_cannot_be_is_told_with_what_to_do() {
             Case::new(to_ssh, json!({ "groups": [group("g", &[]), keep()], "policies": [policy_with("p", &["keep"], &["g"], ssh)] })),
         ),
         ("a change of a group that was issued", Case::new(json!({ "groups": { "g": { "peers": [] } } }), json!({ "groups": [over(issued("g"), json!({ "peers": [{ "id": id(Kind::Peer, "x"), "name": "x" }] }))], "peers": [peer("x")] })).prune_all()),
-        ("a key whose peer is to join such a one", Case::new(joins, json!({ "groups": [issued("g")], "setup_keys": [key("k", &[])] }))),
+        ("a key whose peer is to join such a one", Case::new(joins.clone(), json!({ "groups": [issued("g")], "setup_keys": [key("k", &[])] }))),
+        ("the same, where this change lists it", Case::new(joins.clone(), json!({ "groups": [issued("g")], "setup_keys": [key("k", &[])] })).since(&[json!({ "groups": { "g": {} } })])),
+        ("the same, where it was listed before", Case::new(joins.clone(), json!({ "groups": [issued("g")], "setup_keys": [key("k", &[])] })).since(&[joins])),
         ("a rename of what was never declared", Case::new(renamed(), json!({ "groups": [group("old", &[])] }))),
         ("a rename of what was issued", Case::new(renamed(), json!({ "groups": [issued("old")] })).history(std::slice::from_ref(&old))),
         ("a rename to a name that lives", Case::new(renamed(), json!({ "groups": [group("old", &[]), group("new", &[])] })).history(&[old])),
@@ -244,8 +246,12 @@ a reference to a group that goes
 a group whose users are not named, where those of others are
     impossible: policy p says in NetBird who of its sources may log in as whom, and nothing of group "g": the server would refuse it | say it in "authorized_groups", with every source group
 a change of a group that was issued
-    note: group "g" lists peers, but it is issued by jwt: its members come from there, and what the file says of them has no effect. In it and not in the file: x. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+    note: group "g" lists peers, but it is issued by jwt: its members come from there, and this change of the list has no effect. In it and not in the file: x. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
 a key whose peer is to join such a one
+    note: group "g" lists peers, but it is issued by jwt: its members come from there, and what the file says of them has no effect. In the file and not in it: k. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+the same, where this change lists it
+    note: group "g" lists peers, but it is issued by jwt: its members come from there, and this change of the list has no effect. In the file and not in it: k. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+the same, where it was listed before
     note: group "g" lists peers, but it is issued by jwt: its members come from there, and what the file says of them has no effect. In the file and not in it: k. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
 a rename of what was never declared
     update group new

@@ -308,12 +308,32 @@ fn a_forks_job_is_told_why_it_has_no_token() {
         base: &base,
     };
     let job = Job::fork(&setup.site, &pull).with("GITEA_TOKEN", "");
+    // nothing of it is wrong: the step of the plan says it once more
     let found = setup.found_in_job(&[], &job);
-    found.failed(&["netbird_token", "gitea_url"]);
-    found.is(
-        "netbird_token",
-        Some(false),
-        "a pull request from a fork has no secrets",
-    );
+    found.failed(&[]);
+    for check in ["netbird_token", "gitea_url"] {
+        let why = "not checked: a pull request from a fork has no secrets";
+        found.is(check, None, why);
+    }
     assert_eq!(found.check("job")["ok"], Value::Bool(true));
+    // the job's own token may see no comments there
+    let comments = gitea.path(&format!("/issues/{number}/comments"));
+    let absent = Effect::Status(404, json!({ "message": "not found" }));
+    gitea.fault(Fault::on("GET", &comments).always().then(absent.clone()));
+    let listed = gitea.path("/issues/comments");
+    gitea.fault(Fault::on("GET", &listed).always().then(absent));
+    let token = gitea.job_token();
+    let job = Job::fork(&setup.site, &pull).with("GITEA_TOKEN", &token);
+    let found = setup.found_in_job(&[], &job);
+    found.failed(&[]).is(
+        "gitea_comment",
+        None,
+        "not checked: a pull request from a fork has no secrets",
+    );
+    let job = Job::pull_request(&setup.site, &pull).with("GITEA_TOKEN", &token);
+    setup.found_in_job(&[], &job).is(
+        "gitea_comment",
+        Some(false),
+        "the token may not see comments",
+    );
 }

@@ -358,3 +358,69 @@ fn a_colleagues_dead_key_of_our_keys_name_is_not_changed_and_holds_the_group() {
         format!("it is still used by setup key \"k\" ({theirs}, revoked); take it out there");
     bench.leaves_all(&[]).shows(&said);
 }
+
+/// Point 11 of issue 23.
+#[test]
+fn an_adopted_key_that_is_marked_enrolled_says_what_its_machine_keeps() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[]));
+    let (_, secret) = by_hand(&bench, "one-off", &[]);
+    bench.server().enroll(&secret, "jump").unwrap();
+    bench.declared(1.0, file(&[("k", true)]));
+    let told = "before this file managed it, and is marked enrolled. The peer keeps its name. The peer does not join g: list";
+    bench.plan(&[]).expect(0).shows(told);
+    bench.leaves_all(&[]).says_anywhere(told);
+    assert_eq!(bench.names("/peers"), ["jump"]);
+    // it is adopted by now, and this was said
+    bench.leaves_all(&[]).hides("keeps its name");
+    // whose machine lacks nothing has nothing to say
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[]));
+    let (_, secret) = by_hand(&bench, "one-off", &["g"]);
+    bench.server().enroll(&secret, "k").unwrap();
+    bench.declared(1.0, file(&[("k", true)]));
+    bench.plan(&[]).expect(0).hides("marked enrolled");
+}
+
+/// Point 11 of issue 23.
+#[test]
+fn a_used_key_of_the_name_is_named_where_another_one_is_created() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[]));
+    let (key, secret) = by_hand(&bench, "one-off", &["g"]);
+    bench.server().enroll(&secret, "jump").unwrap();
+    bench.declared(1.0, file(&[("k", false)]));
+    assert_eq!(bench.planned(&[]), ["create_setup_key k"]);
+    let way_out = format!("is the one that is meant, run apply --adopt setup_keys/k={key}");
+    bench.plan(&[]).expect(0).shows(&way_out);
+    // one that the file asks for again is older than that, and cannot be adopted
+    let mut asked = file(&[("k", false)]);
+    let at = jiff::Timestamp::from_second(second(1.0)).unwrap();
+    asked["setup_keys"]["k"]["reissue_after"] = json!(at.to_string());
+    bench.declared(1.0, asked);
+    bench.plan(&[]).expect(0).hides("--adopt");
+    // once the entry has a key of its own nobody needs to know
+    bench.declared(1.0, file(&[("k", false)]));
+    bench.apply(&[]).expect(0);
+    bench.leaves_all(&[]).hides("--adopt");
+}
+
+/// A rename that failed once is made by the next run: the machine came by an adopted key after the entry had it.
+#[test]
+fn a_machine_of_an_adopted_key_whose_rename_failed_is_renamed_by_the_next_run() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(&[]));
+    let (key, secret) = by_hand(&bench, "one-off", &["g"]);
+    bench.declared(1.0, file(&[("k", false)]));
+    bench.leaves_all(&["--adopt", &format!("setup_keys/k={key}")]);
+    bench.server().enroll(&secret, "host").unwrap();
+    let refused = json!({ "message": "no" });
+    let fault = fakes::Fault::on("PUT", "/peers/");
+    bench
+        .netbird()
+        .fault(fault.then(fakes::Effect::Status(422, refused)));
+    bench.apply(&[]).expect(4);
+    assert_eq!(bench.names("/peers"), ["host"]);
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.names("/peers"), ["k"]);
+}

@@ -388,3 +388,27 @@ fn what_was_let_go_is_no_second_one_of_an_entry_that_came_back() {
     bench.leaves_all(&[]).shows(&format!("(id {first})"));
     assert_eq!(bench.all("/policies", "x").len(), 2);
 }
+
+/// What is let go for good is remembered while it lives, and no longer.
+#[test]
+fn what_was_let_go_and_is_gone_leaves_the_inventory() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, base());
+    let x = bench.group("x");
+    bench.applied(1.0, with_x("groups"));
+    bench.applied(2.0, base());
+    bench.applied(3.0, with(base(), "groups", "y", json!({})));
+    assert_eq!(bench.inventory()["released"], json!([x]));
+    bench.delete("/groups", "x");
+    bench.applied(4.0, base_and_z());
+    assert_eq!(bench.inventory()["released"], Value::Null);
+}
+
+fn base_and_z() -> Value {
+    with(
+        with(base(), "groups", "y", json!({})),
+        "groups",
+        "z",
+        json!({}),
+    )
+}

@@ -389,3 +389,45 @@ fn several_at_once_need_the_number_of_all() {
     bench.apply(&[]).expect(0).shows("4 deleted");
     assert_eq!(bench.names("/peers"), ["m"]);
 }
+
+/// What times told is told by the event log, where that has the enrollment.
+#[test]
+fn a_machine_that_times_told_is_known_by_its_event_once_the_log_has_it() {
+    let bench = enrolled(&["k"]);
+    let mut inventory = bench.inventory();
+    let peer = bench.id("/peers", "k");
+    inventory["enrolled"]["k"] = json!([{ "id": peer, "by": "name" }]);
+    bench.write_inventory(inventory);
+    bench.delete("/setup-keys", "k");
+    bench.declared(9.0, file(&[]));
+    // a name alone is no proof for a deletion
+    assert_eq!(bench.planned(&["--prune", "all"]), ["delete_peer k"]);
+    bench
+        .plan(&["--prune", "all"])
+        .expect(0)
+        .hides("not by an event");
+}
+
+/// Where a policy of a name in the file uses it, the file is a place to take it out.
+#[test]
+fn what_holds_a_machine_is_looked_for_in_the_file_too() {
+    for (declares, way_out) in [
+        (false, "take it out there in NetBird"),
+        (true, "take it out there, in the file or in NetBird"),
+    ] {
+        let bench = enrolled(&["k"]);
+        let with = |keys: &[&str]| {
+            let mut file = file(keys);
+            if declares {
+                file["policies"] = json!({ "to-k": { "sources": ["g"], "destinations": ["g"] } });
+            }
+            file
+        };
+        bench.applied(3.0, with(&["k"]));
+        let peer = bench.id("/peers", "k");
+        bench.create("/policies", policy_to(&bench, &peer));
+        bench.declared(9.0, with(&[]));
+        let run = bench.plan(&[]).expect(0);
+        run.shows(way_out);
+    }
+}

@@ -86,6 +86,23 @@ fn a_forks_job_has_no_secrets() {
         .says("what it would say is in this log");
 }
 
+/// The job's own commit is the base's there.
+#[test]
+fn the_foot_of_a_forks_plan_has_the_commit_of_its_head() {
+    let proposal = Proposal::new();
+    proposal.site.checkout(&proposal.base);
+    let job = Job::fork(&proposal.site, &proposal.pull())
+        .target(&proposal.base)
+        .with("NETBIRD_API_TOKEN", &proposal.site.bench.server().token());
+    proposal.site.in_job(&["plan", "--comment"], &job).expect(0);
+    let body = &proposal.bodies()[0];
+    assert!(
+        body.contains(&format!("commit `{}`", &proposal.head[..10])),
+        "{body}"
+    );
+    assert!(!body.contains(&proposal.base[..10]), "{body}");
+}
+
 #[test]
 fn a_refused_comment_of_an_own_pull_request_is_a_failure_that_hides_no_plan() {
     let proposal = Proposal::new();

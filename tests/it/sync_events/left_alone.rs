@@ -1,5 +1,6 @@
 //! What the event log says, what it does not say, and what is not known: then a key is left alone and named.
 
+use fakes::{Effect, Fault};
 use serde_json::json;
 
 use super::{enroll, members, pending, recorded, used};
@@ -234,4 +235,27 @@ fn names_beyond_ascii_are_names() {
         site.gitea().log("main")[0].message.trim_end(),
         "chore: mark 2 keys as enrolled [automated]"
     );
+}
+
+/// A provider's token sees the accounts of its customers.
+#[test]
+fn which_of_several_accounts_is_meant_must_be_said() {
+    let site = recorded(Site::fake(), ["k"]);
+    let netbird = site.bench.netbird();
+    let mut accounts = site.bench.server().list("/accounts");
+    let mut other = accounts[0].clone();
+    other["id"] = json!("customer");
+    accounts.push(other);
+    let several = Effect::Status(200, accounts.into());
+    netbird.fault(Fault::on("GET", "/accounts").always().then(several));
+    let run = site.run(&["sync-events"]).expect(3);
+    run.says("sees several accounts").says("--account");
+    site.bench.assert_writes(&[]);
+    let url = format!("{}/api?account=customer", netbird.url());
+    let run = site.run_with(&["sync-events"], &[("NETBIRD_API_URL", &url)]);
+    run.expect(3)
+        .says("has a query")
+        .says("name the account with --account");
+    let own = netbird.account_id();
+    site.run(&["sync-events", "--account", &own]).expect(0);
 }

@@ -217,6 +217,37 @@ fn of_a_fork_objects_are_fetched_and_nothing_else() {
     assert!(!bash(&script, work.path(), &[("NUMBER", "8")]).0);
 }
 
+/// A pack of a fork can be small and hold a file of hundreds of megabytes, which git unpacks in memory.
+#[test]
+fn of_a_fork_no_large_file_is_fetched() {
+    let directory = tempfile::tempdir().unwrap();
+    let [_, _, head] = served(directory.path());
+    let repository = directory.path().join("acme/net");
+    // as Gitea and Forgejo serve it
+    git(&repository, &["config", "uploadpack.allowFilter", "true"]);
+    git(&repository, &["checkout", "-q", "--detach", &head]);
+    std::fs::write(repository.join("README"), " ".repeat(17 << 20)).unwrap();
+    git(&repository, &["add", "."]);
+    git(&repository, &["commit", "-q", "-m", "m"]);
+    git(&repository, &["update-ref", "refs/pull/7/head", "HEAD"]);
+    let large = git(&repository, &["rev-parse", "HEAD:README"]);
+    git(&repository, &["checkout", "-q", "main"]);
+    let work = tempfile::tempdir().unwrap();
+    let url = format!("file://{}", repository.display());
+    git(work.path(), &["clone", "-q", &url, "."]);
+    let script = script(
+        VARIANTS,
+        "plan-forks.yml",
+        "Fetch the commits of the head as data",
+    );
+    let (ok, said) = bash(&script, work.path(), &[("NUMBER", "7")]);
+    assert!(ok, "{said}");
+    let file = git(work.path(), &["show", "FETCH_HEAD:netbird.json"]);
+    assert_eq!(file, "{\"n\": 3}");
+    let list = ["cat-file", "--batch-all-objects", "--batch-check"];
+    assert!(!git(work.path(), &list).contains(&large));
+}
+
 #[test]
 fn getting_the_program() {
     let directory = tempfile::tempdir().unwrap();

@@ -267,12 +267,14 @@ later: enrolled, and one was used
     adopts setup key k as Adopted
 later: pending, and one was used
     create setup key k
+    note: setup key "k" is created although NetBird has used setup keys with its name (id daojn058v557f7ctlctg) that this file does not manage. If the machine of such a key is the one that is meant, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow) instead.
 named with --adopt
     adopts setup key k as Adopted
 enrolled, and its machine is known
     adopts group ops as Adopted
     adopts group pilots as Adopted
     adopts setup key k as Adopted
+    note: setup key "k" was used by the peer "host" (daojn001d7im4h5d06hg) before this file managed it, and is marked enrolled. The peer keeps its name. The peer does not join pilots: list the key in the peers of a group that its machine is to join
 
 "#]].raw());
 }
