@@ -55,19 +55,14 @@ fn make(run: &Run, args: &AdoptArgs) -> Result<Ending, Failure> {
             names.push(address);
         }
     }
-    let actual = read(
-        &whole(&connect(&args.servers.server, false)?, false)?,
-        run.say,
-    )?;
+    let snapshot = whole(&connect(&args.servers.server, false)?, false)?;
+    let actual = read(&snapshot, run.say)?;
     let export = export(&actual);
     if args.candidates {
         let recorded = recorded(run, &args.servers, &actual);
         return Ok(candidates(&export, &desired, &actual, &recorded));
     }
-    let theirs = match export.entries.is_empty() {
-        true => Arc::default(),
-        false => check(&Source::from_text("NetBird", export.file().to_string())?)?.desired,
-    };
+    let theirs = begun(&Source::from_text("NetBird", export.file().to_string())?)?;
     let mut text = source.clone();
     let (mut problems, mut adopted) = (Vec::new(), Vec::new());
     for address in names {

@@ -33,20 +33,14 @@ fn make(run: &Run, args: &DriftArgs) -> Result<Ending, Failure> {
     let (drift, plan, name) = found(run, args)?;
     let marker = markdown::marker("drift", &run.environment);
     let tree = render::tree(&drift, &plan, &marker, &name);
-    let is_alarming = drift.is_alarming();
-    let kept = match (args.issue, is_alarming) {
-        (false, _) => Ok(()),
-        (true, true) => keep_issue(run, args, &render::summary(&drift), &tree, true),
-        (true, false) => {
-            let tree = render::resolved(&marker, &name, Timestamp::now());
-            keep_issue(run, args, "resolved", &tree, false)
-        }
+    let kept = match args.issue {
+        true => keep_issue(run, args, &drift, &tree, &name),
+        false => Ok(()),
     };
     let ending = Ending {
-        exit: if is_alarming {
-            Exit::Pending
-        } else {
-            Exit::Done
+        exit: match drift.is_alarming() {
+            true => Exit::Pending,
+            false => Exit::Done,
         },
         ..Ending::shown(render::json(&drift, &name), tree)
     };
@@ -106,20 +100,23 @@ fn versions(history: &History) -> Result<Vec<Version>, Failure> {
 fn keep_issue(
     run: &Run,
     args: &DriftArgs,
-    state: &str,
+    drift: &Drift,
     tree: &Tree,
-    is_open: bool,
+    name: &str,
 ) -> Result<(), Failure> {
     let forge = Forge::wanted(run, &args.servers.gitea, SETTINGS)?;
-    let body = markdown::comment(tree, markdown::BUDGET);
-    let title = format!("NetBird drift ({}): {state}", run.environment);
     let issues = Board {
         repo: &forge.repo,
         pull: None,
     };
-    let posted = match is_open {
-        true => Some(issues.keep(&title, &body)?),
-        false => issues.correct(&title, &body, true)?,
+    let title = |state: &str| format!("NetBird drift ({}): {state}", run.environment);
+    let body = |tree: &Tree| markdown::comment(tree, markdown::BUDGET);
+    let posted = match drift.is_alarming() {
+        true => Some(issues.keep(&title(&render::summary(drift)), &body(tree))?),
+        false => {
+            let tree = render::resolved(&tree.marker, name, Timestamp::now());
+            issues.correct(&title("resolved"), &body(&tree), true)?
+        }
     };
     let Some(posted) = posted else { return Ok(()) };
     let done = match posted.action {

@@ -18,6 +18,7 @@ use super::failure::Failure;
 use super::session::check;
 use super::settings::{Run, connect_as, environment, find_token, readable, setting};
 use super::{Ending, end_with, export};
+use crate::base::json::escape;
 use crate::base::sentence::Sentence;
 use crate::base::text::count;
 use crate::commands::cli::{ForgeName, InitArgs};
@@ -96,41 +97,106 @@ impl<'a> Init<'a> {
             Some(String::from_utf8_lossy(&text).into_owned())
         };
         let choice = Variant::of(asked, &network, &read);
-        let mut found = look(&root, files::files(choice, &network, &read), args.force)?;
+        let files = look(&root, files::files(choice, &network, &read), args.force)?;
         let remote = origin.as_deref().and_then(remote::read);
         let settings = match args.setup {
             true => Some(Settings::prepare(args, &network, remote.as_ref())?),
             false => None,
         };
-        let mut notes = notes(
-            choice.directory,
-            &found,
-            &root,
-            git.as_ref(),
-            settings.as_ref(),
-        );
-        let account = match found[0].is_theirs {
-            true => None,
-            false => exported(args, run.say, &mut notes)?,
-        };
-        if let Some(account) = &account {
-            let text = network.with_schema(&account.text);
-            // what is written has to pass what every file passes
-            check(&Source::from_text(NETWORK, text.clone())?)?;
-            found[0].text = Some(text.into_bytes());
-        }
-        Ok(Init {
+        let mut init = Init {
             args,
             root,
             network,
-            files: found,
-            account,
-            notes,
+            files,
+            account: None,
+            notes: Vec::new(),
             settings,
             is_checkout: git.is_some(),
             origin,
             remote,
-        })
+        };
+        init.note(choice.directory, git.as_ref());
+        if !init.files[0].is_theirs {
+            init.export(run.say)?;
+        }
+        Ok(init)
+    }
+
+    /// Notes what is worth a word before anything is done; workflows are in the directory `read`.
+    fn note(&mut self, read: &'static str, git: Option<&Git>) {
+        let not_read = |there, read| {
+            format!(
+                "Workflows in {there} are not read where there is a {read}: move those that you need."
+            )
+        };
+        let others = [OF_GITEA, OF_GITHUB].into_iter();
+        let others = others.filter(|there| *there != read && self.root.has_directory(there));
+        self.notes.extend(others.map(|there| not_read(there, read)));
+        // Forgejo looks there first
+        if read == OF_GITEA && self.root.has_directory(OF_FORGEJO) {
+            self.notes.push(not_read(OF_GITEA, OF_FORGEJO));
+        }
+        let beside = |file: &File| {
+            let ours = &file.path;
+            let name = ours.rsplit('/').next()?.strip_prefix("netbird-")?;
+            Some(format!(
+                "{read}/{name} is not a workflow of netbird-gitops and stays as it is: ours is {ours}."
+            ))
+        };
+        self.notes.extend(self.files.iter().filter_map(beside));
+        let branch = match (&self.settings, git) {
+            (Some(settings), _) => Some(settings.wanted.branch.clone()),
+            // on a branch of a change nothing is wrong: only before a first commit it is this branch that is pushed
+            (None, Some(git)) if git.head().is_ok_and(|head| head.is_none()) => git.branch(),
+            _ => None,
+        };
+        if let Some(branch) = branch.filter(|branch| branch != BRANCH) {
+            self.notes.push(format!(
+                "The branch is {branch}, and the workflows start on main: rename it, or change `branches:` in plan.yml and apply.yml."
+            ));
+        }
+        let settings = self.settings.as_ref();
+        if settings.is_some_and(|settings| settings.has_no_actions) {
+            self.notes.push("Actions are switched off in this repository: Settings → Advanced Settings → Enable Repository Actions.".into());
+        }
+    }
+
+    /// Puts the live account into the network's file, where a server is named and something is there.
+    fn export(&mut self, say: Say) -> Result<(), Failure> {
+        let server = &self.args.server;
+        let Some(url) = setting(server.netbird_url.as_ref()) else {
+            return Ok(());
+        };
+        let flag = server.netbird_token_file.as_ref();
+        let (token, of_plans) = match find_token("NETBIRD_API_TOKEN", flag)? {
+            None => (find_token(PLAN_TOKENS[0], None)?, true),
+            token => (token, false),
+        };
+        let token = token.ok_or_else(|| {
+            let text = format!("the account at {url} cannot be exported: there is no NetBird token");
+            Failure::error(text).hint(
+                "set NETBIRD_API_TOKEN to the token of a service user with the role auditor; without NETBIRD_API_URL netbird.json \
+                 is an example",
+            )
+        })?;
+        let export = export::of_account(&connect_as(server, &token)?, say)?;
+        if export.entries.is_empty() {
+            let text =
+                "The account has nothing that a file can declare, so netbird.json is the example.";
+            self.notes.push(text.to_owned());
+            return Ok(());
+        }
+        let text = self.network.with_schema(&escape(&export.text()));
+        // what is written has to pass what every file passes
+        check(&Source::from_text(NETWORK, text.clone())?)?;
+        self.files[0].text = Some(text.into_bytes());
+        let number = count(export.entries.len(), "object", "objects");
+        let is_set = |name: &&str| of_plans && environment(name).is_some();
+        self.account = Some(ExportedAccount {
+            about: format!("the account at {url} as it is: {number}"),
+            token: PLAN_TOKENS.into_iter().find(is_set),
+        });
+        Ok(())
     }
 
     /// Writes; `files` and `settings` have how far it got, also where it stops.
@@ -162,9 +228,8 @@ impl<'a> Init<'a> {
 
     /// Returns whether a setting becomes that.
     fn has(&self, becomes: Become) -> bool {
-        self.settings
-            .as_ref()
-            .is_some_and(|settings| settings.has(becomes))
+        let settings = self.settings.as_ref();
+        settings.is_some_and(|settings| settings.has(becomes))
     }
 
     /// Returns the run for people.
@@ -258,9 +323,9 @@ impl<'a> Init<'a> {
 
     /// Returns the run for programs.
     fn json(&self) -> Value {
-        let files = self.files.iter();
-        let files = files
-            .map(|file| json!({ "path": file.path, "status": file.word(), "diff": file.diff }));
+        let file =
+            |file: &File| json!({ "path": file.path, "status": file.word(), "diff": file.diff });
+        let files = self.files.iter().map(file);
         let settings = self.deeds().map(|[word, name, text]| {
             let text = Some(text).filter(|text| !text.is_empty());
             json!({ "name": name, "status": word.replace(' ', "_"), "text": text })
@@ -311,10 +376,9 @@ fn network(run: &Run) -> Result<Network, Failure> {
     let (environment, path) = (&run.environment, &run.file);
     let is_default = environment == "default";
     if is_default && path != Path::new(NETWORK) {
-        return Err(Failure::error(
-            "init writes netbird.json at the root of the repository, where the workflows read it",
-        )
-        .hint("leave --file out (NETBIRD_GITOPS_FILE unset); for a second network of the repository name it, as in --environment lab -f lab/netbird.json"));
+        let text =
+            "init writes netbird.json at the root of the repository, where the workflows read it";
+        return Err(Failure::error(text).hint("leave --file out (NETBIRD_GITOPS_FILE unset); for a second network of the repository name it, as in --environment lab -f lab/netbird.json"));
     }
     let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     let file = path.to_str().filter(|_| path.components().all(is_inside));
@@ -369,93 +433,12 @@ fn look(root: &Root, files: Vec<File>, force: bool) -> Result<Vec<File>, Failure
     Err(Failure::error(text).hint(hints.join("\n")))
 }
 
-/// Returns what is worth a word before anything is done; workflows are in the directory `read`.
-fn notes(
-    read: &'static str,
-    files: &[File],
-    root: &Root,
-    git: Option<&Git>,
-    settings: Option<&Settings>,
-) -> Vec<String> {
-    let not_read = |there, read| {
-        format!(
-            "Workflows in {there} are not read where there is a {read}: move those that you need."
-        )
-    };
-    // Forgejo looks there first
-    let is_hidden = read == OF_GITEA && root.has_directory(OF_FORGEJO);
-    let others = [OF_GITEA, OF_GITHUB].into_iter();
-    let others = others.filter(|there| *there != read && root.has_directory(there));
-    let mut notes: Vec<String> = others.map(|there| not_read(there, read)).collect();
-    notes.extend(is_hidden.then(|| not_read(OF_GITEA, OF_FORGEJO)));
-    notes.extend(files.iter().filter_map(|file| {
-        let ours = &file.path;
-        let name = ours.rsplit('/').next()?.strip_prefix("netbird-")?;
-        Some(format!(
-            "{read}/{name} is not a workflow of netbird-gitops and stays as it is: ours is {ours}."
-        ))
-    }));
-    let branch = match (settings, git) {
-        (Some(settings), _) => Some(settings.wanted.branch.clone()),
-        // on a branch of a change nothing is wrong: only before a first commit it is this branch that is pushed
-        (None, Some(git)) if git.head().is_ok_and(|head| head.is_none()) => git.branch(),
-        _ => None,
-    };
-    notes.extend(branch.filter(|branch| branch != BRANCH).map(|branch| {
-        format!(
-            "The branch is {branch}, and the workflows start on main: rename it, or change `branches:` in plan.yml and apply.yml."
-        )
-    }));
-    if settings.is_some_and(|settings| settings.has_no_actions) {
-        notes.push("Actions are switched off in this repository: Settings → Advanced Settings → Enable Repository Actions.".into());
-    }
-    notes
-}
-
-/// The live account as a file.
+/// The account that the network's file declares.
 struct ExportedAccount {
-    text: String,
-    /// Which account it is.
+    /// Which one it is.
     about: String,
     /// The variable of the token, where it is not the one that every command reads.
     token: Option<&'static str>,
-}
-
-/// Returns the live account; `None` where no server is named, or there is nothing in it.
-fn exported(
-    args: &InitArgs,
-    say: Say,
-    notes: &mut Vec<String>,
-) -> Result<Option<ExportedAccount>, Failure> {
-    let Some(server) = setting(args.server.netbird_url.as_ref()) else {
-        return Ok(None);
-    };
-    let flag = args.server.netbird_token_file.as_ref();
-    let (token, of_plans) = match find_token("NETBIRD_API_TOKEN", flag)? {
-        None => (find_token(PLAN_TOKENS[0], None)?, true),
-        token => (token, false),
-    };
-    let token = token.ok_or_else(|| {
-        let text = format!("the account at {server} cannot be exported: there is no NetBird token");
-        Failure::error(text).hint(
-            "set NETBIRD_API_TOKEN to the token of a service user with the role auditor; without NETBIRD_API_URL netbird.json \
-             is an example",
-        )
-    })?;
-    let export = export::of_account(&connect_as(&args.server, &token)?, say)?;
-    if export.entries.is_empty() {
-        let text =
-            "The account has nothing that a file can declare, so netbird.json is the example.";
-        notes.push(text.to_owned());
-        return Ok(None);
-    }
-    let number = count(export.entries.len(), "object", "objects");
-    let is_set = |name: &&str| of_plans && environment(name).is_some();
-    Ok(Some(ExportedAccount {
-        text: crate::base::json::escape(&export.text()),
-        about: format!("the account at {server} as it is: {number}"),
-        token: PLAN_TOKENS.into_iter().find(is_set),
-    }))
 }
 
 /// The variables that hold the token of plans for a set-up.

@@ -178,10 +178,8 @@ pub(super) fn protected(flags: &[String]) -> Result<BTreeSet<Address>, Failure> 
             _ => Ok(address),
         }
     };
-    with_variable(flags, "NETBIRD_GITOPS_PROTECT")
-        .iter()
-        .map(protected)
-        .collect()
+    let texts = with_variable(flags, "NETBIRD_GITOPS_PROTECT");
+    texts.iter().map(protected).collect()
 }
 
 /// The objects that `--adopt` and its variable name for entries, or for names of machines. A name with a comma in it is for the
@@ -199,10 +197,8 @@ pub(super) fn adopted(flags: &[String]) -> Result<BTreeMap<Address, Id>, Failure
                 .hint("as in setup_keys/NAME=ID, peers/NAME=ID, routers/NETWORK=ID or records/ZONE/NAME TYPE=ID")
         })
     };
-    with_variable(flags, "NETBIRD_GITOPS_ADOPT")
-        .iter()
-        .map(adopted)
-        .collect()
+    let texts = with_variable(flags, "NETBIRD_GITOPS_ADOPT");
+    texts.iter().map(adopted).collect()
 }
 
 /// The values of a flag, and more of its variable, with commas or one a line.

@@ -175,9 +175,8 @@ fn scopes(scopes: &Scopes, purpose: Option<Purpose>, about: Option<&RepoInfo>) -
         Some(Purpose::Apply) => &["repository", "issue"][..],
         Some(Purpose::Plan) | None => &["issue"],
     };
-    let lacks = needed
-        .iter()
-        .filter(|what| scopes.may_write(what) == Some(false));
+    let lacks = needed.iter();
+    let lacks = lacks.filter(|what| scopes.may_write(what) == Some(false));
     let lacks: Vec<String> = lacks.map(|what| format!("write:{what}")).collect();
     let lacks = lacks.join(" and ");
     let (text, what) = match scopes.public_only() && about.is_none_or(|about| !about.is_public()) {

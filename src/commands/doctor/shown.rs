@@ -62,12 +62,10 @@ fn heading(checks: &[Check], purpose: Option<Purpose>) -> String {
         (number(Some(true)), "passed"),
         (number(None), "skipped"),
     ];
-    let shown = all
-        .iter()
-        .filter(|(number, word)| *number > 0 || *word == "passed");
-    let parts: Vec<String> = shown
-        .map(|(number, word)| format!("{number} {word}"))
-        .collect();
+    let shown = |(number, word): (usize, &str)| {
+        (number > 0 || word == "passed").then(|| format!("{number} {word}"))
+    };
+    let parts: Vec<String> = all.into_iter().filter_map(shown).collect();
     let more = match purpose {
         None if number(None) > 0 => "; use --for plan or --for apply to check more",
         _ => "",
@@ -75,24 +73,14 @@ fn heading(checks: &[Check], purpose: Option<Purpose>) -> String {
     format!("NetBird set-up: {}{more}", parts.join(", "))
 }
 
-/// Most checks in a row that are shown one by one although the same is said of each.
-const FEW: usize = 2;
-
-/// The checks with their names as people read them. Of many in a row that were not made for one reason the first is shown
-/// for all.
+/// The checks with their names as people read them. Of three and more in a row that were not made for one reason the first is
+/// shown for all.
 fn rows(checks: &[Check]) -> impl Iterator<Item = (String, &Check)> {
     let alike =
         |one: &Check, next: &Check| one.ok.is_none() && one.text == next.text && next.ok.is_none();
-    let groups = checks.chunk_by(alike);
-    groups.flat_map(|group| {
-        let number = group.len();
-        let label = move |check: &Check| match number > FEW {
-            true => format!("{number} more"),
-            false => check.name.replace('_', " "),
-        };
-        let shown = if number > FEW { 1 } else { number };
-        group[..shown]
-            .iter()
-            .map(move |check| (label(check), check))
+    let name = |check: &Check| check.name.replace('_', " ");
+    checks.chunk_by(alike).flat_map(move |group| match group {
+        [first, _, _, ..] => vec![(format!("{} more", group.len()), first)],
+        few => few.iter().map(|check| (name(check), check)).collect(),
     })
 }

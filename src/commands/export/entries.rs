@@ -11,7 +11,7 @@ use crate::account::actual::Actual;
 use crate::account::binding::Binding;
 use crate::check::edit::pretty;
 use crate::check::validate::validate;
-use crate::file::{Source, step};
+use crate::file::{Finding, Source, step};
 use crate::model::address::Address;
 use crate::model::kind::values::names;
 use crate::model::kind::{ALL, EXPIRY, Kind, Live, NameOf, PeerRef, Resource, TEMPORARY};
@@ -111,18 +111,13 @@ fn block(place: &Map<String, Value>, path: &[&str]) -> String {
     let kind = Kind::sections().find(|kind| kind.section_path() == path);
     let fields = kind.map(Kind::field_names).unwrap_or_default();
     let position = |(name, _): &(&String, &Value)| {
-        Kind::sections().position(|kind| {
-            kind.section_path()
-                .starts_with(&[path, &[name.as_str()]].concat())
-        })
+        Kind::sections().position(|kind| kind.section_path().starts_with(&[path, &[name]].concat()))
     };
     let mut members: Vec<(&String, &Value)> = place.iter().collect();
     members.sort_by_key(position);
     let line = |(name, value): (&String, &Value)| {
         let text = match value {
-            Value::Object(inner) if kind.is_none() => {
-                block(inner, &[path, &[name.as_str()]].concat())
-            }
+            Value::Object(members) if kind.is_none() => block(members, &[path, &[name]].concat()),
             entry => pretty(entry, &fields, "\n", &indent, UNIT),
         };
         format!("{indent}{}: {text}", Value::from(name.as_str()))
@@ -213,9 +208,8 @@ fn unnamed(peer: &objects::Peer, export: &Export, actual: &Actual) -> Option<&'s
         let bound = newest.and_then(|key| actual.bindings.of_key(&key.id)?.peer());
         key["enrolled"] == Value::Bool(true) && bound == Some(&peer.id)
     };
-    let key = export
-        .entries
-        .get(&Address::new(Kind::SetupKey, &peer.name));
+    let key = Address::new(Kind::SetupKey, &peer.name);
+    let key = export.entries.get(&key);
     let is_shared = || {
         let bearing = actual.peers_named(&peer.name);
         bearing.filter(|peer| !peer.ephemeral).count() > 1
@@ -366,10 +360,8 @@ fn flawed(export: &Export) -> BTreeMap<Address, String> {
         Ok(source) => match validate(&source) {
             Ok(_) => return BTreeMap::new(),
             Err(problems) => {
-                let errors = problems.errors();
-                errors
-                    .map(|problem| (problem.place.path.clone(), problem.message.clone()))
-                    .collect()
+                let found = |it: &Finding| (it.place.path.clone(), it.message.clone());
+                problems.errors().map(found).collect()
             }
         },
     };

@@ -27,6 +27,9 @@ pub(super) const OF_GITHUB: &str = ".github/workflows";
 /// What a network begins with where no account is exported.
 const MINIMAL: &str = include_str!("../../../examples/minimal.json");
 
+/// Returns the text of a workflow that is there.
+pub(super) type ReadWorkflow<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// One network of a repository.
 #[derive(Clone)]
 pub(super) struct Network {
@@ -69,7 +72,7 @@ impl Network {
     }
 
     /// Returns the file name of a workflow. Beside somebody else's of that name ours has another.
-    fn workflow(&self, name: &str, read: &dyn Fn(&str) -> Option<String>) -> String {
+    fn workflow(&self, name: &str, read: ReadWorkflow) -> String {
         let stem = name.trim_end_matches(".yml");
         let own = match &self.environment {
             Some(environment) => format!("{stem}-{}.yml", slug(environment, '-')),
@@ -147,11 +150,7 @@ pub(super) struct Variant {
 impl Variant {
     /// Keeps to what the repository has where the command line does not say otherwise: an update must not turn a workflow
     /// into another one. `read` returns the text of a workflow of that directory.
-    pub(super) fn of(
-        asked: Variant,
-        network: &Network,
-        read: &dyn Fn(&str) -> Option<String>,
-    ) -> Variant {
+    pub(super) fn of(asked: Variant, network: &Network, read: ReadWorkflow) -> Variant {
         let text = |name| read(&network.workflow(name, read)).unwrap_or_default();
         let apply = text("apply.yml");
         let is_plain =
@@ -231,11 +230,7 @@ impl File {
 }
 
 /// Returns the files that a repository needs, the network first. `read` returns the text of a workflow that is there.
-pub(super) fn files(
-    choice: Variant,
-    network: &Network,
-    read: &dyn Fn(&str) -> Option<String>,
-) -> Vec<File> {
+pub(super) fn files(choice: Variant, network: &Network, read: ReadWorkflow) -> Vec<File> {
     let file = |path: &str, text: String| File {
         path: path.to_owned(),
         text: Some(text.into_bytes()),

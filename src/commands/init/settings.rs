@@ -182,9 +182,8 @@ impl Wanted {
         let bot = self.bot.as_deref();
         let mut rule = |branch: &str, rule: &Option<BranchRule>, file, needs_push| {
             let alone = format!("{} alone may push", bot.unwrap_or_default());
-            let gap = rule
-                .as_ref()
-                .and_then(|rule| rule.gap(file, bot, needs_push));
+            let gap = rule.as_ref();
+            let gap = gap.and_then(|rule| rule.gap(file, bot, needs_push));
             let gap = gap.map(|(gap, way_out)| format!("left alone: {gap}; {way_out}"));
             let decided = match (rule, &gap) {
                 (Some(_), Some(gap)) => (Become::There, &**gap),
@@ -198,12 +197,8 @@ impl Wanted {
             let named = rule.as_ref().map_or(branch, |rule| &rule.rule_name);
             add(Setting::BranchRule(named.to_owned()), decided);
         };
-        rule(
-            &self.inventory_branch,
-            &there.inventory_rule,
-            "inventory.json",
-            true,
-        );
+        let list = "inventory.json";
+        rule(&self.inventory_branch, &there.inventory_rule, list, true);
         rule(&self.branch, &there.rule, &self.network.file, false);
         deeds
     }
@@ -232,12 +227,8 @@ impl Settings {
         remote: Option<&Remote>,
     ) -> Result<Settings, Failure> {
         let owner = find_token("GITEA_TOKEN", args.gitea.gitea_token_file.as_ref())?;
-        let owner = owner.ok_or_else(|| {
-            Failure::error(
-                "--setup needs a token of the repository's owner, and GITEA_TOKEN is not set",
-            )
-            .hint(OWNERS_TOKEN)
-        })?;
+        let text = "--setup needs a token of the repository's owner, and GITEA_TOKEN is not set";
+        let owner = owner.ok_or_else(|| Failure::error(text).hint(OWNERS_TOKEN))?;
         let (secrets, variables) = (secrets(&owner)?, variables(args)?);
         let (server, name) = repository(args, remote)?;
         let open = |token: &Token| -> Result<Repo, Failure> {
@@ -315,22 +306,15 @@ impl Settings {
     }
 
     fn make(&self, deed: &Deed) -> Result<(), Failure> {
-        let Wanted {
-            secrets,
-            variables,
-            network,
-            ..
-        } = &self.wanted;
-        let bot = self.wanted.bot.as_deref().unwrap_or_default();
+        let wanted = &self.wanted;
+        let stored = |name| wanted.network.own_name(name);
+        let bot = wanted.bot.as_deref().unwrap_or_default();
         let made = match &deed.setting {
             Setting::Collaborator => self.repo.let_write(bot),
-            Setting::Secret(name) => {
-                let stored = network.own_name(name);
-                self.repo.set_secret(&stored, &secrets[name])
-            }
+            Setting::Secret(name) => self.repo.set_secret(&stored(name), &wanted.secrets[name]),
             Setting::Variable(name) => {
-                let stored = network.own_name(name);
-                self.repo.add_variable(&stored, variables[name].trim())
+                let value = wanted.variables[name].trim();
+                self.repo.add_variable(&stored(name), value)
             }
             Setting::BranchRule(branch) => match self.repo.protect(branch, bot) {
                 Ok(rule) if !rule.lists(bot) => {
@@ -494,9 +478,8 @@ fn there(repo: &Repo, wanted: &Wanted, wait: Duration) -> Result<There, Failure>
             _ => of_owner(error),
         })?,
     };
-    let has_network = match patiently(wait, || {
-        repo.blob(Some(&wanted.branch), &wanted.network.file)
-    }) {
+    let file = || repo.blob(Some(&wanted.branch), &wanted.network.file);
+    let has_network = match patiently(wait, file) {
         Ok(_) => true,
         // an empty repository, too
         Err(error) if error.is_not_found() => false,

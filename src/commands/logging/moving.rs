@@ -133,11 +133,8 @@ fn shown() -> std::sync::MutexGuard<'static, Option<Shown>> {
 fn fitted(text: &str, elapsed: Duration, columns: usize) -> String {
     let room = columns.saturating_sub(1);
     let time = format!("  {} s", elapsed.as_secs());
-    if text.width() + time.width() <= room {
-        return format!("{text}{time}");
-    }
     match room.checked_sub(time.width()) {
-        Some(left) if left >= LEAST => format!("{}{time}", cut(text, left)),
+        Some(left) if left >= LEAST.min(text.width()) => format!("{}{time}", cut(text, left)),
         _ => cut(text, room),
     }
 }
