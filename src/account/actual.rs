@@ -15,7 +15,7 @@ use crate::base::id::Id;
 use crate::base::json;
 use crate::base::parallel;
 use crate::model::address::Address;
-use crate::model::kind::{self, Answers, Groups, Kind, Live, Other, Refers, Resource};
+use crate::model::kind::{self, Answers, Groups, Kind, Live, Other, Resource};
 use crate::model::protection::Protection;
 use crate::model::who::Who;
 use crate::wire::api::objects;
@@ -51,6 +51,8 @@ pub struct Actual {
     pub unlisted: BTreeMap<(Kind, Option<Address>), BTreeSet<Id>>,
     /// Ids of the events that were read.
     pub event_ids: BTreeSet<String>,
+    /// The server has no database of locations.
+    pub lacks_locations: bool,
     /// The token's own user, where the server tells.
     pub me: Option<objects::User>,
     /// Who else keeps a group from being deleted, by group id, in words.
@@ -136,6 +138,7 @@ impl Actual {
             actual.groups.insert(group.id.clone(), name);
         }
         actual.read_others(snapshot, names)?;
+        actual.lacks_locations = snapshot.rest.lacks_locations;
         let peers = snapshot.peers.read();
         actual.peers = peers.map_err(|(entry, cause)| unreadable("peers", entry, cause))?;
         let keys = typed::<objects::SetupKey>("setup_keys", snapshot.list(Kind::SetupKey))?;
@@ -204,10 +207,6 @@ impl Actual {
                 }
             }
             self.groups.insert_others(what, others);
-        }
-        if let Some(checks) = &snapshot.rest.posture_checks {
-            let checks = typed::<Other>("posture_checks", checks)?;
-            self.groups.insert_others(Refers::Check, checks);
         }
         Ok(())
     }

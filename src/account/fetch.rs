@@ -33,11 +33,9 @@ pub struct Needs {
 
 /// Returns the list of what entries name.
 fn list_of(what: Refers) -> &'static str {
-    what.kind().and_then(Kind::list).unwrap_or(POSTURE_CHECKS)
+    let list = what.kind().and_then(Kind::list);
+    list.expect("what is named is a kind that has a list")
 }
-
-/// The list of what entries name and no file declares.
-const POSTURE_CHECKS: &str = "/posture-checks";
 
 impl Needs {
     /// Returns what planning that file needs. What only deletions need is fetched by `complete`.
@@ -120,7 +118,6 @@ impl Needs {
     pub fn everything() -> Self {
         Needs {
             kinds: Kind::ALL.into_iter().collect(),
-            others: BTreeSet::from([Refers::Resource, Refers::Check]),
             ..Needs::default()
         }
     }
@@ -181,6 +178,12 @@ pub fn fetch_rest(ahead: Ahead, api: &Api, needs: &Needs, desired: &Desired) -> 
     let is_me = |user: &Entry| user.read().is_ok_and(|user: objects::User| user.is_current);
     if !snapshot.rest.users.iter().any(is_me) {
         snapshot.rest.users = api.list("/users").context("cannot list users")?;
+    }
+    let mut declared = desired.resources().flat_map(|(_, all)| all);
+    if declared.any(|one| matches!(one, Resource::PostureCheck(check) if check.needs_locations())) {
+        // without them it answers 412 to this, and to a posture check that has some (docs/netbird-api.md, "Posture checks")
+        let answer = api.get("/locations/countries");
+        snapshot.rest.lacks_locations = answer.is_err_and(|error| error.is_unmet());
     }
     if events_tell_more(&snapshot, needs, desired) {
         snapshot.rest.events = Some(api.list("/events").context("cannot list events")?);
@@ -334,7 +337,6 @@ fn what(path: &str) -> &str {
     }
     match path.split('?').next().unwrap_or(path) {
         "/users" => "users",
-        POSTURE_CHECKS => "posture checks",
         "/events" => "events",
         other => other,
     }
@@ -350,9 +352,6 @@ fn is_one(path: &str) -> bool {
 
 fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
     match (path.split('?').next().unwrap_or(path), answer) {
-        (POSTURE_CHECKS, Answer::Entries(entries)) => {
-            snapshot.rest.posture_checks = Some(entries);
-        }
         (path, Answer::Values(entries)) => {
             drop(snapshot.rest.parts.insert(path.to_owned(), entries))
         }

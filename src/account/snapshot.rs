@@ -35,9 +35,9 @@ pub struct Rest {
     /// `GET /events`, where a key moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<Entry>>,
-    /// `GET /posture-checks`, where a policy names one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub posture_checks: Option<Vec<Entry>>,
+    /// The server has no database of locations, which was asked where a posture check of the file needs one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_locations: bool,
     /// Lists that not every server has, where a group can be deleted, by path.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, Vec<Value>>,

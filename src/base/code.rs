@@ -131,6 +131,8 @@ codes! {
     Skipped,
     /// A policy of NetBird's SSH that comes or goes.
     Logins,
+    /// A posture check that policies ask for changes.
+    Stricter,
     /// A new name looks like a live one.
     LookAlike,
     /// `--replace` of a key that is never made again.

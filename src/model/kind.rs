@@ -25,6 +25,7 @@ mod network_router;
 mod peer;
 mod peer_ref;
 mod policy;
+mod posture_check;
 mod prelude;
 mod route;
 pub(crate) mod rows;
@@ -62,6 +63,7 @@ pub(crate) use peer::EXPIRY;
 pub use peer::Peer;
 pub use peer_ref::PeerRef;
 pub use policy::{Action, Policy, PortRange, Protocol, TEMPORARY, Target};
+pub use posture_check::PostureCheck;
 pub use route::Route;
 pub use setup_key::SetupKey;
 pub use spec::About;
@@ -180,6 +182,8 @@ kinds! {
     NetworkResource(NetworkResource),
     /// Peers through which a network is reached.
     NetworkRouter(NetworkRouter),
+    /// What machines have to be like for policies that name it.
+    PostureCheck(PostureCheck),
     /// A firewall rule between groups.
     Policy(Policy),
     /// A network or a list of domains reached through peers.

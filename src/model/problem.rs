@@ -120,13 +120,10 @@ facts! {
             /// What may be meant.
             hint: Option<String>,
         } => {
-            let (absent, make_it) = match what {
-                Refers::Group | Refers::Resource => ("neither declared nor in NetBird", ""),
-                Refers::Check => ("not in NetBird", "make it in NetBird first, or take it out here"),
-            };
+            let what = what.label();
             says(
-                format!("refers to {} {name:?}, which is {absent}", what.label()),
-                hint.as_deref().unwrap_or(make_it),
+                format!("refers to {what} {name:?}, which is neither declared nor in NetBird"),
+                hint.as_deref().unwrap_or_default(),
             )
         },
         /// It refers to a name that several bear; which those are.
@@ -162,6 +159,11 @@ facts! {
                 "says in NetBird who of its sources may log in as whom, and nothing of group {group:?}: the server would refuse it"
             ),
             "say it in \"authorized_groups\", with every source group",
+        ),
+        /// It checks where a machine is, and the server does not know that.
+        NoLocations => says(
+            "checks where a machine is, and this NetBird has no geo location database",
+            "give NetBird its database, or take \"geo\" out here",
         ),
         /// A group that is never changed would be.
         Protected(why: Protection) => says(

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Given;
 use super::order::{Step, order};
-use super::referrers::{deleted, fields_naming, referrers};
+use super::referrers::{deleted, fields_naming, referrers, then};
 use super::resolve::Resolved;
 use crate::account::actual::Actual;
 use crate::base::text::did_you_mean;
@@ -37,6 +37,7 @@ pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Ch
         let found = [
             one_rule(change),
             ssh_sources(change),
+            location(change, actual),
             protected(change, actual),
             takes_along(change, changes, actual),
         ];
@@ -60,7 +61,10 @@ pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Ch
     let look_alikes = look_alikes(changes, actual).into_iter();
     Checked {
         steps,
-        notices: look_alikes.chain(logins(changes)).collect(),
+        notices: look_alikes
+            .chain(logins(changes))
+            .chain(stricter(changes, actual))
+            .collect(),
         problems,
     }
 }
@@ -135,6 +139,14 @@ fn one_rule(change: &Change) -> Option<Impossible> {
     Some(Impossible::Rules(rules.before.to_string()))
 }
 
+/// The server refuses a check of locations while it has no database of them.
+fn location(change: &Change, actual: &Actual) -> Option<Impossible> {
+    let Resource::PostureCheck(check) = change.operation.outcome()? else {
+        return None;
+    };
+    (actual.lacks_locations && check.needs_locations()).then_some(Impossible::NoLocations)
+}
+
 /// A policy of NetBird's SSH may say who of each source group may log in as whom. Where the file does not, the server refuses
 /// a source that such a policy says nothing of (docs/netbird-api.md, "Policies: what is accepted").
 fn ssh_sources(change: &Change) -> Option<Impossible> {
@@ -171,6 +183,35 @@ fn logins(changes: &[Change]) -> Vec<Notice> {
             _ => return None,
         };
         Some(Notice::about(&change.address, OfObject::Logins(what)))
+    };
+    changes.iter().filter_map(notice).collect()
+}
+
+/// Which policies ask for a posture check that changes: who does not pass it loses at once what they allow.
+fn stricter(changes: &[Change], actual: &Actual) -> Vec<Notice> {
+    let notice = |change: &Change| {
+        let Resource::PostureCheck(after) = change.operation.outcome()? else {
+            return None;
+        };
+        let name = (Refers::Check, change.address.name.as_str());
+        let names = |policy: &Resource| policy.others().contains(&name);
+        let new = changes
+            .iter()
+            .filter(|change| change.operation.live().is_none());
+        let new = new.filter(|change| change.operation.outcome().is_some_and(|it| names(&it)));
+        let new = new.map(|change| &change.address);
+        let live = actual.each().filter(|(at, _)| at.kind == Kind::Policy);
+        let live = live.filter(|(_, live)| then(live, changes).is_some_and(|it| names(&it)));
+        let policies: BTreeSet<&Address> = live.map(|(at, _)| at).chain(new).collect();
+        let mut fields = change.operation.fields().iter();
+        let is_asked =
+            change.operation.live().is_none() || fields.any(|it| it.field != "description");
+        let stricter = || OfObject::Stricter {
+            policies: policies.iter().map(|at| at.name.clone()).collect(),
+            fails: after.fails(),
+        };
+        let is_meant = is_asked && !policies.is_empty();
+        is_meant.then(|| Notice::about(&change.address, stricter()))
     };
     changes.iter().filter_map(notice).collect()
 }

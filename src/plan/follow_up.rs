@@ -80,7 +80,7 @@ pub(super) fn follow_up(
         ..FollowUp::default()
     };
     all.add(held::keep_parents(given, &all));
-    all.add(held::keep_resources(given, &all));
+    all.add(held::keep_named(given, &all));
     all.add(offboard::offboard(given, &all, &resolved.names));
     all.add(offboard::replace(given, &all, &resolved.replaced));
     // the name is free once the peer of the older key goes

@@ -51,13 +51,14 @@ pub(super) fn then<'a>(live: &'a Live, changes: &[Change]) -> Option<Cow<'a, Res
     }
 }
 
-/// Returns the policies that name a network resource once the changes are carried out.
+/// Returns the policies that name a network resource or a posture check once the changes are carried out.
 pub(super) fn naming<'a>(
-    resource: &Live,
+    what: Refers,
+    named: &Live,
     changes: &[Change],
     actual: &'a Actual,
 ) -> Vec<(&'a Address, &'a Live)> {
-    let name = (Refers::Resource, actual.label(resource));
+    let name = (what, actual.label(named));
     let names = |live| then(live, changes).is_some_and(|then| then.others().contains(&name));
     let policies = actual.each().filter(|(at, _)| at.kind == Kind::Policy);
     policies.filter(|(_, live)| names(live)).collect()

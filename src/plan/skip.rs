@@ -7,7 +7,7 @@ use super::Given;
 use super::resolve::Resolved;
 use crate::base::id::Id;
 use crate::model::address::Address;
-use crate::model::kind::{Kind, Live, Refers, Resource, differences};
+use crate::model::kind::{Kind, Live, Resource, differences};
 use crate::model::notice::{Notice, OfObject};
 
 /// What is skipped.
@@ -117,10 +117,10 @@ fn next(given: Given, resolved: &Resolved, skipped: &BTreeSet<Address>) -> Vec<(
     let refers = |all: &[Resource]| {
         let groups = all.iter().flat_map(Resource::references);
         let others = all.iter().flat_map(Resource::others);
-        let resources = others.filter(|(what, _)| *what == Refers::Resource);
+        let others = others.filter_map(|(what, name)| of(what.kind()?, name));
         groups
             .filter_map(|name| of(Kind::Group, name))
-            .chain(resources.filter_map(|(_, name)| of(Kind::NetworkResource, name)))
+            .chain(others)
             .next()
     };
     let entries = resolved.resources.iter();

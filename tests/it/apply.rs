@@ -13,7 +13,7 @@ fn full() -> Value {
 #[test]
 fn every_field_arrives_at_once() {
     let bench = Bench::scenario();
-    bench.named_by_full().file(full());
+    bench.file(full());
     let run = bench.apply(&["--format", "json"]).expect(0);
     assert!(run.operations().iter().all(|op| op.ends_with(" success")));
     bench.server().clear_requests();

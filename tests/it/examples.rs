@@ -23,7 +23,6 @@ fn every_example_is_valid_and_arrives() {
     assert!(files.len() >= 6);
     for path in files {
         let bench = Bench::fake();
-        bench.named_by_full();
         bench.text(&fs::read_to_string(&path).unwrap());
         bench.run(&["validate"]).expect(0);
         bench.apply(&[]).expect(0);

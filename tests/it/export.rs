@@ -118,7 +118,14 @@ fn it_is_written_as_people_write_it() {
         .lines()
         .filter(|line| line.starts_with("  \"") && line.ends_with('{'))
         .collect();
-    let wanted = ["groups", "setup_keys", "policies", "routes", "dns"];
+    let wanted = [
+        "groups",
+        "setup_keys",
+        "posture_checks",
+        "policies",
+        "routes",
+        "dns",
+    ];
     let wanted = wanted.map(|name| format!("  \"{name}\": {{"));
     assert_eq!(sections, wanted);
     assert!(

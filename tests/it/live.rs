@@ -21,7 +21,6 @@ fn record(bench: &Bench) -> Value {
 fn a_recorded_account_needs_no_server_and_gives_the_same_plan() {
     let bench = Bench::fake();
     bench
-        .named_by_full()
         .text(include_str!("../../examples/full.json"))
         .apply(&[])
         .expect(0);

@@ -40,6 +40,7 @@ mod papers;
 mod peers;
 mod plan;
 mod plan_comment;
+mod posture_checks;
 mod progress;
 mod protected;
 mod races;

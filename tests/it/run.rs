@@ -283,12 +283,6 @@ impl Bench {
         ))
     }
 
-    /// Makes by hand what examples/full.json names and does not declare.
-    pub(crate) fn named_by_full(&self) -> &Bench {
-        self.check("recent-client");
-        self
-    }
-
     /// Makes an empty group by hand and returns its id.
     #[track_caller]
     pub(crate) fn group(&self, name: &str) -> String {

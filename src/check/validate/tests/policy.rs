@@ -70,7 +70,7 @@ fn fields_of_policies() {
 "action": "Deny"
     policies.p.action: "Deny" is not a valid action: it is one of "accept", "drop" | write "drop"
 "posture_checks": []
-    policies.p.posture_checks: write "source_posture_checks" | Posture checks of NetBird, by name, that sources have to pass. They are not declared here.
+    policies.p.posture_checks: write "source_posture_checks" | Posture checks that sources have to pass, by their names in the file or in NetBird.
 "protocol": "tcp", "ports": "80, 443"
     policies.p.ports: expected a list of ports, found the string "80, 443" | write ["80", "443"]
 "protocol": 6
@@ -244,6 +244,7 @@ fn what_stands_in_the_place_of_groups() {
 "sources": ["a"], "destination_resource": ""
     policies.p.destination_resource: a name cannot be empty
 "sources": ["a"], "destinations": ["b"], "source_posture_checks": ["linux", 1]
+    note: policies.p.source_posture_checks[0]: posture check "linux" is not declared here, so it must exist in NetBird
     policies.p.source_posture_checks[1]: expected a name, found the number 1
 
 "#]],

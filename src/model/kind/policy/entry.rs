@@ -28,7 +28,7 @@ pub(super) const TABLE: Table<Policy> = Table {
         own ports: Takes(Shape::Schema(PORTS), ports::read) => [],
         /// What happens to matching traffic: "accept" or "drop".
         word action: Takes(Shape::Schema(r#"{"enum": ["accept", "drop"]}"#), word::read::<Action>) => "accept",
-        /// Posture checks of NetBird, by name, that sources have to pass. They are not declared here.
+        /// Posture checks that sources have to pass, by their names in the file or in NetBird.
         own(checks) source_posture_checks: Takes(Shape::Schema(CHECKS), checks) => [],
         /// Of netbird-ssh: groups of users, and the local users that they may log in as; an empty list is any. Every
         /// source group is one of them.

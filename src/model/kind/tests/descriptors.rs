@@ -24,6 +24,7 @@ peer: Peer, Admin, ById, any
 network: Network, NetworkAdmin, Never, 0.35
 network_resource: Resource, NetworkAdmin, ByName(Resource), 0.46
 network_router: Router, NetworkAdmin, Never, 0.46
+posture_check: Nothing, NetworkAdmin, ByName(Check), any
 policy: Policy, NetworkAdmin, Never, any
 route: Route, NetworkAdmin, Never, any
 account_settings: Nothing, Admin, Never, any

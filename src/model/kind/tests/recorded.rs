@@ -76,6 +76,7 @@ fn there_are_recordings_of_every_kind() {
         ("network", 1),
         ("network_resource", 0),
         ("network_router", 1),
+        ("posture_check", 1),
         ("policy", 11),
         ("route", 5),
         ("account_settings", 1),
@@ -101,6 +102,9 @@ fn left_alone(resource: Resource) -> Resource {
             sealed_for: Default::default(),
             ..key
         }),
+        Resource::PostureCheck(_) => {
+            Resource::PostureCheck(crate::model::kind::PostureCheck::default())
+        }
         Resource::Policy(policy) => Resource::Policy(Policy {
             sources: policy.sources,
             destinations: policy.destinations,
@@ -222,7 +226,11 @@ fn keeps_everything(kind: Kind, answer: &Value) -> Value {
             of_answer.retain(|field, _| !field.starts_with("network_range"));
             return json!({ "settings": settings });
         }
-        Kind::NameserverGroup | Kind::DnsSettings | Kind::DnsRecord | Kind::NetworkRouter => {}
+        Kind::NameserverGroup
+        | Kind::DnsSettings
+        | Kind::DnsRecord
+        | Kind::NetworkRouter
+        | Kind::PostureCheck => {}
     }
     // an empty list is sent as such
     for value in fields.values_mut().filter(|value| value.is_null()) {

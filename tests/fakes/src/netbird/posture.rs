@@ -9,6 +9,9 @@ use super::refusal::{Refusal, invalid, missing, unmet};
 use crate::body::Body;
 
 pub(super) const ROUTES: &[Route] = &[
+    route("GET", "/locations/countries", Module::Policies, |_| {
+        Err(no_locations())
+    }),
     route("GET", "/posture-checks", Module::Policies, list),
     route("POST", "/posture-checks", Module::Policies, post),
     route("GET", "/posture-checks/*", Module::Policies, get),
@@ -122,9 +125,7 @@ fn read(body: &Body) -> Result<PostureCheck, Refusal> {
     // The real server stumbles over this one and drops the connection.
     let sent = body.object("checks")?.ok_or(Refusal::Hangup)?;
     if sent.get("geo_location_check").is_some() {
-        return Err(unmet(
-            "geo location database is not initialized. Check the self-hosted Geo database documentation",
-        ));
+        return Err(no_locations());
     }
     if name.is_empty() {
         return Err(invalid("posture checks name shouldn't be empty"));
@@ -149,6 +150,12 @@ fn read(body: &Body) -> Result<PostureCheck, Refusal> {
         description,
         checks: Value::Object(checks),
     })
+}
+
+fn no_locations() -> Refusal {
+    unmet(
+        "geo location database is not initialized. Check the self-hosted Geo database documentation",
+    )
 }
 
 fn nb_version(check: &Body) -> Outcome {
