@@ -179,6 +179,51 @@ fn one_issue_opened_edited_and_closed() {
     assert!(open().is_empty());
 }
 
+/// Whoever may read the repository can open issues with our marker, and more of them than a page has.
+#[test]
+fn planted_issues_are_not_ours_and_hide_no_issue_of_ours() {
+    let all = ["write:repository", "write:issue", "read:user"];
+    for scopes in [&all[..], &all[..2]] {
+        let site = Site::fake();
+        let gitea = site.gitea();
+        let token = gitea.token_with(scopes);
+        let drift = |code| {
+            let run = site.run_with(&["drift", "--issue"], &[("GITEA_TOKEN", &token)]);
+            run.expect(code)
+        };
+        let ours = || -> Vec<Value> {
+            let issues = gitea.issues().into_iter();
+            issues
+                .filter(|issue| issue["user"]["login"] == "gitops-bot")
+                .collect()
+        };
+        let bench = &site.bench;
+        bench.agreed(file(22));
+        let trap = "<!-- netbird-gitops drift default -->\n### NetBird drift: none";
+        let plant = |number: usize| {
+            for n in 0..number {
+                gitea.open_issue(&format!("NetBird drift (default) {n}"), trap);
+            }
+        };
+        plant(1);
+        bench.delete("/policies", "p");
+        drift(2).says_anywhere("issue opened");
+        plant(70);
+        drift(2);
+        bench.delete("/groups", "b");
+        drift(2).says_anywhere("issue edited");
+        assert_eq!(ours().len(), 1, "{scopes:?}");
+        bench.apply(&[]).expect(0);
+        drift(0).says_anywhere("issue closed");
+        assert_eq!(ours()[0]["state"], "closed");
+        let planted = gitea.issues().into_iter();
+        let planted: Vec<Value> = planted.filter(|issue| issue["body"] == trap).collect();
+        assert_eq!(planted.len(), 71);
+        let is_open = |issue: &Value| issue["state"] == "open" && issue["comments"] == 0;
+        assert!(planted.iter().all(is_open));
+    }
+}
+
 #[test]
 fn a_second_file_of_the_environment_leaves_the_issue_of_the_first_alone() {
     let site = Site::fake();

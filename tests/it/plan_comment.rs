@@ -212,6 +212,40 @@ fn what_somebody_else_put_behind_our_marker_is_not_ours() {
     assert!(bodies[2].contains("1 to create"));
 }
 
+/// Before ours, behind it, with other text in the marker's line, of somebody who was deleted, and more than a page of them.
+#[test]
+fn many_planted_markers_hide_no_comment_of_ours_and_stay() {
+    let proposal = Proposal::new();
+    let gitea = proposal.site.gitea();
+    let all = ["write:repository", "write:issue", "read:user"];
+    let plant = |number: usize| {
+        for n in 0..number {
+            proposal.says(
+                "alice",
+                &format!("{MARKER}### NetBird plan: No changes {n}"),
+            );
+            proposal.says("alice", MARKER.trim_end());
+            proposal.says("alice", &format!("{} and more", MARKER.trim_end()));
+        }
+    };
+    plant(30);
+    for scopes in [&all[..], &all[..2], &all[..]] {
+        let job = proposal
+            .job()
+            .with("GITEA_TOKEN", &gitea.token_with(scopes));
+        proposal.site.in_job(&["plan", "--comment"], &job).expect(0);
+        plant(30);
+    }
+    proposal.site.bench.group("new");
+    proposal.plan(&[]).expect(0);
+    let comments = proposal.site.repo().comments(proposal.number);
+    let (ours, theirs): (Vec<&Value>, Vec<&Value>) = comments
+        .iter()
+        .partition(|comment| comment["user"]["login"] == "gitops-bot");
+    assert_eq!((ours.len(), theirs.len()), (1, 360));
+    assert!(ours[0]["body"].as_str().unwrap().contains("No changes"));
+}
+
 #[test]
 fn a_comment_that_may_not_be_edited_is_replaced_by_a_new_one() {
     let proposal = Proposal::new();

@@ -1,13 +1,16 @@
 //! What an apply did whose result a newer run takes the place of: a line of it stays in the comment.
+//!
+//! The lines are made of what is hidden before the heading, where no text of other people can stand.
 
-/// Hidden in a result: the page of its run, and whether the run ended before all of its work was done.
-const RUN: [&str; 2] = ["<!-- run ", "<!-- began in run "];
+/// Hidden in a result: the page of its run.
+const RUN: &str = "<!-- run ";
+/// The same of a run that ended before all of its work was done.
+const BEGAN: &str = "<!-- began in run ";
+/// An earlier run: its page, and the heading of its result.
+const EARLIER: &str = "<!-- earlier run ";
 const END: &str = " -->";
 
-/// What a line of an earlier run begins with.
-const BEFORE: &str = "Before this run: ";
-
-/// Most lines of earlier runs in a comment.
+/// Most earlier runs in a comment.
 const MOST: usize = 10;
 
 /// Returns the hidden line that says which run's result it is; `began`: it did a part of its work.
@@ -15,45 +18,58 @@ pub fn run_marker(run: Option<&str>, began: bool) -> String {
     let is_plain = |run: &&str| {
         run.starts_with("http") && !run.contains(|c: char| c.is_whitespace() || "()<>".contains(c))
     };
+    let marker = if began { BEGAN } else { RUN };
     let run = run.filter(is_plain);
-    run.map_or_else(String::new, |run| {
-        format!("{}{run}{END}\n", RUN[usize::from(began)])
-    })
+    run.map_or_else(String::new, |run| format!("{marker}{run}{END}\n"))
 }
 
 /// Returns `new` with a line about each run that did a part of its work, and whose result was in `old`.
 pub fn keep_earlier(old: &str, new: &str) -> String {
-    let heading = old
-        .lines()
-        .find_map(|line| line.strip_prefix("### NetBird apply"));
-    let began = run_of(old, &RUN[1..]).filter(|run| run_of(new, &RUN) != Some(*run));
-    let began = began.zip(heading).map(|(run, heading)| {
-        let heading = heading.trim_start_matches([':', ' ']);
-        format!("{BEFORE}{heading} ([its page]({run}))")
-    });
-    let before = old.lines().filter(|line| line.starts_with(BEFORE));
-    let mut lines: Vec<String> = before.map(str::to_owned).chain(began).collect();
-    lines.retain(|line| !new.contains(line.as_str()));
-    lines.dedup();
-    let first = lines.len().saturating_sub(MOST);
-    match lines.is_empty() {
-        true => new.to_owned(),
-        false => format!(
-            "{}\n\n{}\n",
-            new.trim_end_matches('\n'),
-            lines[first..].join("\n\n")
-        ),
+    let (hidden, rest) = hidden(old);
+    let heading = rest.lines().next().unwrap_or_default();
+    let heading = heading.strip_prefix("### NetBird apply");
+    let heading = heading.map(|heading| heading.trim_start_matches([':', ' ']));
+    let own = |text| value(text, RUN).or(value(text, BEGAN)).map(str::to_owned);
+    let began =
+        value(hidden, BEGAN).filter(|run| own(self::hidden(new).0).as_deref() != Some(*run));
+    let began = began.zip(heading);
+    let mut earlier: Vec<String> = values(hidden, EARLIER).map(str::to_owned).collect();
+    earlier.extend(began.map(|(run, heading)| format!("{run} {heading}")));
+    earlier.dedup();
+    earlier.drain(..earlier.len().saturating_sub(MOST));
+    if earlier.is_empty() {
+        return new.to_owned();
     }
+    let (hidden, rest) = self::hidden(new);
+    let markers: String = earlier
+        .iter()
+        .map(|it| format!("{EARLIER}{it}{END}\n"))
+        .collect();
+    let lines = earlier.iter().filter_map(|it| it.split_once(' '));
+    let lines =
+        lines.map(|(run, heading)| format!("\nBefore this run: {heading} ([its page]({run}))\n"));
+    format!(
+        "{hidden}{markers}{}\n{}",
+        rest.trim_end_matches('\n'),
+        lines.collect::<String>()
+    )
 }
 
-/// Returns the page of the run whose result a text is.
-fn run_of<'a>(text: &'a str, markers: &[&str]) -> Option<&'a str> {
-    let mut lines = text.lines().take_while(|line| line.starts_with("<!--"));
-    lines.find_map(|line| {
-        let mut markers = markers.iter();
-        let run = markers.find_map(|marker| line.strip_prefix(marker))?;
-        run.strip_suffix(END)
-    })
+/// Splits a text behind its hidden lines.
+fn hidden(text: &str) -> (&str, &str) {
+    let lines = text.split_inclusive('\n');
+    let hidden = lines.take_while(|line| line.starts_with("<!--"));
+    text.split_at(hidden.map(str::len).sum())
+}
+
+/// Returns what stands in the hidden lines that begin so.
+fn values<'a>(hidden: &'a str, marker: &str) -> impl Iterator<Item = &'a str> {
+    let lines = hidden.lines();
+    lines.filter_map(move |line| line.strip_prefix(marker)?.strip_suffix(END))
+}
+
+fn value<'a>(hidden: &'a str, marker: &str) -> Option<&'a str> {
+    values(hidden, marker).next()
 }
 
 #[cfg(test)]
@@ -65,24 +81,37 @@ mod tests {
         format!("<!-- marker -->\n{run}### NetBird apply{heading}\n\nrows\n")
     }
 
+    fn lines(text: &str) -> Vec<&str> {
+        let lines = text.lines();
+        lines
+            .filter(|line| line.starts_with("Before this run: "))
+            .collect()
+    }
+
     #[test]
     fn what_a_run_began_stays_below_the_result_of_the_next() {
         let first = body(1, true, " **superseded**: 1 created, 1 not tried");
         let second = keep_earlier(&first, &body(2, true, " **failed**: 2 created, 1 failed"));
         let third = keep_earlier(&second, &body(3, false, ": 1 created"));
-        let lines: Vec<&str> = third
-            .lines()
-            .filter(|line| line.starts_with(BEFORE))
-            .collect();
         let page = |run| format!("([its page](https://git/o/r/actions/runs/{run}))");
         assert_eq!(
-            lines,
+            lines(&third),
             [
-                format!("{BEFORE}**superseded**: 1 created, 1 not tried {}", page(1)),
-                format!("{BEFORE}**failed**: 2 created, 1 failed {}", page(2)),
+                format!(
+                    "Before this run: **superseded**: 1 created, 1 not tried {}",
+                    page(1)
+                ),
+                format!(
+                    "Before this run: **failed**: 2 created, 1 failed {}",
+                    page(2)
+                ),
             ]
         );
         assert_eq!(keep_earlier(&third, &body(3, false, ": 1 created")), third);
+        let many = (4..40).fold(third, |text, run| {
+            keep_earlier(&text, &body(run, true, " **failed**"))
+        });
+        assert_eq!(lines(&many).len(), MOST);
     }
 
     #[test]
@@ -94,5 +123,16 @@ mod tests {
         );
         assert_eq!(keep_earlier(&body(2, false, " **refused**"), &new), new);
         assert_eq!(run_marker(Some("https://git/a) x"), true), "");
+    }
+
+    /// An error's text stands in a fence; taken out of it, it would be live.
+    #[test]
+    fn what_others_say_in_a_result_is_no_line_of_an_earlier_run() {
+        let line = "Before this run: [win](http://evil.example)";
+        let hidden = "<!-- earlier run http://evil.example win -->";
+        let old = body(1, true, " **failed**")
+            + &format!("```\n{line}\n{hidden}\n{BEGAN}http://evil{END}\n```\n");
+        let new = keep_earlier(&old, &body(2, false, ": 1 created"));
+        assert!(!new.contains("evil"), "{new}");
     }
 }

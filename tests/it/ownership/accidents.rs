@@ -361,3 +361,39 @@ fn a_section_that_was_emptied_and_then_went_is_said_likewise() {
         .leaves_all(&[])
         .shows("1 policy of it still lives in NetBird: \"p\"");
 }
+
+/// Another account can have the same names, and the same name itself: its id is what counts.
+#[test]
+fn another_account_with_the_same_names_is_refused_by_whatever_writes() {
+    let bench = agreed();
+    let other = Bench::fake();
+    for name in bench.names("/groups") {
+        if name != "All" {
+            other.group(&name);
+        }
+    }
+    let before = account(&other);
+    let url = other.netbird().url();
+    let token = other.netbird().token();
+    let elsewhere = [("NETBIRD_API_URL", &*url), ("NETBIRD_API_TOKEN", &*token)];
+    let inventory = bench.inventory();
+    for args in [
+        &["plan"][..],
+        &["plan", "--prune", "all"],
+        &["apply"],
+        &["apply", "--prune", "all", "--allow-deletes", "99"],
+        &["apply", "--any-commit", "--adopt", "groups/g=x"],
+        &["drift"],
+    ] {
+        let run = bench.run_with(args, &elsewhere).expect(3);
+        run.says("and this token is of account");
+    }
+    other.netbird().clear_requests();
+    let own = other.netbird().account_id();
+    let run = bench.run_with(&["apply", "--account", &own], &elsewhere);
+    run.expect(3).says("and this token is of account");
+    let run = bench.run_with(&["apply", "--account", "x"], &elsewhere);
+    run.expect(3);
+    assert_eq!(account(&other), before);
+    assert_eq!(bench.inventory(), inventory);
+}

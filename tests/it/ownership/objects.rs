@@ -412,3 +412,58 @@ fn base_and_z() -> Value {
         json!({}),
     )
 }
+
+/// With one of each kind, what stands in others too, and a machine.
+#[test]
+fn prune_all_leaves_whatever_another_environment_has() {
+    let bench = Bench::in_git();
+    bench.hour(0.0);
+    let key = json!({ "type": "one-off", "expires_in": 315_360_000, "auto_groups": ["l"] });
+    let lab_file = json!({
+        "groups": { "l": { "peers": ["k"] } },
+        "setup_keys": { "k": key },
+        "policies": { "l": { "sources": ["l"], "destinations": ["l"] } },
+        "routes": { "l": { "network": "10.7.0.0/16", "peer_groups": ["l"], "groups": ["l"] } },
+        "networks": { "l": {
+            "resources": { "host-l": { "address": "10.7.0.9", "groups": ["l"] } },
+            "routers": [{ "peer_groups": ["l"] }] } },
+        "dns": {
+            "nameserver_groups": { "l": { "nameservers": [{ "ip": "10.7.0.53" }], "groups": ["l"], "domains": ["l.example"] } },
+            "zones": { "l": { "domain": "l.example", "distribution_groups": ["l"],
+                "records": [{ "name": "db", "type": "A", "content": "10.7.0.7" }] } } } });
+    lab(&bench, &lab_file);
+    std::fs::rename(bench.path("sealed-keys"), bench.path("of-lab")).unwrap();
+    let sealed = std::fs::read(bench.path("of-lab/k.age")).unwrap();
+    let secret = crate::run::open(&sealed);
+    bench.server().enroll(&secret, "k").unwrap();
+    lab(&bench, &lab_file);
+    let lists = || {
+        let paths = kinds().map(|(_, path, _)| path);
+        let paths = paths.into_iter().chain(["/peers"]);
+        paths
+            .map(|path| (path, bench.server().list(path)))
+            .collect::<Vec<_>>()
+    };
+    bench.applied(1.0, base());
+    let before = lists();
+    // the server's own policy is of no environment
+    bench.delete("/policies", "Default");
+    let made = kinds().map(|(section, path, _)| (path, by_hand(&bench, section, "hand")));
+    bench.declared(2.0, base());
+    let all = bench.planned(&["--prune", "all"]);
+    assert_eq!(all.len(), made.len(), "{all:?}");
+    assert!(all.iter().all(|op| op.ends_with(" hand")), "{all:?}");
+    bench.apply(&["--prune", "all"]).expect(0);
+    for ((path, before), (_, after)) in before.into_iter().zip(lists()) {
+        let default = |entry: &&Value| entry["name"] != "Default";
+        let before: Vec<&Value> = before.iter().filter(default).collect();
+        let after: Vec<&Value> = after.iter().collect();
+        assert_eq!(before, after, "{path}");
+    }
+    // what nobody can read may have anything
+    let inventory = bench.path(".netbird-gitops/lab/inventory.json");
+    std::fs::write(inventory, "{").unwrap();
+    bench.group("hand");
+    let all = bench.planned(&["--prune", "all"]);
+    assert_eq!(all, Vec::<String>::new());
+}

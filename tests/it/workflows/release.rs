@@ -186,6 +186,25 @@ fn a_second_run_leaves_what_was_published_and_attaches_the_rest() {
     }
 }
 
+/// Somebody with the right to releases put another binary beside the checksum that people have.
+#[test]
+fn a_binary_that_is_not_the_one_that_was_published_ends_the_run() {
+    let forge = Forge::start();
+    assert!(forge.releases("a", "s3cret").0);
+    for (name, bytes) in &mut forge.releases.lock().unwrap().assets {
+        if name.ends_with(TARGETS[1]) {
+            *bytes = b"evil".to_vec();
+        }
+    }
+    let (ok, said) = forge.releases("b", "s3cret");
+    assert!(!ok);
+    let told = format!(
+        "netbird-gitops-{} is not the one that was published",
+        TARGETS[1]
+    );
+    assert!(said.contains(&told), "{said}");
+}
+
 #[test]
 fn a_download_from_another_host_gets_no_token() {
     let forge = Forge::start();
