@@ -136,18 +136,10 @@ impl Doctor<'_> {
 
     /// Puts a check, with what to do also where it is not wrong.
     fn put_advised(&mut self, name: &'static str, look: Look, advice: Option<String>) {
-        let right = |text| Check {
-            ok: Some(true),
-            text,
-            ..Check::default()
-        };
-        let check = look.map_or_else(|check| check, right);
-        let hint = check.hint.or(advice);
-        self.found.push(Check {
-            name,
-            hint,
-            ..check
-        });
+        let right = |text| Check::new(Some(true), text, None);
+        let mut check = look.map_or_else(|check| check, right);
+        (check.name, check.hint) = (name, check.hint.or(advice));
+        self.found.push(check);
     }
 
     /// Puts the checks whose names begin so and that were not made, and why.
@@ -186,29 +178,25 @@ impl Doctor<'_> {
 
     fn sealing(&self) -> Look {
         let recipients = recipients(&self.args.sealing, BTreeMap::new())?;
-        if recipients.is_empty() {
-            let without = |desired: &Arc<Desired>| {
-                let keys = desired.setup_keys();
-                keys.filter(|(_, key)| !key.enrolled && key.sealed_for.keys.is_empty())
-                    .count()
-            };
-            let number = self.desired.as_ref().map_or(0, without);
-            if number == 0 || self.purpose != Some(Purpose::Apply) {
-                return open("none is named: an apply that makes setup keys needs one");
-            }
-            let keys = count(number, "key", "keys");
-            return wrong(
+        if !recipients.is_empty() {
+            recipients.check()?;
+            let described = recipients.describe();
+            let shown: Vec<String> = described.iter().map(ToString::to_string).collect();
+            let number = count(shown.len(), "recipient", "recipients");
+            return Ok(format!("{number}: {}", shown.join(", ")));
+        }
+        let keys = self.desired.iter().flat_map(|desired| desired.setup_keys());
+        let unsealed = keys.filter(|(_, key)| !key.enrolled && key.sealed_for.keys.is_empty());
+        match unsealed.count() {
+            number if number > 0 && self.purpose == Some(Purpose::Apply) => wrong(
                 format!(
-                    "nobody is named to seal new setup keys for, and the file has {keys} to create"
+                    "nobody is named to seal new setup keys for, and the file has {} to create",
+                    count(number, "key", "keys")
                 ),
                 "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE",
-            );
+            ),
+            _ => open("none is named: an apply that makes setup keys needs one"),
         }
-        recipients.check()?;
-        let described = recipients.describe();
-        let shown: Vec<String> = described.iter().map(ToString::to_string).collect();
-        let number = count(shown.len(), "recipient", "recipients");
-        Ok(format!("{number}: {}", shown.join(", ")))
     }
 }
 

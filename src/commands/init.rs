@@ -9,6 +9,7 @@ mod remote;
 mod root;
 mod settings;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -273,19 +274,13 @@ impl<'a> Init<'a> {
         }
         let notes = self.notes.iter();
         body.extend(notes.map(|note| Block::Paragraph(note.clone().into())));
-        let number = |word: &'static str| match self.paths(word).count() {
-            0 => None,
-            number => Some(format!("{number} {}", self.shown(word))),
-        };
-        let words = [
-            "written",
-            "overwritten",
-            "unchanged",
-            "differs",
-            "not merged",
-            "yours",
-        ];
-        let numbers: Vec<String> = words.into_iter().filter_map(number).collect();
+        let mut numbers = BTreeMap::new();
+        for file in &self.files {
+            *numbers.entry(self.shown(file.word())).or_insert(0) += 1;
+        }
+        let numbers = numbers.iter();
+        let numbers = numbers.map(|(word, number)| format!("{number} {word}"));
+        let numbers: Vec<String> = numbers.collect();
         Tree {
             heading: format!("NetBird set-up, files: {}", numbers.join(", ")).into(),
             body,

@@ -6,7 +6,6 @@
 use crate::commands::failure::Failure;
 
 /// One thing that was looked at.
-#[derive(Default)]
 pub(super) struct Check {
     /// Its name, the same in every version.
     pub(super) name: &'static str,
@@ -28,10 +27,7 @@ pub(super) fn wrong(text: impl Into<String>, hint: impl Into<String>) -> Look {
 
 /// Not known, and why.
 pub(super) fn open(text: impl Into<String>) -> Look {
-    Err(Check {
-        text: text.into(),
-        ..Check::default()
-    })
+    Err(Check::new(None, text.into(), None))
 }
 
 /// It was not looked at, and why.
@@ -40,6 +36,16 @@ pub(super) fn not_made(why: &str) -> Look {
 }
 
 impl Check {
+    /// One that has no name yet.
+    pub(super) fn new(ok: Option<bool>, text: String, hint: Option<String>) -> Self {
+        Check {
+            name: "",
+            ok,
+            text,
+            hint,
+        }
+    }
+
     /// Was something found wrong?
     pub(super) fn failed(&self) -> bool {
         self.ok == Some(false)
@@ -49,11 +55,6 @@ impl Check {
 impl<E: Into<Failure>> From<E> for Check {
     fn from(error: E) -> Self {
         let Failure { error, hint, .. } = error.into();
-        Check {
-            ok: Some(false),
-            text: error,
-            hint,
-            ..Check::default()
-        }
+        Check::new(Some(false), error, hint)
     }
 }
