@@ -189,3 +189,28 @@ fn adopted_entries_are_equal() {
     bench.group("a");
     bench.plan(&["--detailed-exitcode"]).expect(0);
 }
+
+#[test]
+fn a_key_that_somebody_made_is_named_and_its_machine_keeps_its_name() {
+    let real = Real::new();
+    let bench = &real.0;
+    let with = |keys: Value| json!({ "groups": { "g": {} }, "setup_keys": keys });
+    real.declared(0, with(json!({})), "a group")
+        .apply(&[])
+        .expect(0);
+    let key = json!({ "name": "k", "type": "one-off", "expires_in": 86400, "auto_groups": [] });
+    let made = bench.create("/setup-keys", key);
+    let secret = made["key"].as_str().unwrap();
+    bench.server().enroll(secret, "jump").unwrap();
+    let entry = |enrolled: bool| json!({ "k": { "type": "one-off", "expires_in": 86400, "auto_groups": ["g"], "enrolled": enrolled } });
+    real.declared(1, with(entry(false)), "pending");
+    let run = bench.plan(&[]).expect(0);
+    run.shows("1 to create").shows(made["id"].as_str().unwrap());
+    real.declared(1, with(entry(true)), "enrolled");
+    let run = bench.plan(&[]).expect(0);
+    run.shows("The peer keeps its name. The peer does not join");
+    bench.apply(&[]).expect(0).shows("1 adopted");
+    assert_eq!(bench.names("/peers"), ["jump"]);
+    assert_eq!(bench.one("/groups", "g")["peers_count"], 0);
+    bench.apply(&[]).expect(0).hides("keeps its name");
+}
