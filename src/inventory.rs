@@ -1,11 +1,10 @@
 //! The inventory: ids of the objects that this file's runs made or adopted. It says what is ours (docs/ownership.md).
 //!
-//! This room is pure: it reads and writes the text (`text`), puts what a run did onto the newest text (`delta`), and says
-//! which object belongs to which entry (`matching`). Where the text is kept is up to `commands`.
+//! This room is pure: it reads and writes the text (`text`), and puts what a run did onto the newest text (`delta`). Which object
+//! belongs to which entry says `plan::bind`; where the text is kept is up to `commands`.
 
 mod delta;
 mod index;
-mod matching;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +17,6 @@ use crate::base::id::Id;
 use index::Index;
 
 pub use delta::{Adoption, Delta};
-pub use matching::{Entry, Leaving, Match, Object, Scene, match_objects};
 pub use text::Unreadable;
 
 /// Ids by entry. An entry is named by its key, as in `groups/pilots` ([`crate::model::address::Address::key`]).

@@ -28,6 +28,8 @@ mod rows;
 mod skip;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::thread;
 
 use crate::account::actual::Actual;
 use crate::base::id::Id;
@@ -43,12 +45,13 @@ use crate::model::origin::Cause;
 use crate::model::problem::Problem;
 use crate::model::reason::Reason;
 use crate::plan::options::Options;
+use crate::plan::ours::Ours;
 
 use claim::Claimed;
 
 pub(crate) use labels::name_peers;
 
-pub use bind::{Binding, read};
+pub use bind::{Bound, read};
 pub use digest::{Beside, Unlike};
 pub use follow_up::{DNS_LABEL, answered_labels, peer_renames};
 pub use order::{Part, Step};
@@ -63,9 +66,16 @@ struct Given<'a> {
     /// The live account.
     actual: &'a Actual,
     /// What its entries stand for.
-    binding: &'a Binding,
+    binding: &'a Bound,
     /// What was asked for beside the file, and what is ours.
     options: &'a Options,
+}
+
+impl<'a> Given<'a> {
+    /// Returns all of it.
+    fn parts(self) -> (&'a Desired, &'a Actual, &'a Bound, &'a Options) {
+        (self.desired, self.actual, self.binding, self.options)
+    }
 }
 
 /// What an apply would do.
@@ -91,10 +101,10 @@ pub struct Plan {
     pub dead: Vec<(String, LeftBy)>,
     /// What a run writes down, whatever it changes: what became of recorded objects, and who is meant by names.
     pub record: Delta,
-    /// The keys of the recorded objects.
-    pub keys: BTreeMap<Id, String>,
-    /// The names by which members are recorded, by group and peer.
-    pub listed: BTreeMap<(String, Id), String>,
+    /// What it knew of what is ours.
+    ours: Arc<Ours>,
+    /// The names by which the file lists the members that changes bring or take, by group and peer.
+    listed: BTreeMap<(String, Id), String>,
     /// By which change of the file something goes.
     pub causes: BTreeMap<Row, Cause>,
     /// Sections that the file no longer has.
@@ -182,10 +192,8 @@ impl Plan {
             object,
             piece,
         } = row;
-        let key = || match self.keys.get(object) {
-            Some(key) => key.clone(),
-            None => address.key(),
-        };
+        let recorded = self.ours.inventory.key_of(object);
+        let key = || recorded.map_or_else(|| address.key(), str::to_owned);
         match piece {
             Piece::Whole if address.kind == Kind::Peer => format!("peers/{object}"),
             Piece::Whole => key(),
@@ -213,8 +221,12 @@ impl Plan {
         let adopted = self.adoptions.iter();
         let adopted: Vec<(String, Adoption)> =
             adopted.map(|(at, of)| (at.key(), of.clone())).collect();
-        let adopting: BTreeSet<&String> = adopted.iter().map(|(key, _)| key).collect();
-        let is_replaced = |id: &&Id| self.keys.get(*id).is_some_and(|key| adopting.contains(key));
+        let adopting: BTreeSet<&str> = adopted.iter().map(|(key, _)| key.as_str()).collect();
+        let inventory = &self.ours.inventory;
+        let is_replaced = |id: &&Id| {
+            let key = inventory.key_of(id);
+            key.is_some_and(|key| adopting.contains(key))
+        };
         let dead = record.dead.iter().filter(is_replaced);
         Some(Delta {
             dead: dead.cloned().collect(),
@@ -232,9 +244,9 @@ impl Plan {
 
 /// Makes the plan that brings `actual` to `desired`, read together with its binding ([`read`]).
 pub fn plan(
-    desired: &Desired,
+    desired: &Arc<Desired>,
     actual: &Actual,
-    binding: &Binding,
+    binding: &Bound,
     options: &Options,
 ) -> Result<Plan, Vec<Problem>> {
     let given = Given {
@@ -245,34 +257,42 @@ pub fn plan(
     };
     let mut resolved = resolve::resolve(given);
     let skipped = skip::skip(given, &mut resolved);
-    let claimed = claim::claim(given, &resolved);
-    let difference = diff::diff(given, &resolved, &claimed);
-    let followed = follow_up::follow_up(given, difference.changes, &resolved, &claimed);
-    let checked = check::check(given, &followed.changes, &resolved);
-    let beside = Beside::of(given, &followed.changes, &resolved);
-    let record = record::record(given, &resolved, &skipped.entries);
+    // what is to be written down has nothing to do with what is to be changed
+    let (record, (claimed, difference_problems, followed, checked)) = thread::scope(|scope| {
+        let record = scope.spawn(|| record::record(given, &resolved, &skipped.entries));
+        let claimed = claim::claim(given, &resolved);
+        let difference = diff::diff(given, &resolved, &claimed);
+        let followed = follow_up::follow_up(given, difference.changes, &resolved, &claimed);
+        let checked = check::check(given, &followed.changes, &resolved);
+        let record = record.join().expect("a recording thread does not panic");
+        (record, (claimed, difference.problems, followed, checked))
+    });
 
+    let listed = record::listed(&followed.changes, &resolved, &options.ours.inventory);
     let counted = count(given, &claimed, &followed.changes);
     let parents = claimed.parents();
-    let mut problems = [difference.problems, followed.problems, checked.problems].concat();
+    let mut problems = [difference_problems, followed.problems, checked.problems].concat();
     if !problems.is_empty() {
         problems.sort();
         problems.dedup();
         return Err(problems);
     }
     let notices = [
-        resolved.notices,
+        std::mem::take(&mut resolved.notices),
         skipped.notices,
         claimed.notices,
         followed.notices,
         checked.notices,
     ];
-    let waiting = resolved.decisions.into_iter();
-    let waiting = waiting.filter_map(|(name, decision)| Some((decision.waiting?, name)));
-    let enrolling = resolved.enrollments.into_iter();
+    let waiting = resolved.decisions.iter();
+    let waiting = waiting.filter_map(|(name, of)| Some((of.waiting.clone()?, name.clone())));
+    let waiting_keys = waiting.collect();
+    let enrolling = resolved.enrollments.iter();
+    let enrolling = enrolling.map(|at| (at.peer.clone(), at.key.clone()));
+    let enrolling = enrolling.collect();
     let (mut unmanaged_members, mut pending_members) = (BTreeMap::new(), BTreeMap::new());
     let mut pending_groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (group, members) in resolved.members {
+    for (group, members) in std::mem::take(&mut resolved.members) {
         if !members.unmanaged.is_empty() {
             unmanaged_members.insert(group.clone(), members.unmanaged);
         }
@@ -287,6 +307,7 @@ pub fn plan(
     let unmanaged = unmanaged_members.values().flatten();
     let (changes, peer_labels) =
         labels::label_peers(followed.changes, unmanaged, &record.delta.names, actual);
+    let beside = Beside::of(desired, actual, &changes, resolved);
     Ok(Plan {
         changes,
         steps: checked.steps,
@@ -298,17 +319,17 @@ pub fn plan(
         skipped: skipped.entries,
         dead: record.dead,
         record: record.delta,
-        keys: record.keys,
-        listed: record.listed,
+        ours: options.ours.clone(),
+        listed,
         causes: followed.causes,
         gone_sections: claimed.gone_sections,
         unmanaged_members,
         pending_members,
         pending_groups,
-        waiting_keys: waiting.collect(),
+        waiting_keys,
         counted,
         parents,
-        enrolling: enrolling.map(|at| (at.peer, at.key)).collect(),
+        enrolling,
         peer_labels,
         sealed_for: BTreeSet::new(),
         beside,

@@ -179,12 +179,14 @@ impl Actual {
             }
         }
         if snapshot.has(Kind::Peer) {
-            let members = actual
-                .each()
-                .filter_map(|(_, live)| live.resource.members());
-            let unlisted = members.flatten().filter(|id| !actual.peers.contains(id));
-            let key = (Kind::Peer, None);
-            actual.unlisted.insert(key, unlisted.cloned().collect());
+            let members = actual.each();
+            let members = members.filter_map(|(_, live)| live.resource.members());
+            let unlisted = parallel::map(&members.collect::<Vec<_>>(), |members| {
+                let unlisted = members.iter().filter(|id| !actual.peers.contains(id));
+                unlisted.cloned().collect::<Vec<Id>>()
+            });
+            let unlisted = unlisted.into_iter().flatten().collect();
+            actual.unlisted.insert((Kind::Peer, None), unlisted);
         }
         actual.unlisted.retain(|_, ids| !ids.is_empty());
         for namesakes in actual.objects.values_mut() {

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
-use serde_json::Value;
 
 use crate::account::actual::optional_lists;
 use crate::account::binding::{self, Binding};
-use crate::account::snapshot::{PeerList, Snapshot};
-use crate::base::entry::Entry;
+use crate::account::snapshot::Snapshot;
+use crate::base::entry::{Entry, Listed};
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
+use crate::base::parallel;
 use crate::inventory::Inventory;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
@@ -75,8 +75,10 @@ impl Needs {
     /// Adds the kinds of what is recorded: of those whose section the file has no more it is said what still lives.
     pub fn and_recorded(mut self, inventory: &Inventory) -> Self {
         let recorded = inventory.recorded();
-        let kinds = recorded.filter_map(|(key, ..)| Some(Address::of_key(key)?.kind));
-        for kind in kinds.collect::<BTreeSet<_>>() {
+        let sections = recorded.filter_map(|(key, ..)| Some(key.split_once('/')?.0));
+        let sections: BTreeSet<&str> = sections.collect();
+        let kinds = Kind::ALL.into_iter().filter(|kind| kind.goes_with_entry());
+        for kind in kinds.filter(|kind| sections.contains(kind.section())) {
             self.kinds
                 .extend(std::iter::once(kind).chain(kind.parent()));
         }
@@ -136,10 +138,13 @@ impl Needs {
     }
 }
 
+/// A list on its way.
+type Fetching = JoinHandle<Result<Listed<objects::Peer>, ApiError>>;
+
 /// Lists that are on their way before it is known what else is needed: the server answers while the file is read and its
 /// history looked up.
 #[derive(Default)]
-pub struct Ahead(BTreeMap<&'static str, JoinHandle<Result<Answer, ApiError>>>);
+pub struct Ahead(BTreeMap<&'static str, Fetching>);
 
 impl Ahead {
     /// Asks for the lists that every plan needs which says who reaches whom.
@@ -149,7 +154,7 @@ impl Ahead {
     }
 }
 
-fn begin(api: &Api, path: &'static str) -> JoinHandle<Result<Answer, ApiError>> {
+fn begin(api: &Api, path: &'static str) -> Fetching {
     let api = api.clone();
     std::thread::spawn(move || fetch_one(&api, path))
 }
@@ -194,14 +199,15 @@ pub fn fetch_rest(ahead: Ahead, api: &Api, needs: &Needs, desired: &Desired) -> 
 /// What live objects name that is not a group: a plan speaks of it by name.
 fn unnamed(snapshot: &Snapshot) -> impl Iterator<Item = Refers> + use<> {
     let kinds = Kind::ALL.into_iter().filter(|kind| kind.names_others());
-    let entries = kinds.flat_map(|kind| snapshot.list(kind).iter().map(move |entry| (kind, entry)));
-    // what cannot be read here is an error of `Actual::read`
-    let read = |(kind, entry): (Kind, &Entry)| {
-        let live = Resource::read(kind, entry.clone(), &Groups::default()).ok()?;
-        let others = live.resource.others().into_iter();
-        Some(others.map(|(what, _)| what).collect::<Vec<Refers>>())
-    };
-    let named: BTreeSet<Refers> = entries.filter_map(read).flatten().collect();
+    let named = kinds.flat_map(|kind| {
+        parallel::map(snapshot.list(kind), |entry| {
+            // what cannot be read here is an error of `Actual::read`
+            let live = Resource::read(kind, entry.clone(), &Groups::default());
+            let others = live.iter().flat_map(|live| live.resource.others());
+            others.map(|(what, _)| what).collect::<Vec<Refers>>()
+        })
+    });
+    let named: BTreeSet<Refers> = named.flatten().collect();
     named.into_iter()
 }
 
@@ -250,13 +256,13 @@ fn fetch_all(
     let answers = threads
         .into_iter()
         .map(|thread| thread.join().expect("a fetching thread does not panic"));
-    let answers: Vec<Result<Answer, ApiError>> = answers.collect();
+    let answers: Vec<_> = answers.collect();
     // the token's own trouble is the cause of all the others
     let mut failed = None;
     for (path, answer) in paths.iter().zip(answers) {
         match answer {
             // what there is one of is there: without it an apply would make another
-            Ok(Answer::Entries(all)) if all.is_empty() && is_one(path) => {
+            Ok((all, _)) if all.is_empty() && is_one(path) => {
                 let nobody = anyhow::anyhow!(
                     "GET {path} answered none, and every token has one\n\
                      hint: something before NetBird may have answered"
@@ -266,11 +272,7 @@ fn fetch_all(
             Ok(answer) => store(snapshot, path, answer),
             // a server that does not have it holds nothing by it; one before 0.46 takes "routers" for a network's id
             Err(error) if is_optional(path) && !used.contains(path) && error.is_absent() => {
-                let nothing = match kind_of(path) {
-                    Some(_) => Answer::Entries(Vec::new()),
-                    None => Answer::Values(Vec::new()),
-                };
-                store(snapshot, path, nothing);
+                store(snapshot, path, (Vec::new(), None));
             }
             Err(error) => {
                 let access = error.is_access();
@@ -298,26 +300,14 @@ fn lists(kind: Kind) -> impl Iterator<Item = &'static str> {
         .filter_map(Kind::list)
 }
 
-/// An answer, as it is read later.
-enum Answer {
-    /// A list of a kind whose objects are read one by one.
-    Entries(Vec<Entry>),
-    /// The list of peers.
-    Peers(PeerList),
-    /// A list that is looked into by the names of fields.
-    Values(Vec<Value>),
-}
-
-fn fetch_one(api: &Api, path: &str) -> Result<Answer, ApiError> {
-    match path {
-        path if kind_of(path).is_some_and(|kind| kind.is_one() && !kind.is_listed_one()) => {
-            api.get(path).map(|one| Answer::Entries(vec![one.into()]))
+/// Fetches a list. The peers are read on the way.
+fn fetch_one(api: &Api, path: &str) -> Result<Listed<objects::Peer>, ApiError> {
+    match kind_of(path) {
+        Some(Kind::Peer) => api.list_read(path),
+        Some(kind) if kind.is_one() && !kind.is_listed_one() => {
+            Ok((vec![api.get(path)?.into()], None))
         }
-        path if kind_of(path) == Some(Kind::Peer) => {
-            api.list_read(path).map(PeerList::from).map(Answer::Peers)
-        }
-        path if optional_lists().any(|part| part == path) => api.values(path).map(Answer::Values),
-        _ => api.list(path).map(Answer::Entries),
+        _ => Ok((api.list(path)?, None)),
     }
 }
 
@@ -350,19 +340,14 @@ fn is_one(path: &str) -> bool {
     kind_of(path).is_some_and(Kind::is_listed_one)
 }
 
-fn store(snapshot: &mut Snapshot, path: &str, answer: Answer) {
-    match (path.split('?').next().unwrap_or(path), answer) {
-        (path, Answer::Values(entries)) => {
-            drop(snapshot.rest.parts.insert(path.to_owned(), entries))
-        }
-        (_, Answer::Peers(peers)) => snapshot.peers = peers,
-        (path, Answer::Entries(entries)) if kind_of(path).is_some() => {
-            let kind = kind_of(path).expect("asked just now");
-            *snapshot.list_mut(kind) = entries;
-        }
-        ("/users", Answer::Entries(entries)) => snapshot.rest.users = entries,
-        ("/events", Answer::Entries(entries)) => snapshot.rest.events = Some(entries),
-        (path, _) => unreachable!("nobody asks for {path}"),
+fn store(snapshot: &mut Snapshot, path: &str, (entries, peers): Listed<objects::Peer>) {
+    let rest = &mut snapshot.rest;
+    match (path.split('?').next().unwrap_or(path), kind_of(path)) {
+        (_, Some(Kind::Peer)) => snapshot.peers = (entries, peers).into(),
+        (_, Some(kind)) => *snapshot.list_mut(kind) = entries,
+        ("/users", _) => rest.users = entries,
+        ("/events", _) => rest.events = Some(entries),
+        (part, _) => drop(rest.parts.insert(part.to_owned(), entries)),
     }
 }
 

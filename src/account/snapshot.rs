@@ -40,7 +40,7 @@ pub struct Rest {
     pub lacks_locations: bool,
     /// Lists that not every server has, where a group can be deleted, by path.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub parts: BTreeMap<String, Vec<Value>>,
+    pub parts: BTreeMap<String, Vec<Entry>>,
 }
 
 impl Snapshot {

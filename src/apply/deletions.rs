@@ -188,7 +188,7 @@ impl Execution<'_> {
         for policy in self.api.list(Kind::Policy.path())? {
             let policy = self.read(Kind::Policy, policy)?;
             let of = &policy.resource;
-            if of.peers().contains(&peer) || of.others().contains(&resource) {
+            if of.peers().contains(&&peer) || of.others().contains(&resource) {
                 bail!(
                     "the policy {:?} ({}) names it and would {fate} with it, so it stays; \
                      take it out of that policy first",

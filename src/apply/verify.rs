@@ -40,7 +40,7 @@ pub struct Verified {
 /// now.
 pub fn verify(
     api: &Api,
-    desired: &Desired,
+    desired: &Arc<Desired>,
     needs: &Needs,
     options: &Options,
     before: &Actual,

@@ -1,8 +1,9 @@
 //! Places in a list by a text of each entry: a look-up compares numbers, and not a dozen texts that begin alike.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-use rustc_hash::FxSeededState;
+use rustc_hash::{FxBuildHasher, FxSeededState};
 
 /// Where in a list the entries of a text stand.
 #[derive(Debug, Clone, Default)]
@@ -11,6 +12,8 @@ pub(crate) struct Index {
     seed: usize,
     /// The hash of each text and the entry's place, sorted.
     places: Vec<(u64, usize)>,
+    /// Where the places of each hash begin.
+    firsts: HashMap<u64, usize, FxBuildHasher>,
 }
 
 impl Index {
@@ -22,14 +25,20 @@ impl Index {
         let places = places.map(|(place, text)| (hasher.hash_one(text), place));
         let mut places: Vec<(u64, usize)> = places.collect();
         places.sort_unstable();
-        Index { seed, places }
+        // of each hash the last one here is the first one there
+        let firsts = places.iter().enumerate().rev();
+        Index {
+            seed,
+            firsts: firsts.map(|(at, (hash, _))| (*hash, at)).collect(),
+            places,
+        }
     }
 
     /// Returns the places of a text in their order, and seldom that of another one: the caller compares.
     pub(crate) fn find(&self, text: &str) -> impl Iterator<Item = usize> {
         let hash = FxSeededState::with_seed(self.seed).hash_one(text);
-        let first = self.places.partition_point(|(at, _)| *at < hash);
-        let places = self.places[first..].iter();
+        let first = self.firsts.get(&hash).copied();
+        let places = self.places[first.unwrap_or(self.places.len())..].iter();
         let places = places.take_while(move |(at, _)| *at == hash);
         places.map(|(_, place)| *place)
     }

@@ -85,6 +85,8 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
     } in &entries
     {
         let all = desired.entries.entry(address.clone()).or_default();
+        // room for one: a list grows to four at its first entry, and most names have one
+        all.reserve_exact(1);
         all.extend(resource.clone());
     }
     collisions::check(&entries, &mut log);

@@ -249,7 +249,7 @@ pub(super) fn recorded(run: &Run, servers: &Servers, actual: &Actual) -> Invento
             is_wanted: true,
         })?;
         let found = place.read()?;
-        place.of_account(&found, actual)?;
+        place.of_account(&found.inventory, actual)?;
         let account = actual.named(Kind::AccountSettings, "").first();
         let others = account.map(|account| place.others(&account.id.0));
         Ok(Inventories {

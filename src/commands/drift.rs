@@ -90,7 +90,7 @@ fn versions(history: &History) -> Result<Vec<Version>, Failure> {
         Some(Version {
             commit: commit.short().to_owned(),
             at: Timestamp::from_second(at).ok()?,
-            desired: Arc::unwrap_or_clone(desired),
+            desired,
         })
     };
     Ok(newest.filter_map(version).collect())

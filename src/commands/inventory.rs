@@ -276,12 +276,8 @@ impl InventoryPlace {
 
     /// Sees that the inventory is of the account of the run, and keeps its id for the first one. Where the account was not asked
     /// for, nothing is compared.
-    pub(super) fn of_account(
-        &self,
-        found: &FoundInventory,
-        actual: &Actual,
-    ) -> Result<(), Failure> {
-        let theirs = &found.inventory.account;
+    pub(super) fn of_account(&self, inventory: &Inventory, actual: &Actual) -> Result<(), Failure> {
+        let theirs = &inventory.account;
         let accounts = actual.named(Kind::AccountSettings, "").iter();
         let ids: Vec<String> = accounts.map(|account| account.id.to_string()).collect();
         // of several a gate asks which one is meant
@@ -289,7 +285,7 @@ impl InventoryPlace {
         let Some(account) = own.cloned() else {
             return Ok(());
         };
-        if found.standing == Standing::Read && *theirs != account {
+        if !theirs.is_empty() && *theirs != account {
             return Err(Failure::refused(format!(
                 "the inventory {:?} is of account {theirs}, and this token is of account {account}. Nothing was changed.",
                 self.environment

@@ -82,7 +82,8 @@ fn make(run: &Run, args: &PlanArgs) -> (Document, Result<Exit, Failure>, Vec<Ref
         (exit, red)
     });
     // the process ends now: to give back its memory piece by piece would take a tenth of a large plan's time
-    std::mem::forget((session.snapshot, session.actual));
+    let read = (session.snapshot, session.actual, session.binding);
+    std::mem::forget((read, session.valid, session.options));
     match judged {
         Ok((exit, red)) => (session.document, Ok(exit), red),
         Err(failure) => (session.document, Err(failure), Vec::new()),

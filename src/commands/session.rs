@@ -40,7 +40,7 @@ use crate::plan::agreement::Statements;
 use crate::plan::memberships::Memberships;
 use crate::plan::options::{Options, Prune};
 use crate::plan::ours::{Ours, Standing, made_by};
-use crate::plan::{self, Binding, Plan, Row};
+use crate::plan::{self, Bound, Plan, Row};
 use crate::render::Document;
 use crate::secret::Recipients;
 use crate::wire::api::Api;
@@ -66,7 +66,7 @@ pub(super) struct Session {
     pub(super) snapshot: Snapshot,
     pub(super) actual: Actual,
     /// Which object each entry stands for.
-    pub(super) binding: Binding,
+    pub(super) binding: Bound,
     pub(super) recipients: Recipients,
     pub(super) history: History,
     /// Where the inventory is.
@@ -270,8 +270,8 @@ impl Session {
             .collect::<Result<_, _>>()?;
         let protected = protected(&request.scope.protect)?;
         let api = api.transpose()?;
-        let (place, found) = found?;
-        let inventory = &found.inventory;
+        let (place, mut found) = found?;
+        let inventory = std::mem::take(&mut found.inventory);
         let mut versions =
             history.versions(inventory.applied_commit.as_deref(), &inventory.file)?;
         versions.propose(valid.desired.clone());
@@ -280,15 +280,15 @@ impl Session {
             (Origin::File(_), Prune::All) if found.standing == Standing::Unknown => Standing::First,
             _ => found.standing,
         };
+        // the account is compared with that of the inventory
+        let needs = Needs::of(&valid.desired, true).and_recorded(&inventory);
         let ours = Ours {
-            inventory: inventory.clone(),
+            inventory,
             standing,
             asked,
             versions,
             ..Ours::default()
         };
-        // the account is compared with that of the inventory
-        let needs = Needs::of(&valid.desired, true).and_recorded(inventory);
         let options = Options {
             prune: request.scope.prune,
             replace,
@@ -324,7 +324,7 @@ impl Session {
             api,
             snapshot,
             actual: Actual::default(),
-            binding: Binding::default(),
+            binding: Bound::default(),
             recipients,
             history,
             place,
@@ -338,10 +338,12 @@ impl Session {
             started,
         };
         session.read()?;
-        session.place.of_account(&found, &session.actual)?;
+        let inventory = &session.options.ours.inventory;
+        session.place.of_account(inventory, &session.actual)?;
         document.notices.extend(session.learn()?);
         if let Some(base) = base {
-            let followed = session.binding.followed_groups(&found.inventory);
+            let inventory = &session.options.ours.inventory;
+            let followed = session.binding.followed_groups(inventory);
             let issued = session.binding.issued_groups(&session.actual);
             let desired = &session.valid.desired;
             document.memberships = Memberships::between(desired, &base, &followed, &issued);

@@ -251,7 +251,7 @@ fn enroll(
     };
     let options = Options::of_enrollment(Arc::new(ours), Timestamp::now());
     let (actual, binding) = plan::read(desired, &snapshot, &options).map_err(unreadable)?;
-    store.of_account(&found, &actual)?;
+    store.of_account(&found.inventory, &actual)?;
     let accounts = actual.named(Kind::AccountSettings, "").iter();
     let accounts: Vec<String> = accounts.map(|account| account.id.to_string()).collect();
     let unnamed = match setting(args.servers.server.account.as_ref()) {

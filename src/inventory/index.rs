@@ -35,6 +35,11 @@ impl Inventory {
         Some((key, (*origin)?))
     }
 
+    /// Returns the key of the entry that an object is recorded for, or was until it was let go.
+    pub fn key_of(&self, id: &Id) -> Option<&str> {
+        self.places().get(id).map(|(key, _)| key.as_str())
+    }
+
     /// Returns the key of the entry of an object that was let go, if it was, and what is known of that.
     pub fn let_go_of(&self, id: &Id) -> Option<(&str, &Left)> {
         let (key, origin) = self.places().get(id)?;

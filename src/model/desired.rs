@@ -46,20 +46,15 @@ impl Desired {
     }
 
     /// Returns every name that stands for a machine: a setup key's, or the machine's own. Each with the entry that uses it.
-    pub fn machine_names(&self) -> BTreeSet<(&Address, String)> {
+    pub fn machine_names(&self) -> impl Iterator<Item = (&Address, &str)> {
         let entries = self.entries.iter();
-        entries
-            .flat_map(|(at, all)| machine_names(all).map(move |name| (at, name)))
-            .collect()
+        entries.flat_map(|(at, all)| machine_names(all).map(move |name| (at, name)))
     }
 
     /// Returns whether the file names a machine by one of these names, or has a setup key of one of them.
     pub fn uses(&self, names: &BTreeSet<&str>) -> bool {
         names.iter().any(|name| self.setup_key(name).is_some())
-            || self
-                .machine_names()
-                .iter()
-                .any(|(_, name)| names.contains(name.as_str()))
+            || self.machine_names().any(|(_, name)| names.contains(name))
     }
 
     /// Returns the entries of a kind, by name.
@@ -115,7 +110,7 @@ impl Desired {
     }
 }
 
-fn machine_names(all: &[Resource]) -> impl Iterator<Item = String> {
+fn machine_names(all: &[Resource]) -> impl Iterator<Item = &str> {
     all.iter().flat_map(Resource::machine_names)
 }
 

@@ -37,7 +37,7 @@ pub(crate) mod words;
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::base::entry::Entry;
 use crate::base::id::Id;
@@ -206,6 +206,11 @@ impl Resource {
         each!(self, it => it.fields())
     }
 
+    /// Returns all that an entry says, also what is not compared with what lives.
+    pub fn said(&self) -> Value {
+        json!([self.fields(), each!(self, it => it.unseen())])
+    }
+
     /// Returns the names of the groups that it refers to.
     pub fn references(&self) -> BTreeSet<&str> {
         let names = each!(self, it => it.references());
@@ -256,28 +261,23 @@ impl Resource {
     }
 
     /// Returns the peers that it names.
-    pub fn peers(&self) -> Vec<PeerRef> {
-        let mut it = self.clone();
-        it.peers_mut()
-            .into_iter()
-            .map(|peer| peer.clone())
-            .collect()
+    pub fn peers(&self) -> Vec<&PeerRef> {
+        each!(self, it => it.peers())
     }
 
     /// Returns the names that stand for machines in an entry: members of a group, and peers that it names.
-    pub fn machine_names(&self) -> Vec<String> {
+    pub fn machine_names(&self) -> impl Iterator<Item = &str> {
         let members = match self {
-            Resource::Group(group) => group.listed.clone(),
+            Resource::Group(group) => group.listed.as_ref(),
             _ => None,
         };
-        let peers = self.peers().into_iter();
-        let peers = peers.map(|peer| peer.text().to_owned());
-        members.into_iter().flatten().chain(peers).collect()
+        let members = members.into_iter().flatten().map(String::as_str);
+        members.chain(self.peers().into_iter().map(PeerRef::text))
     }
 
     /// Returns the peers that it names, to say which ones are meant.
     pub fn peers_mut(&mut self) -> Vec<&mut PeerRef> {
-        each!(self, it => it.peers())
+        each!(self, it => it.peers_mut())
     }
 
     /// Returns what of its form the file cannot say, as what follows "it"; writing it would take that away.

@@ -1,15 +1,22 @@
-//! Which live object each entry stands for: the inventory's rules (`inventory::match_objects`), asked for each kind, parents
-//! first. What stands in an object belongs to the object, whatever that is called.
+//! Which live object each entry stands for: recorded ones by their ids, whatever they are called now; others by name, where the
+//! entry lacks an object and nothing else can be meant. Parents come first: what stands in an object belongs to the object,
+//! whatever that is called.
 //!
 //! Names in the file mean the objects of its entries. So where NetBird has another name for one, the account is read as if
 //! it had the entry's name already; then nothing that refers to it differs, and the one change that is left is the name.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod assigned;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use assigned::assigned;
 
 use crate::account::actual::{Actual, NewNames, Unreadable};
 use crate::account::snapshot::Snapshot;
 use crate::base::id::Id;
-use crate::inventory::{Entry, Inventory, Leaving, Match, Object, Origin, Scene, match_objects};
+use crate::inventory::{Inventory, Origin};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::{Answers, Kind, Live, Resource, TEMPORARY, differences};
@@ -19,7 +26,7 @@ use crate::plan::ours::Standing;
 
 /// A recorded object that no entry stands for any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct Leaving {
     /// The key of its entry.
     pub key: String,
     /// How it was recorded.
@@ -30,9 +37,16 @@ pub struct Left {
     pub is_managed: bool,
 }
 
+impl Leaving {
+    /// Returns whether it goes with its entry: what was adopted, or has another name by now, is let go.
+    pub(super) fn is_created_as_named(&self) -> bool {
+        self.origin == Origin::Created && !self.is_renamed
+    }
+}
+
 /// What the entries of a file stand for in an account.
 #[derive(Debug, Clone, Default)]
-pub struct Binding {
+pub struct Bound {
     /// The objects of each entry, in the order of its places; none where one is to be made. Setup keys are not here.
     pub(super) stands: BTreeMap<Address, Vec<Option<Id>>>,
     /// Objects that entries adopt: the entry, and as what.
@@ -44,7 +58,7 @@ pub struct Binding {
     /// Other objects of the name of an entry.
     pub(super) beside: BTreeMap<Address, BTreeSet<Id>>,
     /// Recorded objects that no entry stands for.
-    pub(super) left: BTreeMap<Id, Left>,
+    pub(super) leaving: BTreeMap<Id, Leaving>,
     /// Recorded objects whose entry has another key by now.
     pub(super) moved: BTreeMap<Id, String>,
     /// Entries that lost a recorded object: it does not exist any more.
@@ -62,7 +76,7 @@ pub struct Binding {
     names: NewNames,
 }
 
-impl Binding {
+impl Bound {
     /// Returns the names by which the file means groups of an identity provider.
     pub fn issued_groups(&self, actual: &Actual) -> BTreeSet<String> {
         let groups = self.stands.iter();
@@ -90,22 +104,22 @@ pub fn read(
     desired: &Desired,
     snapshot: &Snapshot,
     options: &Options,
-) -> Result<(Actual, Binding), Unreadable> {
+) -> Result<(Actual, Bound), Unreadable> {
     let mut names = NewNames::new();
     let mut actual = Actual::read(snapshot)?;
+    let mut bound = bind(desired, &actual, options);
     // of objects in others' places the names of groups decide how like they are, so a second look can see more
     for _ in 0..3 {
-        let binding = bind(desired, &actual, options);
-        if binding.names == names {
+        if bound.names == names {
             break;
         }
-        names = binding.names;
+        names = bound.names;
         actual = Actual::read_named(snapshot, &names)?;
+        bound = bind(desired, &actual, options);
     }
-    let mut binding = bind(desired, &actual, options);
-    binding.whole = whole(snapshot, &actual);
-    binding.dead = dead(&binding.whole, &actual, options);
-    Ok((actual, binding))
+    bound.whole = whole(snapshot, &actual);
+    bound.dead = dead(&bound.whole, &actual, options);
+    Ok((actual, bound))
 }
 
 /// Returns the kinds of which nothing is hidden: what is not in their lists does not exist.
@@ -124,13 +138,11 @@ fn whole(snapshot: &Snapshot, actual: &Actual) -> BTreeSet<Kind> {
 
 /// Returns the recorded objects that do not exist, and the keys of their entries.
 fn dead(whole: &BTreeSet<Kind>, actual: &Actual, options: &Options) -> BTreeMap<Id, Address> {
-    let living: BTreeSet<&Id> = actual.each().map(|(_, live)| &live.id).collect();
+    let living: HashSet<&Id> = actual.each().map(|(_, live)| &live.id).collect();
     let recorded = options.ours.inventory.recorded();
-    let dead = recorded.filter_map(|(key, id, _)| {
-        let key = Address::of_key(key)?;
-        (whole.contains(&key.kind) && !living.contains(id)).then(|| (id.clone(), key))
-    });
-    dead.collect()
+    let dead = recorded.filter(|(_, id, _)| !living.contains(id));
+    let dead = dead.filter_map(|(key, id, _)| Some((id.clone(), Address::of_key(key)?)));
+    dead.filter(|(_, key)| whole.contains(&key.kind)).collect()
 }
 
 /// Whether nobody may touch an object: a group that is never changed, or a policy that NetBird made for a while.
@@ -143,51 +155,33 @@ pub(super) fn is_protected(kind: Kind, live: &Live, actual: &Actual) -> bool {
 }
 
 /// Finds what each entry stands for.
-fn bind(desired: &Desired, actual: &Actual, options: &Options) -> Binding {
+fn bind(desired: &Desired, actual: &Actual, options: &Options) -> Bound {
+    let mut objects: BTreeMap<Kind, Vec<&Live>> = BTreeMap::new();
+    for (address, live) in actual.each() {
+        objects.entry(address.kind).or_default().push(live);
+    }
+    for of_kind in objects.values_mut() {
+        of_kind.sort_by(|a, b| a.id.cmp(&b.id));
+    }
     let mut binder = Binder {
         desired,
         actual,
         options,
-        objects: objects(actual),
-        recorded: recorded(desired, actual, options),
-        entries: BTreeMap::new(),
-        binding: Binding::default(),
+        recorded: &recorded(desired, actual, options),
+        entries: HashMap::new(),
+        bound: Bound::default(),
     };
-    for kind in Kind::sections().filter(|kind| is_bound(*kind)) {
-        binder.top(kind);
+    // machines and what there is one of are not bound by their entries, and keys have a life of their own (`keys`)
+    let is_bound = |kind: &Kind| kind.goes_with_entry() && *kind != Kind::SetupKey;
+    for kind in Kind::sections().filter(is_bound) {
+        binder.section(kind, &objects);
     }
     binder.keys();
-    binder.binding
+    binder.bound
 }
 
-/// Whether objects of a kind are bound by their entries: machines and what there is one of are not, and keys have a life of
-/// their own (`keys`).
-fn is_bound(kind: Kind) -> bool {
-    kind.goes_with_entry() && kind != Kind::SetupKey
-}
-
-/// The objects around one that an entry stands for: those of its kind, of what stands in others those in its parent.
-struct Around<'a> {
-    live: &'a BTreeMap<&'a Id, &'a Live>,
-    named: BTreeMap<&'a str, Vec<&'a Live>>,
-    /// Those that do not keep their names, or do not stay.
-    elsewhere: BTreeSet<Id>,
-}
-
-/// The live objects by kind, the oldest first.
-type Objects<'a> = BTreeMap<Kind, Vec<(&'a Address, &'a Live)>>;
-
-fn objects(actual: &Actual) -> Objects<'_> {
-    let mut objects: Objects = BTreeMap::new();
-    for (address, live) in actual.each() {
-        let of_kind = objects.entry(address.kind).or_default();
-        of_kind.push((address, live));
-    }
-    for of_kind in objects.values_mut() {
-        of_kind.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
-    }
-    objects
-}
+/// The recorded objects of entries.
+type Own<'a> = BTreeMap<&'a Address, Vec<&'a Live>>;
 
 /// The recorded objects: the key that each was recorded by, and how. What a run made and did not get to record, and whose entry
 /// is out of the file again, counts as created.
@@ -195,12 +189,12 @@ fn recorded<'a>(
     desired: &Desired,
     actual: &'a Actual,
     options: &'a Options,
-) -> BTreeMap<&'a Id, (Address, Origin)> {
+) -> HashMap<&'a Id, (Address, Origin)> {
     let ours = &options.ours;
     let recorded = ours.inventory.recorded();
     let recorded =
         recorded.filter_map(|(key, id, origin)| Some((id, (Address::of_key(key)?, origin))));
-    let mut recorded: BTreeMap<&Id, (Address, Origin)> = recorded.collect();
+    let mut recorded: HashMap<&Id, (Address, Origin)> = recorded.collect();
     if ours.standing == Standing::Unknown {
         // what bears the name of an entry is taken for its own: nothing is said of adopting then
         let named = actual
@@ -227,67 +221,74 @@ struct Binder<'a> {
     desired: &'a Desired,
     actual: &'a Actual,
     options: &'a Options,
-    objects: Objects<'a>,
-    recorded: BTreeMap<&'a Id, (Address, Origin)>,
+    recorded: &'a HashMap<&'a Id, (Address, Origin)>,
     /// The entry of each object that stands for one.
-    entries: BTreeMap<Id, Address>,
-    binding: Binding,
+    entries: HashMap<&'a Id, &'a Address>,
+    bound: Bound,
+}
+
+/// Objects of one kind; of what stands in other objects those in one of them. All but those that nobody may touch.
+struct Scene<'a> {
+    kind: Kind,
+    /// The oldest first.
+    objects: Vec<&'a Live>,
+    /// The same by their names in NetBird.
+    named: HashMap<&'a str, Vec<&'a Live>>,
+    /// Those that entries have.
+    taken: HashSet<&'a Id>,
 }
 
 impl<'a> Binder<'a> {
-    /// A kind that has a section, and what stands in its objects.
-    fn top(&mut self, kind: Kind) {
-        let all = self.objects.get(&kind).cloned().unwrap_or_default();
-        let entries = self.declared(kind, None);
-        self.scene(kind, &entries, &all);
+    /// Binds a kind that has a section, and what stands in its objects.
+    fn section(&mut self, kind: Kind, objects: &BTreeMap<Kind, Vec<&'a Live>>) {
+        let of_kind = |kind| objects.get(&kind).map(Vec::as_slice).unwrap_or_default();
+        let desired: &'a Desired = self.desired;
+        self.scene(kind, &self.declared(kind, None), of_kind(kind));
         for child in kind.children() {
+            let entries = desired.entries.keys().filter(|at| at.kind == child);
+            let entries: Vec<&Address> = entries.collect();
             if child.descriptor().special.is_anywhere {
-                let entries = self.desired.entries.keys();
-                let entries: Vec<&Address> = entries.filter(|at| at.kind == child).collect();
-                let all = self.objects.get(&child).cloned().unwrap_or_default();
-                self.scene(child, &entries, &all);
+                self.scene(child, &entries, of_kind(child));
                 continue;
             }
-            let mut by_parent: BTreeMap<&Id, Vec<(&'a Address, &'a Live)>> = BTreeMap::new();
-            for (address, live) in self.objects.get(&child).into_iter().flatten() {
+            let mut inside: HashMap<&Id, Vec<&Live>> = HashMap::new();
+            for live in of_kind(child) {
                 if let Some(parent) = &live.within {
-                    by_parent.entry(parent).or_default().push((address, live));
+                    inside.entry(parent).or_default().push(live);
                 }
             }
-            for (_, parent) in &all {
+            for parent in of_kind(kind) {
                 let entries = match self.entries.get(&parent.id) {
                     Some(entry) => self.declared(child, Some(&entry.name)),
                     None => Vec::new(),
                 };
-                let inside = by_parent.remove(&parent.id).unwrap_or_default();
+                let inside = inside.remove(&parent.id).unwrap_or_default();
                 self.scene(child, &entries, &inside);
             }
             // of a parent that is to be made all is to be made
-            for address in self.desired.entries.keys().filter(|at| at.kind == child) {
-                let number = self.desired.resource(address).len();
-                let stands = self.binding.stands.entry(address.clone());
-                stands.or_insert_with(|| vec![None; number]);
+            for address in entries {
+                let places = vec![None; desired.resource(address).len()];
+                let stands = self.bound.stands.entry(address.clone());
+                stands.or_insert(places);
             }
         }
     }
 
-    /// Recorded setup keys whose entry is gone; no name of theirs changes.
+    /// Finds the recorded setup keys whose entry is gone; no name of theirs changes.
     fn keys(&mut self) {
-        let (desired, ours) = (self.desired, &self.options.ours);
-        for (address, live) in self.objects.get(&Kind::SetupKey).into_iter().flatten() {
-            let Some((key, origin)) = self.recorded.get(&live.id) else {
-                continue;
-            };
-            if desired.declares(address) || ours.standing == Standing::Unknown {
-                continue;
+        let is_known = self.options.ours.standing != Standing::Unknown;
+        let keys = self.actual.each();
+        let keys = keys.filter(|(at, _)| at.kind == Kind::SetupKey && !self.desired.declares(at));
+        for (_, live) in keys.filter(|_| is_known) {
+            if let Some((key, origin)) = self.recorded.get(&live.id) {
+                let leaving = Leaving {
+                    key: key.key(),
+                    origin: *origin,
+                    is_renamed: false,
+                    is_managed: self.desired.manages(Kind::SetupKey),
+                };
+                self.bound.leaving.insert(live.id.clone(), leaving);
             }
-            let left = Left {
-                key: key.key(),
-                origin: *origin,
-                is_renamed: false,
-                is_managed: desired.manages(Kind::SetupKey),
-            };
-            self.binding.left.insert(live.id.clone(), left);
         }
     }
 
@@ -302,109 +303,46 @@ impl<'a> Binder<'a> {
         entries.take_while(is_it).collect()
     }
 
-    /// Matches entries with objects of one kind; of what stands in other objects with those in one parent.
-    fn scene(&mut self, kind: Kind, entries: &[&'a Address], objects: &[(&'a Address, &'a Live)]) {
-        let (desired, actual, options) = (self.desired, self.actual, self.options);
-        let ours = &options.ours;
-        let live: BTreeMap<&Id, &Live> = objects.iter().map(|(_, it)| (&it.id, *it)).collect();
-        let is_several = kind.descriptor().special.is_several;
-        let unlike = |entry: usize, place: usize, id: &Id| {
-            let live = *live.get(id)?;
-            unlike(entries[entry], place, live, (desired, actual))
-        };
-        let is_fixed = |entry: usize, place: usize, id: &Id| {
-            let wanted = desired.resource(entries[entry]).get(place);
-            let fixed = kind.descriptor().special.fixed;
-            let differs = wanted.zip(live.get(id)).map(|(wanted, live)| {
-                let fields = differences(wanted, &live.resource);
-                fields.iter().any(|of| fixed.contains(&of.field.as_str()))
-            });
-            differs == Some(true)
-        };
-        let entry = |address: &&'a Address| Entry {
-            name: &address.name,
-            old: desired.renamed_from.get(*address).map(String::as_str),
-            number: match desired.resource(address).len() {
-                0 => 1,
-                number => number,
-            },
-            asked: ours
-                .asked
-                .get(&Address::of_key(&address.key()).unwrap_or((*address).clone())),
-        };
+    /// Returns the name that an object was recorded by, and how, if it is recorded.
+    fn recorded(&self, kind: Kind, live: &Live) -> Option<(&'a str, Origin)> {
+        let (key, origin) = self
+            .recorded
+            .get(&live.id)
+            .filter(|(key, _)| key.kind == kind)?;
+        Some((key.name.as_str(), *origin))
+    }
+
+    /// Binds entries to objects of one kind.
+    fn scene(&mut self, kind: Kind, entries: &[&'a Address], objects: &[&'a Live]) {
+        let (desired, actual) = (self.desired, self.actual);
         // a policy of NetBird's own is one like others where the file declares it
         let is_ours_to_see =
             |live: &&Live| kind != Kind::Group || !is_protected(kind, live, actual);
-        let seen = objects.iter().map(|(_, live)| *live);
-        let seen: Vec<&'a Live> = seen.filter(is_ours_to_see).collect();
-        let object = |live: &'a Live| {
-            let recorded = self.recorded.get(&live.id);
-            let recorded = recorded.filter(|(key, _)| key.kind == kind);
-            let recorded = recorded.map(|(key, origin)| (key.name.as_str(), *origin));
-            Object {
-                id: &live.id,
-                name: &live.name,
-                recorded,
-                is_made: ours.is_made(&live.id),
-                is_strange: ours.strange.contains_key(&live.id),
-            }
+        let objects: Vec<&Live> = objects.iter().copied().filter(is_ours_to_see).collect();
+        let mut scene = Scene {
+            kind,
+            named: HashMap::new(),
+            taken: HashSet::new(),
+            objects,
         };
-        let scene = Scene {
-            entries: entries.iter().map(entry).collect(),
-            objects: seen.iter().copied().map(object).collect(),
-            unlike: &unlike,
-            is_fixed: &is_fixed,
-            is_several,
-            adopts: ours.unread.is_none(),
-            trusts_log: ours.standing == Standing::Read,
-        };
-        let (matches, leaving) = match_objects(&scene);
-        // what stands for another entry gets that one's name, and what goes is gone by then
-        let standing = matches.iter().flat_map(|of| of.stands.iter().flatten());
-        let mut elsewhere: BTreeSet<Id> = standing.cloned().collect();
-        let goes = |left: &&Leaving| {
-            left.origin == Origin::Created && !left.is_renamed && options.prune != Prune::None
-        };
-        let going = leaving.iter().filter(goes).map(|left| left.id.clone());
-        elsewhere.extend(going);
-        let mut named: BTreeMap<&str, Vec<&Live>> = BTreeMap::new();
-        for live in seen {
-            named.entry(&live.name).or_default().push(live);
+        for live in &scene.objects {
+            scene.named.entry(&live.name).or_default().push(live);
         }
-        let around = Around {
-            live: &live,
-            named,
-            elsewhere,
-        };
-        for (address, mut matched) in entries.iter().zip(matches) {
+        let (mut own, mut leaving) = self.own(entries, &scene);
+        let mut found = Vec::new();
+        for address in entries {
+            let own = own.remove(*address).unwrap_or_default();
+            let mut stands = self.entry(address, own, &mut scene);
             // a group that nobody may touch can be meant all the same
-            if let ([place @ None], true) = (&mut matched.stands[..], kind == Kind::Group) {
-                let named = actual.at(address).iter();
-                let mut protected = named.filter(|live| is_protected(kind, live, actual));
-                *place = protected.next().map(|live| live.id.clone());
+            if let ([place @ None], Kind::Group) = (&mut stands[..], kind) {
+                let mut named = actual.at(address).iter();
+                *place = named.find(|live| is_protected(kind, live, actual));
             }
-            self.entry(address, matched, &around);
+            found.push((*address, stands));
         }
-        let is_once = kind == Kind::Group || kind.descriptor().special.has_unique_names;
-        for address in entries.iter().filter(|_| is_once) {
-            let is_made = self
-                .binding
-                .stands
-                .get(*address)
-                .is_some_and(|at| *at == [None]);
-            let stays = |other: &&&Live| {
-                let gives_it_up = around.elsewhere.contains(&other.id);
-                !gives_it_up || self.binding.keeps_name.contains(&other.id)
-            };
-            let bearing = around.named.get(address.name.as_str());
-            if is_made && bearing.into_iter().flatten().any(|live| stays(&live)) {
-                self.binding.taken.insert((*address).clone());
-            }
-        }
-        for left in leaving {
-            let Some(live) = live.get(&left.id) else {
-                continue;
-            };
+        leaving.retain(|live| !scene.taken.contains(&live.id));
+        let leaving = leaving.into_iter().filter_map(|live| {
+            let (key, origin) = self.recorded.get(&live.id)?;
             let is_managed = match actual.parent_of(live) {
                 None => desired.manages(kind),
                 Some(at) => match live.within.as_ref().and_then(|at| self.entries.get(at)) {
@@ -412,119 +350,278 @@ impl<'a> Binder<'a> {
                     None => desired.manages(at.kind),
                 },
             };
-            let Some((key, _)) = self.recorded.get(&left.id) else {
-                continue;
+            let leaving = Leaving {
+                key: key.key(),
+                origin: *origin,
+                is_renamed: key.name != live.name,
+                is_managed,
             };
-            let left = (
-                left.id,
-                Left {
-                    key: key.key(),
-                    origin: left.origin,
-                    is_renamed: left.is_renamed,
-                    is_managed,
-                },
+            Some((live.id.clone(), leaving))
+        });
+        let leaving: BTreeMap<Id, Leaving> = leaving.collect();
+        // what stands for another entry gets that one's name, and what goes is gone by then
+        let standing = found.iter().flat_map(|(_, stands)| stands).flatten();
+        let mut elsewhere: HashSet<&Id> = standing.map(|live| &live.id).collect();
+        let prunes = self.options.prune != Prune::None;
+        let goes = leaving
+            .iter()
+            .filter(|(_, it)| prunes && it.is_created_as_named());
+        elsewhere.extend(goes.map(|(id, _)| id));
+        let stays = |live: &&&Live| !elsewhere.contains(&live.id);
+        for (address, stands) in &found {
+            let namesakes = scene.named.get(address.name.as_str()).into_iter().flatten();
+            self.name(
+                address,
+                stands,
+                &namesakes.filter(stays).copied().collect::<Vec<_>>(),
             );
-            if ours.standing != Standing::Unknown {
-                self.binding.left.extend([left]);
+        }
+        let is_once = kind == Kind::Group || kind.descriptor().special.has_unique_names;
+        for (address, _) in found
+            .iter()
+            .filter(|(_, stands)| is_once && matches!(stands[..], [None]))
+        {
+            let keeps_name = &self.bound.keeps_name;
+            let mut namesakes = scene.named.get(address.name.as_str()).into_iter().flatten();
+            if namesakes.any(|live| stays(&live) || keeps_name.contains(&live.id)) {
+                self.bound.taken.insert((*address).clone());
             }
+        }
+        let ids = |live: &Option<&Live>| live.map(|live| live.id.clone());
+        let found = found.into_iter();
+        let found = found.map(|(at, stands)| (at.clone(), stands.iter().map(ids).collect()));
+        self.bound.stands.extend(found);
+        if self.options.ours.standing != Standing::Unknown {
+            self.bound.leaving.extend(leaving);
         }
     }
 
-    /// Takes over what was found of an entry.
-    fn entry(&mut self, address: &Address, matched: Match, around: &Around) {
-        let Around {
-            live,
-            named,
-            elsewhere,
-        } = around;
-        let Match {
-            stands,
-            adopted,
-            surplus,
-            unclear,
-            beside,
-        } = matched;
-        let kind = address.kind;
-        let standing: BTreeSet<&Id> = stands.iter().flatten().collect();
-        let namesakes = named.get(address.name.as_str()).into_iter().flatten();
-        let others = namesakes.filter(|other| !elsewhere.contains(&other.id));
-        let others: Vec<&&Live> = others.collect();
-        // others refer to these by name, and mean the entry's own
-        let is_referred = kind.referred_as().is_some();
-        for other in others
+    /// Finds the recorded objects of each entry, whatever they are called now, and those that none has.
+    fn own(&self, entries: &[&'a Address], scene: &Scene<'a>) -> (Own<'a>, Vec<&'a Live>) {
+        let mut recorded: BTreeMap<&str, Vec<&Live>> = BTreeMap::new();
+        for live in &scene.objects {
+            if let Some((name, _)) = self.recorded(scene.kind, live) {
+                recorded.entry(name).or_default().push(live);
+            }
+        }
+        let lacks = entries
             .iter()
-            .filter(|_| is_referred && !standing.is_empty())
+            .filter(|at| !recorded.contains_key(at.name.as_str()));
+        let lacking: HashMap<&str, &Address> = lacks.map(|at| (at.name.as_str(), *at)).collect();
+        let old_name = |at: &Address| self.desired.renamed_from.get(at);
+        let mut own = Own::new();
+        // an entry that says which one it was goes before the one that has the old name now
+        for at in entries
+            .iter()
+            .filter(|at| lacking.contains_key(at.name.as_str()))
         {
-            let aside = format!("{} ({})", other.name, other.id);
-            self.binding.names.insert((kind, other.id.clone()), aside);
+            let all = old_name(at).and_then(|old| recorded.remove(old.as_str()));
+            own.extend(all.map(|all| (*at, all)));
         }
-        for live in standing.iter().filter_map(|id| live.get(*id)) {
-            self.entries.insert(live.id.clone(), address.clone());
-            if live.name != address.name {
-                let name = address.name.clone();
-                self.binding.names.insert((kind, live.id.clone()), name);
-                if !others.is_empty() {
-                    self.binding.keeps_name.insert(live.id.clone());
+        for at in entries {
+            let all = recorded.remove(at.name.as_str());
+            own.extend(all.map(|all| (*at, all)));
+        }
+        let mut leaving = Vec::new();
+        for (name, live) in recorded
+            .iter()
+            .flat_map(|(name, all)| all.iter().map(move |it| (name, it)))
+        {
+            // the file followed a rename in NetBird
+            let entry = lacking
+                .get(live.name.as_str())
+                .filter(|_| live.name != *name);
+            match entry.filter(|at| old_name(at).is_none() || !own.contains_key(**at)) {
+                Some(at) => own.entry(at).or_default().push(live),
+                None => leaving.push(*live),
+            }
+        }
+        (own, leaving)
+    }
+
+    /// Returns the object of each place of an entry, of which `own` are the recorded ones.
+    fn entry(
+        &mut self,
+        address: &'a Address,
+        mut own: Vec<&'a Live>,
+        scene: &mut Scene<'a>,
+    ) -> Vec<Option<&'a Live>> {
+        let (desired, ours) = (self.desired, &self.options.ours);
+        let is_known = ours.standing != Standing::Unknown;
+        let key = || Address::of_key(&address.key()).unwrap_or(address.clone());
+        let asked = (!ours.asked.is_empty())
+            .then(|| ours.asked.get(&key()))
+            .flatten();
+        let asked = asked.and_then(|id| scene.objects.iter().find(|live| live.id == *id));
+        own.extend(asked);
+        own.sort_by(|a, b| a.id.cmp(&b.id));
+        own.dedup_by(|a, b| a.id == b.id);
+        let mut stands = self.given_out(address, &own);
+        let (mut adopted, mut surplus) = (Vec::new(), Vec::new());
+        for live in &own {
+            scene.taken.insert(&live.id);
+            let stands = || stands.iter().flatten().any(|it| it.id == live.id);
+            match self.recorded(scene.kind, live) {
+                None => adopted.push(*live),
+                // surplus of an entry that has none is no surplus: there is a place for each
+                Some((_, origin)) if !stands() => surplus.push((live.id.clone(), origin)),
+                Some(_) => {}
+            }
+        }
+        // those of its name that nobody recorded
+        let own_name = address.name.as_str();
+        let name = match desired.renamed_from.get(address) {
+            Some(old) if own.is_empty() && !scene.named.contains_key(own_name) => old,
+            _ => own_name,
+        };
+        let is_free = |live: &&&Live| {
+            self.recorded(scene.kind, live).is_none() && !scene.taken.contains(&live.id)
+        };
+        let free = scene.named.get(name).into_iter().flatten().filter(is_free);
+        let (strange, mut free): (Vec<&Live>, Vec<&Live>) =
+            free.partition(|live| ours.strange.contains_key(&live.id));
+        let mut unclear = Vec::new();
+        for (place, stands) in stands.iter_mut().enumerate().filter(|(_, it)| it.is_none()) {
+            let unlike = |live: &Live| self.unlike(address, place, live);
+            let fitting: Vec<&Live> = free
+                .iter()
+                .copied()
+                .filter(|it| unlike(it).is_some())
+                .collect();
+            // the only one; of several the one that a run of ours made, then the one that is as the entry says, of equal ones
+            // the oldest
+            let made = || fitting.iter().find(|live| ours.is_made(&live.id));
+            let equal = || fitting.iter().find(|live| unlike(live) == Some(0));
+            let chosen = match &fitting[..] {
+                [only] => Some(only),
+                _ => made().or_else(equal),
+            };
+            match chosen.filter(|_| ours.unread.is_none()) {
+                Some(live) => {
+                    free.retain(|other| other.id != live.id);
+                    scene.taken.insert(&live.id);
+                    adopted.push(live);
+                    *stands = Some(live);
                 }
-            }
-            let recorded = self.recorded.get(&live.id).map(|(key, _)| key.key());
-            if recorded.is_some_and(|key| key != address.key()) {
-                let moved = (live.id.clone(), address.key());
-                self.binding.moved.extend([moved]);
+                None => unclear.extend(fitting.into_iter().map(|live| live.id.clone())),
             }
         }
-        let living = standing.len();
-        let known = self.options.ours.inventory.of(&address.key()).len();
-        if known > 0 && living < stands.len() && known + adopted.len() > living {
-            self.binding.lost.insert(address.clone());
+        let lacks_none = stands.iter().all(Option::is_some);
+        let mut beside: BTreeSet<Id> = strange.iter().map(|live| live.id.clone()).collect();
+        for live in free {
+            if ours.is_made(&live.id) && lacks_none && ours.standing == Standing::Read {
+                surplus.push((live.id.clone(), Origin::Created));
+                scene.taken.insert(&live.id);
+            } else if !unclear.contains(&live.id) {
+                beside.insert(live.id.clone());
+            }
         }
-        let is_known = self.options.ours.standing != Standing::Unknown;
-        let binding = &mut self.binding;
-        let adopted = adopted.into_iter().filter(|_| is_known);
-        binding
-            .adopted
-            .extend(adopted.map(|(id, origin)| (id, (address.clone(), origin))));
-        let surplus = surplus.into_iter().filter(|_| is_known);
-        binding
-            .surplus
-            .extend(surplus.map(|(id, origin)| (id, (address.clone(), origin))));
+        let living = stands.iter().flatten().count();
+        let known = || ours.inventory.of(&address.key()).len();
+        if !lacks_none && known() > 0 && known() + adopted.len() > living {
+            self.bound.lost.insert(address.clone());
+        }
+        let bound = &mut self.bound;
         if !unclear.is_empty() {
-            binding.unclear.insert(address.clone(), unclear);
+            bound.unclear.insert(address.clone(), unclear);
         }
         if !beside.is_empty() {
-            binding.beside.insert(address.clone(), beside);
+            bound.beside.insert(address.clone(), beside);
         }
-        binding.stands.insert(address.clone(), stands);
+        let of_entry = |(id, origin)| (id, (address.clone(), origin));
+        let adopted =
+            adopted
+                .into_iter()
+                .filter(|_| is_known)
+                .map(|live| match ours.is_made(&live.id) {
+                    true => (live.id.clone(), Origin::Created),
+                    false => (live.id.clone(), Origin::Adopted),
+                });
+        bound.adopted.extend(adopted.map(of_entry));
+        bound
+            .surplus
+            .extend(surplus.into_iter().filter(|_| is_known).map(of_entry));
+        stands
     }
-}
 
-/// In how many fields a live object differs from what an entry has at that place; none where it is another thing, or such as
-/// no file can say.
-fn unlike(
-    address: &Address,
-    place: usize,
-    live: &Live,
-    (desired, actual): (&Desired, &Actual),
-) -> Option<usize> {
-    let names = |id: &Id| members::names_of(id, actual);
-    if let [Resource::Group(group)] = desired.resource(address) {
-        let Some(wanted) = &group.listed else {
-            return Some(0);
-        };
-        let live = live.resource.members().into_iter().flatten();
-        let found: Vec<BTreeSet<String>> = live.map(names).collect();
-        let is_listed = |of: &BTreeSet<String>| !of.is_disjoint(wanted);
-        let same = found.len() == wanted.len() && found.iter().all(is_listed);
-        return Some(usize::from(!same));
-    }
-    let mut wanted = desired.resource(address).get(place)?.clone();
-    for (named, meant) in wanted.peers_mut().into_iter().zip(live.resource.peers()) {
-        let is_it = |id: &Id| names(id).contains(named.text());
-        if meant.id().is_some_and(is_it) {
-            *named = meant;
+    /// Notes what the objects of an entry are called while the file is planned; `others` have its name and keep it.
+    fn name(&mut self, address: &'a Address, stands: &[Option<&'a Live>], others: &[&Live]) {
+        let (kind, bound) = (address.kind, &mut self.bound);
+        for live in stands.iter().flatten() {
+            self.entries.insert(&live.id, address);
+            if live.name != address.name {
+                let name = address.name.clone();
+                bound.names.insert((kind, live.id.clone()), name);
+                if !others.is_empty() {
+                    bound.keeps_name.insert(live.id.clone());
+                }
+            }
+            let recorded = self.recorded.get(&live.id);
+            if recorded.is_some_and(|(key, _)| key != address && key.key() != address.key()) {
+                bound.moved.insert(live.id.clone(), address.key());
+            }
+            // others refer to these by name, and mean the entry's own
+            for other in others.iter().filter(|_| kind.referred_as().is_some()) {
+                let aside = format!("{} ({})", other.name, other.id);
+                bound.names.insert((kind, other.id.clone()), aside);
+            }
         }
     }
-    let connects_the_same = wanted.connects() == live.resource.connects();
-    let can_be_said = live.resource.export().is_ok();
-    (connects_the_same && can_be_said).then(|| differences(&wanted, &live.resource).len())
+
+    /// Gives recorded objects out to the places of an entry. An entry of one has the first that needs no replacement, of several
+    /// such one that still has its name; where an entry can have several, the difference is least in total, and of equal ones the
+    /// oldest comes first.
+    fn given_out(&self, address: &Address, own: &[&'a Live]) -> Vec<Option<&'a Live>> {
+        let number = self.desired.resource(address).len().max(1);
+        if let (1, [] | [_]) = (number, own) {
+            return vec![own.first().copied()];
+        }
+        if !address.kind.descriptor().special.is_several {
+            let order = |live: &&&Live| (self.is_fixed(address, live), live.name != address.name);
+            return vec![own.iter().min_by_key(order).copied()];
+        }
+        // what differs in what it connects differs more than in all else
+        const OTHER: usize = 1_000;
+        let cost = |place: usize, which: usize| self.unlike(address, place, own[which]);
+        let given = assigned(number, own.len(), &|place, which| {
+            cost(place, which).unwrap_or(OTHER)
+        });
+        let given = given.into_iter();
+        given.map(|which| which.map(|which| own[which])).collect()
+    }
+
+    /// Returns whether an object differs from its entry in what no change can give it.
+    fn is_fixed(&self, address: &Address, live: &Live) -> bool {
+        let fixed = address.kind.descriptor().special.fixed;
+        let wanted = self.desired.resource(address).first();
+        let fields = wanted.map(|wanted| differences(wanted, &live.resource));
+        let mut fields = fields.into_iter().flatten();
+        fields.any(|of| fixed.contains(&of.field.as_str()))
+    }
+
+    /// Returns in how many fields a live object differs from what an entry has at that place; none where it is another thing, or
+    /// such as no file can say.
+    fn unlike(&self, address: &Address, place: usize, live: &Live) -> Option<usize> {
+        let names = |id: &Id| members::names_of(id, self.actual);
+        if let [Resource::Group(group)] = self.desired.resource(address) {
+            let Some(wanted) = &group.listed else {
+                return Some(0);
+            };
+            let live = live.resource.members().into_iter().flatten();
+            let found: Vec<BTreeSet<String>> = live.map(names).collect();
+            let is_listed = |of: &BTreeSet<String>| !of.is_disjoint(wanted);
+            let same = found.len() == wanted.len() && found.iter().all(is_listed);
+            return Some(usize::from(!same));
+        }
+        let mut wanted = self.desired.resource(address).get(place)?.clone();
+        for (named, meant) in wanted.peers_mut().into_iter().zip(live.resource.peers()) {
+            let is_it = |id: &Id| names(id).contains(named.text());
+            if meant.id().is_some_and(is_it) {
+                *named = meant.clone();
+            }
+        }
+        let connects_the_same = wanted.connects() == live.resource.connects();
+        let can_be_said = live.resource.export().is_ok();
+        (connects_the_same && can_be_said).then(|| differences(&wanted, &live.resource).len())
+    }
 }

@@ -2,7 +2,7 @@
 
 mod account;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::Given;
 use super::order::{Step, order};
@@ -82,11 +82,9 @@ fn references(
         decision.is_some_and(|decision| decision.is_skipped)
     };
     let keys = desired.setup_keys().filter(|(name, _)| !is_skipped(name));
-    let keys = keys.map(|(name, declared)| {
-        let address = Address::new(Kind::SetupKey, name);
-        (address, vec![Resource::SetupKey(declared.clone())])
-    });
-    let keys: BTreeMap<Address, Vec<Resource>> = keys.collect();
+    let keys = keys.map(|(name, _)| Address::new(Kind::SetupKey, name));
+    let keys: Vec<Address> = keys.collect();
+    let keys = keys.iter().map(|at| (at, desired.resource(at)));
     let made = resources.keys();
     let made = made.filter_map(|at| Some((at.kind.referred_as()?, at.name.as_str())));
     let made: BTreeSet<(Refers, &str)> = made.collect();
@@ -97,7 +95,8 @@ fn references(
     });
     let going: BTreeSet<(Refers, &str)> = going.collect();
     let (mut problems, mut guesses) = (Vec::new(), 0_usize);
-    for (address, all) in resources.iter().chain(&keys) {
+    let resources = resources.iter().map(|(at, all)| (at, &**all));
+    for (address, all) in resources.chain(keys) {
         let groups_of = all.iter().flat_map(Resource::references);
         let groups_of = groups_of.map(|group| (Refers::Group, group));
         let others = all.iter().flat_map(Resource::others);

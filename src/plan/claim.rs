@@ -6,13 +6,13 @@
 mod said_less;
 mod sections;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use sections::gone;
 use serde_json::Value;
 
 use super::Given;
-use super::bind::{Left, is_protected};
+use super::bind::{Leaving, is_protected};
 use super::resolve::Resolved;
 use super::rows;
 use crate::account::actual::Actual;
@@ -111,7 +111,7 @@ pub(super) fn claim<'a>(given: Given<'a>, resolved: &Resolved) -> Claimed<'a> {
 
 /// Returns the live objects of each entry.
 fn managed<'a>(given: Given<'a>, resolved: &Resolved) -> BTreeMap<Address, Vec<Option<&'a Live>>> {
-    let live: BTreeMap<&Id, &Live> = given.actual.each().map(|(_, it)| (&it.id, it)).collect();
+    let live: HashMap<&Id, &Live> = given.actual.each().map(|(_, it)| (&it.id, it)).collect();
     let found = |id: &Option<Id>| live.get(id.as_ref()?).copied();
     let bound = given.binding.stands.iter();
     let bound = bound.map(|(address, ids)| (address.clone(), ids.iter().map(found).collect()));
@@ -151,12 +151,7 @@ fn issued_twins(desired: &Desired, actual: &Actual, referenced: &BTreeSet<String
 
 /// Which entries are to be renamed from a group of an identity provider: that one keeps its name, and theirs is created.
 fn issued_renames(given: Given) -> Vec<Notice> {
-    let Given {
-        desired,
-        actual,
-        binding,
-        ..
-    } = given;
+    let (desired, actual, binding) = (given.desired, given.actual, given.binding);
     let is_made = |at: &Address| binding.stands.get(at).is_some_and(|ids| *ids == [None]);
     let renames = desired.renamed_from.iter();
     let renames = renames.filter(|(at, _)| at.kind == Kind::Group && is_made(at));
@@ -176,7 +171,7 @@ fn issued_renames(given: Given) -> Vec<Notice> {
 struct Claims<'a> {
     given: Given<'a>,
     /// Objects that entries stand for.
-    stands: BTreeSet<&'a Id>,
+    stands: HashSet<&'a Id>,
     /// Groups that the file refers to.
     referenced: BTreeSet<String>,
     claimed: Claimed<'a>,
@@ -197,9 +192,7 @@ impl<'a> Claims<'a> {
 
     /// Objects of the name of an entry that it does not stand for.
     fn beside(&mut self) {
-        let Given {
-            binding, options, ..
-        } = self.given;
+        let (binding, options) = (self.given.binding, self.given.options);
         for (address, ids) in &binding.beside {
             let strange = &options.ours.strange;
             let (strange, others): (Vec<&Id>, Vec<&Id>) =
@@ -292,12 +285,7 @@ impl<'a> Claims<'a> {
 
     /// What becomes of an object that no entry stands for, by itself.
     fn fate(&self, address: &Address, live: &Live) -> Fate {
-        let Given {
-            desired,
-            actual,
-            binding,
-            options,
-        } = self.given;
+        let (desired, actual, binding, options) = self.given.parts();
         let id = &live.id;
         let is_managed = match address.parent() {
             None => desired.manages(address.kind),
@@ -326,7 +314,7 @@ impl<'a> Claims<'a> {
             };
         }
         let agreed = options.prune == Prune::All || options.release.contains(id);
-        if let Some(left) = binding.left.get(id) {
+        if let Some(left) = binding.leaving.get(id) {
             return match options.prune {
                 _ if !left.is_managed => Fate::Nothing,
                 Prune::None => Fate::Unmanaged,
@@ -394,8 +382,8 @@ impl<'a> Claims<'a> {
     }
 
     /// What becomes of a recorded object whose entry is gone.
-    fn left(&self, address: &Address, live: &Live, left: &Left, agreed: bool) -> Fate {
-        let is_ours = left.origin == Origin::Created && !left.is_renamed;
+    fn left(&self, address: &Address, live: &Live, left: &Leaving, agreed: bool) -> Fate {
+        let is_ours = left.is_created_as_named();
         if is_ours || agreed {
             let agreed = self.given.options.release.contains(&live.id);
             return Fate::Goes(Reason::NoLongerDeclared { agreed });

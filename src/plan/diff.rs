@@ -27,12 +27,7 @@ pub(super) struct Difference {
 
 /// Compares the entries with what stands for them, and adds what goes. Of equal sides: nothing.
 pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Difference {
-    let Given {
-        desired,
-        actual,
-        binding,
-        options,
-    } = given;
+    let (desired, actual, binding, options) = given.parts();
     let mut anew = Anew {
         asked: &options.replace,
         parents: BTreeMap::new(),
@@ -54,9 +49,8 @@ pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Diff
                 .filter(|_| !keeps_name)
                 .and_then(|live| renamed(address, live));
             let moved = live.and_then(|live| moved(address, live, actual));
-            let after = after.clone();
             let Some(live) = live else {
-                let after = anew.filled(address, after, actual);
+                let after = anew.filled(address, after.clone(), actual);
                 let operation = Operation::Create { after };
                 let why = binding.lost.contains(address).then_some(Reason::Lost);
                 entries.push(Change::new(address.clone(), operation, why));
@@ -67,11 +61,11 @@ pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Diff
                 && options.ours.inventory.origin(&live.id).is_some()
                 && !binding.moved.contains_key(&live.id);
             let place = name.into_iter().chain(moved);
-            let update = Operation::update(live, &after, place);
-            let why = anew.why(address, (live, &after), update.as_ref());
+            let update = Operation::update(live, after, place);
+            let why = anew.why(address, (live, after), update.as_ref());
             let replacement = why.is_some().then(|| Operation::Replace {
                 live: live.clone(),
-                fields: differences(&after, &live.resource),
+                fields: differences(after, &live.resource),
                 // what the file does not say stays as it is
                 after: after.over(&live.resource),
             });
@@ -183,12 +177,7 @@ fn moved(address: &Address, live: &Live, actual: &Actual) -> Option<FieldChange>
 /// What `--adopt` names and cannot be adopted: without an entry, not there, somebody's already, for an entry that has its object, or
 /// a key that would be replaced at once.
 fn unknown_adoptions(given: Given, decisions: &Decisions) -> Vec<Problem> {
-    let Given {
-        desired,
-        actual,
-        binding,
-        options,
-    } = given;
+    let (desired, actual, binding, options) = given.parts();
     let inventory = &options.ours.inventory;
     let is_one_more = |address: &Address, id: &Id| {
         let recorded = inventory.of(&address.key());
@@ -247,19 +236,19 @@ fn unknown_adoptions(given: Given, decisions: &Decisions) -> Vec<Problem> {
 /// New renames to a name that another entry gives up in the same change: the object that is to be renamed would be left, and the
 /// other one be taken for it. A rename that was applied before tells nothing any more.
 fn taken_names(given: Given) -> Vec<Problem> {
-    let Given {
-        desired,
-        binding,
-        options,
-        ..
-    } = given;
+    let (desired, binding, options) = (given.desired, given.binding, given.options);
     let versions = &options.ours.versions;
     let taken = desired.renamed_from.iter().filter(|(address, old)| {
         let old_key = Address {
             name: (*old).clone(),
             ..(*address).clone()
         };
-        let leaves = || binding.left.values().any(|left| left.key == old_key.key());
+        let leaves = || {
+            binding
+                .leaving
+                .values()
+                .any(|left| left.key == old_key.key())
+        };
         let is_new = || {
             let changed = versions.changed(|file| file.renamed_from.get(*address).cloned());
             changed.is_some() || versions.base().is_none()

@@ -6,16 +6,20 @@
 //! neither are the commit, the history and the time: so the plan of a pull request and that of the apply after its merge have
 //! one digest.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::Plan;
 use super::resolve::Resolved;
-use super::{Given, Plan};
+use crate::account::actual::Actual;
 use crate::base::id::Id;
 use crate::base::text::hex;
+use crate::model::address::Address;
 use crate::model::change::Change;
+use crate::model::desired::Desired;
 use crate::model::kind::{Kind, Refers, Resource};
 use crate::plan::memberships::granted;
 
@@ -32,14 +36,20 @@ pub enum Unlike {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Beside {
     /// What the file says.
-    file: String,
+    desired: Arc<Desired>,
     /// The live objects.
-    live: String,
+    live: Value,
+    /// Which machines names mean.
+    machines: HashMap<String, Option<Id>>,
 }
 
 impl Beside {
-    pub(super) fn of(given: Given, changes: &[Change], resolved: &Resolved) -> Self {
-        let (desired, actual) = (given.desired, given.actual);
+    pub(super) fn of(
+        desired: &Arc<Desired>,
+        actual: &Actual,
+        changes: &[Change],
+        resolved: Resolved,
+    ) -> Self {
         let joins = granted(desired, |_| true);
         let ids = |kind: Kind, name: &str| -> Vec<&Id> {
             let all = actual.named(kind, name).iter();
@@ -67,19 +77,17 @@ impl Beside {
             let parent = change.address.parent();
             parent.map(|parent| ids(parent.kind, &parent.name))
         });
-        let machines = desired.machine_names().into_iter();
-        let machines = machines.map(|(_, name)| (resolved.names.meant(&name), name));
+        let live = json!([
+            ids(Kind::AccountSettings, ""),
+            waiting.collect::<Vec<_>>(),
+            joined.collect::<Vec<_>>(),
+            named.collect::<Vec<_>>(),
+            within.collect::<Vec<_>>(),
+        ]);
         Beside {
-            live: digits(&json!([
-                ids(Kind::AccountSettings, ""),
-                waiting.collect::<Vec<_>>(),
-                joined.collect::<Vec<_>>(),
-                named.collect::<Vec<_>>(),
-                within.collect::<Vec<_>>(),
-                machines.collect::<BTreeSet<_>>(),
-            ])),
-            // every field, whether or not it is written now
-            file: digits(&json!(format!("{desired:?}"))),
+            desired: desired.clone(),
+            live,
+            machines: resolved.names.meant,
         }
     }
 }
@@ -88,7 +96,16 @@ impl Plan {
     /// Returns 64 hexadecimal digits, which are compared whole: 48 of all, behind 16 that differ where what is done does, so that
     /// a difference can be told.
     pub fn digest(&self) -> String {
-        let Beside { file, live } = &self.beside;
+        let Beside {
+            desired,
+            live,
+            machines,
+        } = &self.beside;
+        let machines = machines.iter().filter(|(_, meant)| meant.is_some());
+        let machines = machines.collect::<BTreeMap<_, _>>().into_iter();
+        let machines = machines.map(|of| json!(of));
+        let live = digits(std::iter::once(live.clone()).chain(machines));
+        let file = digits(said(desired));
         let operations = self.changes.iter().map(|change| self.operation(change));
         let adoptions = self.adoptions.iter();
         let adoptions = adoptions.map(|(at, of)| (at.key(), &of.id));
@@ -101,7 +118,7 @@ impl Plan {
         ]);
         let objects = self.changes.iter().map(rests_on);
         let all = json!([done, objects.collect::<Vec<_>>(), live]);
-        digits(&done)[..16].to_owned() + &digits(&all)[..48]
+        digits([done])[..16].to_owned() + &digits([all])[..48]
     }
 
     /// Returns how it differs from the plan of that digest; `None` where it is the same.
@@ -138,12 +155,84 @@ impl Plan {
     }
 }
 
-fn digits(value: &Value) -> String {
-    hex(&Sha256::digest(value.to_string()))
+/// Returns all that a file says, whether or not it is written now.
+fn said(desired: &Desired) -> impl Iterator<Item = Value> {
+    let named = |at: &Address| json!([at.kind.word(), at.within, at.name]);
+    let sections = desired.sections.iter();
+    let sections = sections.map(|(kind, within)| json!([kind.word(), within]));
+    let renames = desired.renamed_from.iter();
+    let renames = renames.map(move |(at, old)| json!([named(at), old]));
+    let entries = desired.entries.iter().map(move |(at, all)| {
+        let all = all.iter().map(Resource::said);
+        json!([named(at), all.collect::<Vec<_>>()])
+    });
+    sections.chain(renames).chain(entries)
+}
+
+/// Returns the digits of values one after the other: together they can be as long as the file.
+fn digits(values: impl IntoIterator<Item = Value>) -> String {
+    let mut hash = Sha256::new();
+    for value in values {
+        hash.update(value.to_string());
+    }
+    hex(&hash.finalize())
 }
 
 /// What the operation rests on: the object as it is.
 fn rests_on(change: &Change) -> Value {
     let live = change.operation.live();
     json!(live.map(|live| json!([live.id, live.name, live.within, live.resource.fields()])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::validate::validate;
+    use crate::file::Source;
+
+    fn read(file: &Value) -> Option<Arc<Desired>> {
+        let source = Source::from_text("f", file.to_string()).expect("a text");
+        Some(validate(&source).ok()?.desired)
+    }
+
+    /// Returns the value without each of the fields and elements in it, one at a time.
+    fn without_one(value: &Value) -> Vec<Value> {
+        let mut all = Vec::new();
+        let keys: Vec<String> = value
+            .as_object()
+            .into_iter()
+            .flat_map(|it| it.keys().cloned())
+            .collect();
+        for key in keys {
+            let mut less = value.clone();
+            less.as_object_mut().expect("it has keys").remove(&key);
+            all.push(less);
+            for inner in without_one(&value[&key]) {
+                let mut less = value.clone();
+                less[&key] = inner;
+                all.push(less);
+            }
+        }
+        for at in 0..value.as_array().map_or(0, Vec::len) {
+            let mut less = value.clone();
+            less.as_array_mut().expect("it has elements").remove(at);
+            all.push(less);
+        }
+        all
+    }
+
+    #[test]
+    fn all_that_a_file_says_is_part_of_it() {
+        let text = include_str!("../../examples/full.json");
+        let full: Value = serde_json::from_str(text).expect("JSON");
+        let whole = read(&full).expect("a valid file");
+        let others = without_one(&full)
+            .into_iter()
+            .filter_map(|file| read(&file));
+        let others: Vec<_> = others.filter(|other| *other != whole).collect();
+        assert!(others.len() > 50, "{}", others.len());
+        for other in others {
+            assert_ne!(digits(said(&other)), digits(said(&whole)), "{other:?}");
+        }
+    }
 }

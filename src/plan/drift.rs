@@ -1,6 +1,7 @@
 //! Drift: where NetBird differs from the committed file, and whose doing that is. Reports and corrects nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -113,7 +114,7 @@ pub struct Version {
     /// When it was made.
     pub at: Timestamp,
     /// What it asks for.
-    pub desired: Desired,
+    pub desired: Arc<Desired>,
 }
 
 impl Drift {
@@ -179,7 +180,7 @@ pub fn blame_versions(
     snapshot: &Snapshot,
     options: &Options,
 ) {
-    let planned = |desired: &Desired| {
+    let planned = |desired: &Arc<Desired>| {
         let (actual, binding) = plan::read(desired, snapshot, options).ok()?;
         plan::plan(desired, &actual, &binding, options).ok()
     };

@@ -85,8 +85,17 @@ type Gate = fn(&Plan, &Context) -> Option<Refusal>;
 /// The gates of a plan, in the order in which they are reported; those of deletions come after them.
 const GATES: [Gate; 6] = [halted, account, role, recipients, protection, reviewed];
 
-/// What deletions are judged by: `--max-deletes`, the rows that nobody agreed to, and those that go besides.
-type DeletionGate = fn(&Plan, usize, &BTreeSet<Row>, &BTreeSet<Row>) -> Option<Refusal>;
+/// What deletions are judged by.
+struct Deletions<'a> {
+    plan: &'a Plan,
+    max_deletes: usize,
+    /// The rows that nobody agreed to.
+    open: &'a BTreeSet<Row>,
+    /// Those that go besides.
+    besides: &'a BTreeSet<Row>,
+}
+
+type DeletionGate = fn(&Deletions) -> Option<Refusal>;
 
 /// The gates that somebody's agreement lifts, likewise.
 const DELETION_GATES: [DeletionGate; 5] =
@@ -101,19 +110,22 @@ pub fn check(plan: &Plan, context: &Context) -> Vec<Refusal> {
 
 /// Returns the refusals of what a plan takes away, but for the rows in `agreed`, which count as if they had gone before.
 pub fn deletions(plan: &Plan, max_deletes: usize, agreed: &BTreeSet<Row>) -> Vec<Refusal> {
-    judge(plan, max_deletes, &(&plan.counted_rows() - agreed), agreed)
+    let open = &(&plan.counted_rows() - agreed);
+    let besides = agreed;
+    Deletions {
+        plan,
+        max_deletes,
+        open,
+        besides,
+    }
+    .refusals()
 }
 
-fn judge(
-    plan: &Plan,
-    max_deletes: usize,
-    open: &BTreeSet<Row>,
-    besides: &BTreeSet<Row>,
-) -> Vec<Refusal> {
-    let gates = DELETION_GATES.iter();
-    gates
-        .filter_map(|gate| gate(plan, max_deletes, open, besides))
-        .collect()
+impl Deletions<'_> {
+    fn refusals(&self) -> Vec<Refusal> {
+        let gates = DELETION_GATES.iter();
+        gates.filter_map(|gate| gate(self)).collect()
+    }
 }
 
 /// Returns the refusals for which the rows in `own` are the reason: by themselves, or since the others alone would pass.
@@ -125,8 +137,18 @@ pub fn deletions_of(
 ) -> Vec<Refusal> {
     let open = &plan.counted_rows() - agreed;
     let (own, others) = (&open & own, &open - own);
-    let alone = judge(plan, max_deletes, &own, &(agreed | &others));
-    let without = judge(plan, max_deletes, &others, agreed);
+    let judge = |open, besides| {
+        Deletions {
+            plan,
+            max_deletes,
+            open,
+            besides,
+        }
+        .refusals()
+    };
+    let rest = agreed | &others;
+    let alone = judge(&own, &rest);
+    let without = judge(&others, agreed);
     let is_own = |refusal: &Refusal| {
         let of_gate = |other: &Refusal| other.gate == refusal.gate;
         alone.iter().any(of_gate) || !without.iter().any(of_gate)
@@ -258,12 +280,8 @@ fn protection(plan: &Plan, context: &Context) -> Option<Refusal> {
     protected(plan, &context.protected)
 }
 
-fn too_many_deletions(
-    _: &Plan,
-    max_deletes: usize,
-    open: &BTreeSet<Row>,
-    _: &BTreeSet<Row>,
-) -> Option<Refusal> {
+fn too_many_deletions(of: &Deletions) -> Option<Refusal> {
+    let (open, max_deletes) = (of.open, of.max_deletes);
     if open.len() <= max_deletes {
         return None;
     }
@@ -295,12 +313,8 @@ fn too_many_deletions(
 
 /// The last object of a kind that had two or more: a lost section looks like that. What goes with the object that it stands
 /// in is none of its own.
-fn last_of_a_kind(
-    plan: &Plan,
-    _: usize,
-    open: &BTreeSet<Row>,
-    besides: &BTreeSet<Row>,
-) -> Option<Refusal> {
+fn last_of_a_kind(of: &Deletions) -> Option<Refusal> {
+    let (plan, open, besides) = (of.plan, of.open, of.besides);
     // as in `counted`: a dead key is none that anybody misses
     let counts = |live: &Live| !live.is_dead_key();
     let gone = goes_with_all(plan).map(|live| &live.id);
@@ -348,8 +362,8 @@ fn last_of_a_kind(
     Some(deletion("last-of-a-kind", text, rows.collect()))
 }
 
-fn peers(_: &Plan, _: usize, open: &BTreeSet<Row>, _: &BTreeSet<Row>) -> Option<Refusal> {
-    let peers = open.iter().filter(|row| row.address.kind == Kind::Peer);
+fn peers(of: &Deletions) -> Option<Refusal> {
+    let peers = of.open.iter().filter(|row| row.address.kind == Kind::Peer);
     let peers: BTreeSet<Row> = peers.cloned().collect();
     if peers.is_empty() {
         return None;
@@ -369,7 +383,8 @@ fn goes_with_all(plan: &Plan) -> impl Iterator<Item = &Live> {
 }
 
 /// What cannot be changed is made anew, with all that stands in it: it looks like a small change, and is a large one.
-fn made_anew(plan: &Plan, _: usize, open: &BTreeSet<Row>, _: &BTreeSet<Row>) -> Option<Refusal> {
+fn made_anew(of: &Deletions) -> Option<Refusal> {
+    let (plan, open) = (of.plan, of.open);
     let replaced = plan.changes.iter().filter_map(|change| {
         let Operation::Replace { live, .. } = &change.operation else {
             return None;
@@ -394,7 +409,8 @@ fn made_anew(plan: &Plan, _: usize, open: &BTreeSet<Row>, _: &BTreeSet<Row>) -> 
 }
 
 /// A setting that gives many machines another address or another name at once is one line of a file.
-fn moved(plan: &Plan, _: usize, open: &BTreeSet<Row>, _: &BTreeSet<Row>) -> Option<Refusal> {
+fn moved(of: &Deletions) -> Option<Refusal> {
+    let (plan, open) = (of.plan, of.open);
     let is_field = |row: &&Row| matches!(row.piece, Piece::Field { .. });
     let rows: BTreeSet<Row> = open.iter().filter(is_field).cloned().collect();
     let changes = plan.changes.iter();

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use crate::account::actual::Actual;
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
+use crate::base::parallel;
 use crate::inventory::{Inventory, Origin};
 use crate::model::address::Address;
 use crate::model::change::Operation;
@@ -184,9 +185,11 @@ pub type Decisions = BTreeMap<String, Decision>;
 
 /// Decides about every declared key.
 pub fn decisions(desired: &Desired, actual: &Actual, options: &Options) -> Decisions {
-    let keys = desired.setup_keys();
-    keys.map(|(name, declared)| (name.clone(), decide(name, declared, actual, options)))
-        .collect()
+    let keys: Vec<_> = desired.setup_keys().collect();
+    let decided = parallel::map(&keys, |(name, declared)| {
+        ((*name).clone(), decide(name, declared, actual, options))
+    });
+    decided.into_iter().collect()
 }
 
 /// Decides about the declared key `name` of an account.

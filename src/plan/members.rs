@@ -27,20 +27,9 @@ use names::bearing;
 
 pub use names::Names;
 
-/// A declared group that lists members.
-#[derive(Clone, Copy)]
-pub struct OfGroup<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// The name that it was recorded by.
-    pub recorded: &'a str,
-    /// The names that it lists.
-    pub wanted: &'a BTreeSet<String>,
-}
-
 /// The members of one declared group.
 #[derive(Debug, Default, PartialEq)]
-pub struct Members {
+pub struct Members<'a> {
     /// Ids that the group will have.
     pub peers: BTreeSet<Id>,
     /// Setup keys whose peer joins once it enrolls.
@@ -48,7 +37,7 @@ pub struct Members {
     /// Members that the file does not name and that stay.
     pub unmanaged: BTreeSet<Id>,
     /// Whom the listed names mean.
-    pub meant: BTreeMap<String, Id>,
+    pub meant: BTreeMap<&'a str, Id>,
     /// What a reader should know.
     pub notices: Vec<Notice>,
 }
@@ -72,19 +61,14 @@ pub struct Known<'a> {
     pub options: &'a Options,
 }
 
-/// Resolves the names in `peers` of a declared group. `live` are the group's members now.
-pub fn resolve(of: OfGroup, live: &BTreeSet<Id>, known: Known) -> Members {
-    let Known {
-        desired,
-        actual,
-        options,
-        ..
-    } = known;
-    let OfGroup {
-        name,
-        recorded,
-        wanted,
-    } = of;
+/// Resolves the names in `peers` of a declared group, which was recorded by that name. `live` are the group's members now.
+pub fn resolve<'a>(
+    (name, recorded): (&str, &str),
+    wanted: &'a BTreeSet<String>,
+    live: &BTreeSet<Id>,
+    known: Known,
+) -> Members<'a> {
+    let (desired, actual, options) = (known.desired, known.actual, known.options);
     let mut members = Members::default();
     let group = Address::new(Kind::Group, name);
     let mut named = Vec::new();
@@ -95,7 +79,7 @@ pub fn resolve(of: OfGroup, live: &BTreeSet<Id>, known: Known) -> Members {
         match found {
             Found::Peers(ids, said) => {
                 if let [only] = &ids[..] {
-                    members.meant.insert(member.clone(), only.clone());
+                    members.meant.insert(member, only.clone());
                 }
                 named.extend(ids);
                 said.into_iter().for_each(tell);
@@ -185,9 +169,7 @@ enum Found {
 /// A setup-key name is the peer bound to that key; where the key is marked enrolled and gone from NetBird, it is whom the
 /// inventory says.
 fn by_key(member: &str, at: &Address, live: &BTreeSet<Id>, known: Known) -> Found {
-    let Known {
-        desired, actual, ..
-    } = known;
+    let (desired, actual) = (known.desired, known.actual);
     let (Some(declared), Some(decision)) = (desired.setup_key(member), known.decisions.get(member))
     else {
         return Found::Pending(Vec::new());
@@ -245,9 +227,7 @@ fn by_name(member: &str, live: &BTreeSet<Id>, known: Known) -> Found {
 
 /// What may be meant by a name that neither a key nor a peer has.
 fn meant(member: &str, known: Known) -> Option<String> {
-    let Known {
-        desired, actual, ..
-    } = known;
+    let (desired, actual) = (known.desired, known.actual);
     let is_otherwise_called = |peer: &&objects::Peer| {
         peer.id.0 == member || peer.ip == member || peer.dns_label == member
     };

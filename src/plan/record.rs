@@ -1,16 +1,18 @@
 //! What a plan's run writes down in the inventory, whatever it changes: what became of recorded objects, who came by which key,
 //! whom names mean, and who is a member because the file lists it.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bind::Binding as Bound;
+use super::bind::Bound;
 use super::resolve::{Resolved, resolve};
 use super::{Given, rows};
 use crate::account::actual::Actual;
 use crate::account::binding::Binding;
 use crate::base::id::Id;
-use crate::inventory::{Adoption, Delta, Machine, Origin};
+use crate::inventory::{Adoption, Delta, Inventory, Machine, Origin};
 use crate::model::address::Address;
+use crate::model::change::Change;
 use crate::model::desired::Desired;
 use crate::model::kind::Kind;
 use crate::model::let_go::LeftBy;
@@ -26,46 +28,23 @@ pub(super) struct Record {
     pub(super) delta: Delta,
     /// Rows of agreements of what does not exist any more.
     pub(super) dead: Vec<(String, LeftBy)>,
-    /// The keys of the recorded objects.
-    pub(super) keys: BTreeMap<Id, String>,
-    /// The names by which members are recorded, by group and peer.
-    pub(super) listed: BTreeMap<(String, Id), String>,
 }
 
 /// Finds what is to be written down. Where it is not known what is ours, nothing is.
 pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Address>) -> Record {
-    let Given {
-        desired,
-        binding,
-        options,
-        ..
-    } = given;
+    let (desired, binding, options) = (given.desired, given.binding, given.options);
     let inventory = &options.ours.inventory;
     if options.ours.standing == Standing::Unknown {
         return Record::default();
     }
-    let recorded = inventory.recorded();
-    let members = inventory.members.iter();
-    let members = members.flat_map(|(group, members)| members.iter().map(move |of| (group, of)));
     let mut record = Record {
         adoptions: adoptions(given, resolved, skipped),
-        keys: recorded
-            .map(|(key, id, _)| (id.clone(), key.to_owned()))
-            .collect(),
-        listed: members
-            .map(|(group, (name, id))| ((group.clone(), id.clone()), name.clone()))
-            .collect(),
         ..Record::default()
     };
-    let let_go = inventory.let_go.iter();
-    let let_go = let_go.flat_map(|(key, left)| left.ids.iter().map(move |id| (id, key)));
-    record
-        .keys
-        .extend(let_go.map(|(id, key)| (id.clone(), key.clone())));
     record.delta.moved = binding.moved.clone().into_iter().collect();
     record.delta.dead = binding.dead.keys().cloned().collect();
     let mut kinds = Kind::ALL.into_iter().filter(|kind| kind.goes_with_entry());
-    if kinds.all(|kind| binding.whole.contains(&kind)) {
+    if !inventory.released.is_empty() && kinds.all(|kind| binding.whole.contains(&kind)) {
         let living: BTreeSet<&Id> = given.actual.each().map(|(_, live)| &live.id).collect();
         let released = inventory.released.iter();
         let gone = released.filter(|id| !living.contains(id)).cloned();
@@ -82,17 +61,17 @@ pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Addre
     let names = &resolved.names;
     record.delta.names = names.fresh.clone();
     record.delta.rebound = names.rebound.clone();
-    let used: BTreeSet<String> = desired
-        .machine_names()
-        .into_iter()
-        .map(|(_, name)| name)
-        .collect();
+    let used = LazyCell::new(|| -> BTreeSet<&str> {
+        let names = desired.machine_names();
+        names.map(|(_, name)| name).collect()
+    });
+    let is_used = |name: &str| names.meant.contains_key(name) || used.contains(name);
     let is_recorded = |name: &String| {
         let mut members = inventory.members.values();
         inventory.enrolled.contains_key(name) || members.any(|of| of.contains_key(name))
     };
     let unused = inventory.names.keys();
-    let unused = unused.filter(|name| !used.contains(*name) && !is_recorded(name));
+    let unused = unused.filter(|name| !is_used(name) && !is_recorded(name));
     record.delta.unused_names = unused.chain(&names.of_keys).cloned().collect();
     record.dead.sort();
     record.dead.dedup();
@@ -140,12 +119,7 @@ fn adoptions(
 
 /// The machines that came by recorded keys of one use, and those that are no more.
 fn enrolled(given: Given, resolved: &Resolved, record: &mut Record) {
-    let Given {
-        desired,
-        actual,
-        options,
-        binding,
-    } = given;
+    let (desired, actual, binding, options) = given.parts();
     let inventory = &options.ours.inventory;
     let recorded = inventory.recorded().map(|(key, id, _)| (key, id));
     let adopted = record.adoptions.iter();
@@ -194,29 +168,52 @@ fn enrolled(given: Given, resolved: &Resolved, record: &mut Record) {
     }
 }
 
+/// Returns the names by which the file lists the members that changes bring or take, by group and peer; of those that left the
+/// file, the recorded ones.
+pub(super) fn listed(
+    changes: &[Change],
+    resolved: &Resolved,
+    inventory: &Inventory,
+) -> BTreeMap<(String, Id), String> {
+    let mut listed = BTreeMap::new();
+    let groups = changes.iter().filter(|of| of.address.kind == Kind::Group);
+    for group in groups.map(|change| &change.address.name) {
+        let meant = resolved.members.get(group).into_iter();
+        let meant = meant.flat_map(|members| members.meant.iter().map(|(name, id)| (*name, id)));
+        let recorded = inventory.members.get(group).into_iter().flatten();
+        let recorded = recorded.map(|(name, id)| (name.as_str(), id));
+        // what is recorded counts more
+        for (name, id) in meant.chain(recorded) {
+            listed.insert((group.clone(), id.clone()), name.to_owned());
+        }
+    }
+    listed
+}
+
 /// The listed members that are in their groups, and those that left.
 fn of_groups(given: Given, resolved: &Resolved, record: &mut Record) {
-    let Given {
-        actual,
-        options,
-        binding,
-        ..
-    } = given;
+    let (actual, options, binding) = (given.actual, given.options, given.binding);
     let inventory = &options.ours.inventory;
     let live = |group: &str| {
         let live = actual.named(Kind::Group, group).first();
         live.and_then(|live| live.resource.members())
     };
     for (group, members) in &resolved.members {
+        let known = inventory.members.get(group).into_iter().flatten();
+        if known
+            .map(|(name, id)| (name.as_str(), id))
+            .eq(members.meant.iter().map(|(name, id)| (*name, id)))
+        {
+            continue;
+        }
         let inside = live(group);
         for (name, id) in &members.meant {
             let is_in = inside.is_some_and(|inside| inside.contains(id));
-            if is_in && inventory.member(group, id) != Some(name) {
-                let member = (group.clone(), name.clone(), id.clone());
+            let known = inventory.members.get(group);
+            if is_in && known.and_then(|known| known.get(*name)) != Some(id) {
+                let member = (group.clone(), (*name).to_owned(), id.clone());
                 record.delta.members.push(member);
             }
-            let key = (group.clone(), id.clone());
-            record.listed.entry(key).or_insert_with(|| name.clone());
         }
     }
     if !binding.whole.contains(&Kind::Group) {

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::cell::LazyCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Given;
 use crate::account::actual::Actual;
@@ -23,9 +23,9 @@ use crate::wire::api::objects;
 
 /// What the entries of a file mean in an account.
 #[derive(Debug)]
-pub(super) struct Resolved {
+pub(super) struct Resolved<'a> {
     /// The entries in canonical form, but for setup keys; of one address several, where its kind has several.
-    pub(super) resources: BTreeMap<Address, Vec<Resource>>,
+    pub(super) resources: BTreeMap<Address, Cow<'a, [Resource]>>,
     /// Entries of which an object waits for the peer that it names: the places of those that do not. What waits is not in
     /// `resources`.
     pub(super) places: BTreeMap<Address, Vec<usize>>,
@@ -40,13 +40,13 @@ pub(super) struct Resolved {
     /// Which machines names mean.
     pub(super) names: Names,
     /// The members of each group that lists some.
-    pub(super) members: BTreeMap<String, Members>,
+    pub(super) members: BTreeMap<String, Members<'a>>,
     /// What a reader should know.
     pub(super) notices: Vec<Notice>,
 }
 
 /// Resolves the names of the file. What cannot be told is a notice; whether it can be carried out is told by `check`.
-pub(super) fn resolve(given: Given) -> Resolved {
+pub(super) fn resolve<'a>(given: Given<'a>) -> Resolved<'a> {
     let (desired, actual, options) = (given.desired, given.actual, given.options);
     let decisions = keys::decisions(desired, actual, options);
     let detection = enrollment::detect(desired, actual, &decisions, options);
@@ -66,20 +66,16 @@ pub(super) fn resolve(given: Given) -> Resolved {
     let live = |name: &str| live_groups.members(name);
     let groups: Vec<_> = desired.groups().collect();
     let members = parallel::map(&groups, |(name, group)| {
-        let group = members::OfGroup {
-            name,
-            recorded: live_groups.recorded.get(name.as_str()).unwrap_or(name),
-            wanted: group.listed.as_ref()?,
-        };
-        let live = live(name);
-        let members = members::resolve(group, &live, known);
+        let (recorded, live) = (live_groups.recorded.get(name.as_str()), live(name));
+        let names = (name.as_str(), recorded.unwrap_or(name).as_str());
+        let members = members::resolve(names, group.listed.as_ref()?, &live, known);
         let members = match live_groups.protected.get(name.as_str()) {
             Some(why) => of_issued(name, why, members, &live, given),
             None => members,
         };
         Some(((*name).clone(), members))
     });
-    let mut members: BTreeMap<String, Members> = members.into_iter().flatten().collect();
+    let mut members: BTreeMap<String, Members<'a>> = members.into_iter().flatten().collect();
     // a peer that enrolled goes into its key's groups even where the file leaves their members alone
     let groups = desired.groups().map(|(name, _)| {
         let joins = detection.enrollments.iter();
@@ -99,7 +95,7 @@ pub(super) fn resolve(given: Given) -> Resolved {
             }
         };
         let group = Resource::Group(Group::with(peers));
-        (Address::new(Kind::Group, name), vec![group])
+        (Address::new(Kind::Group, name), Cow::Owned(vec![group]))
     });
     let mut peers = Peers {
         known,
@@ -109,7 +105,7 @@ pub(super) fn resolve(given: Given) -> Resolved {
     let entries = desired.resources();
     let entries =
         entries.filter_map(|(address, all)| Some((address.clone(), peers.told(address, all)?)));
-    let resources: BTreeMap<Address, Vec<Resource>> = entries.chain(groups).collect();
+    let resources: BTreeMap<Address, Cow<[Resource]>> = entries.chain(groups).collect();
     let (machines, resources) = resources
         .into_iter()
         .partition(|(address, _)| address.kind.enrolls());
@@ -156,7 +152,7 @@ fn of_issued(
     members: Members,
     live: &BTreeSet<Id>,
     given: Given,
-) -> Members {
+) -> Members<'static> {
     let (desired, actual, ours) = (given.desired, given.actual, &given.options.ours);
     let listed = |file: &Desired| file.group(name).and_then(|group| group.listed.clone());
     let is_new = match ours.versions.base() {
@@ -180,14 +176,9 @@ fn of_issued(
 
 impl<'a> LiveGroups<'a> {
     fn of(given: Given<'a>) -> Self {
-        let Given {
-            actual,
-            binding,
-            options,
-            ..
-        } = given;
+        let (actual, binding, options) = (given.actual, given.binding, given.options);
         let groups = actual.each().filter(|(at, _)| at.kind == Kind::Group);
-        let live: BTreeMap<&Id, &Live> = groups.map(|(_, live)| (&live.id, live)).collect();
+        let live: HashMap<&Id, &Live> = groups.map(|(_, live)| (&live.id, live)).collect();
         let members = |id: &Id| live.get(id)?.resource.members();
         let mut groups = LiveGroups {
             members: BTreeMap::new(),
@@ -241,11 +232,11 @@ impl<'a> LiveGroups<'a> {
 }
 
 /// The entries of machines, by the machines that they mean.
-fn by_machine(entries: BTreeMap<Address, Vec<Resource>>) -> BTreeMap<Id, Vec<(Address, Peer)>> {
+fn by_machine(entries: BTreeMap<Address, Cow<[Resource]>>) -> BTreeMap<Id, Vec<(Address, Peer)>> {
     let mut machines: BTreeMap<Id, Vec<(Address, Peer)>> = BTreeMap::new();
     let entries = entries.into_iter();
     for (address, one) in
-        entries.flat_map(|(at, all)| all.into_iter().map(move |it| (at.clone(), it)))
+        entries.flat_map(|(at, all)| all.into_owned().into_iter().map(move |it| (at.clone(), it)))
     {
         let Resource::Peer(peer) = one else {
             continue;
@@ -270,10 +261,14 @@ struct Peers<'a> {
 impl Peers<'_> {
     /// Returns the objects of an entry with the peers that they name; without those that have to wait for theirs. `None`
     /// where all of them do.
-    fn told(&mut self, address: &Address, all: &[Resource]) -> Option<Vec<Resource>> {
+    fn told<'f>(&mut self, address: &Address, all: &'f [Resource]) -> Option<Cow<'f, [Resource]>> {
+        let mut named = all.iter().flat_map(Resource::peers);
+        if named.all(|peer| peer.id().is_some()) {
+            return Some(Cow::Borrowed(all));
+        }
         let live = self.known.actual.at(address).iter();
         let live = live.flat_map(|live| live.resource.peers());
-        let live: BTreeSet<Id> = live.filter_map(|peer| peer.id().cloned()).collect();
+        let live: BTreeSet<Id> = live.filter_map(PeerRef::id).cloned().collect();
         let (mut told, mut places) = (Vec::new(), Vec::new());
         for (place, one) in all.iter().enumerate() {
             let mut one = one.clone();
@@ -297,7 +292,7 @@ impl Peers<'_> {
         if told.len() < all.len() {
             self.places.insert(address.clone(), places);
         }
-        (!told.is_empty() || all.is_empty()).then_some(told)
+        (!told.is_empty()).then_some(Cow::Owned(told))
     }
 }
 

@@ -159,13 +159,14 @@ impl Case {
         // whom names meant when a version first used them
         for (second, file) in &versions {
             for (_, name) in file.machine_names() {
-                let bearing = actual.peers_named(&name);
+                let bearing = actual.peers_named(name);
                 let created = |peer: &Peer| peer.created_at.map_or(0, Timestamp::as_second);
                 let bearing = bearing.filter(|peer| created(peer) <= *second);
                 let bearing: Vec<Id> = bearing.map(|peer| peer.id.clone()).collect();
                 let meant = (bearing.len() == 1).then(|| bearing[0].clone());
-                if file.setup_key(&name).is_none() {
-                    inventory.names.entry(name).or_insert(meant);
+                if file.setup_key(name).is_none() {
+                    let known = inventory.names.entry(name.to_owned());
+                    known.or_insert(meant);
                 }
             }
         }
@@ -220,7 +221,12 @@ impl Case {
     pub(crate) fn plan(&self) -> Result<Plan, Vec<Problem>> {
         let (actual, binding) = plan::read(&self.desired, &self.snapshot, &self.options)
             .expect("answers of the server's form");
-        plan::plan(&self.desired, &actual, &binding, &self.options)
+        plan::plan(
+            &Arc::new(self.desired.clone()),
+            &actual,
+            &binding,
+            &self.options,
+        )
     }
 
     /// Makes a plan that has to be possible.

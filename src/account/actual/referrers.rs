@@ -122,6 +122,7 @@ impl Actual {
     fn read_parts(&mut self, snapshot: &Snapshot) {
         for part in &PARTS {
             for entry in snapshot.rest.parts.get(part.path).into_iter().flatten() {
+                let entry = &entry.value().unwrap_or_default();
                 let name = entry[part.name].as_str().or(entry["id"].as_str());
                 let words = format!("{} {:?}", part.label, name.unwrap_or_default());
                 for group in part.groups.iter().flat_map(|path| texts(entry, path)) {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::{Origin, Request, Session, notices};
 use crate::access::Delta;
@@ -245,7 +246,7 @@ impl Session {
 
     /// What an apply of the base's file would do, by the same answers and the same inventory; `None` where there is no such plan.
     fn base_plan(&self, file: &Path) -> Option<Plan> {
-        let desired = self.history.base(file)?;
+        let desired = Arc::new(self.history.base(file)?);
         let (actual, binding) = plan::read(&desired, &self.snapshot, &self.options).ok()?;
         plan::plan(&desired, &actual, &binding, &self.options).ok()
     }

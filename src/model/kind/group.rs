@@ -72,6 +72,10 @@ impl Spec for Group {
 
     const TABLE: &'static Table<Self> = &TABLE;
 
+    fn unseen(&self) -> Value {
+        json!(self.listed)
+    }
+
     fn settle(self, entry: &Cursor<'_>, _within: Option<&Resource>, log: &mut Log) -> Option<Self> {
         if entry.name() == ALL {
             let message = "All is NetBird's own group of every peer: it cannot be declared";

@@ -112,7 +112,11 @@ impl Spec for NetworkRouter {
         }
     }
 
-    fn peers(&mut self) -> Vec<&mut PeerRef> {
+    fn peers(&self) -> Vec<&PeerRef> {
+        self.peer.iter().collect()
+    }
+
+    fn peers_mut(&mut self) -> Vec<&mut PeerRef> {
         self.peer.iter_mut().collect()
     }
 

@@ -86,6 +86,10 @@ impl Spec for Peer {
 
     const TABLE: &'static Table<Self> = &TABLE;
 
+    fn unseen(&self) -> Value {
+        json!(self.peer)
+    }
+
     fn settle(mut self, entry: &Cursor<'_>, _: Option<&Resource>, _: &mut Log) -> Option<Self> {
         self.peer = Some(PeerRef::Name(entry.name().to_owned()));
         Some(self)
@@ -110,7 +114,11 @@ impl Spec for Peer {
         Ok(Value::Object(body))
     }
 
-    fn peers(&mut self) -> Vec<&mut PeerRef> {
+    fn peers(&self) -> Vec<&PeerRef> {
+        self.peer.iter().collect()
+    }
+
+    fn peers_mut(&mut self) -> Vec<&mut PeerRef> {
         self.peer.iter_mut().collect()
     }
 

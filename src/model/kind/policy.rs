@@ -271,7 +271,13 @@ impl Spec for Policy {
             .collect()
     }
 
-    fn peers(&mut self) -> Vec<&mut PeerRef> {
+    fn peers(&self) -> Vec<&PeerRef> {
+        let targets = [&self.source_resource, &self.destination_resource];
+        let peers = targets.into_iter().flatten().filter_map(Target::peer);
+        peers.collect()
+    }
+
+    fn peers_mut(&mut self) -> Vec<&mut PeerRef> {
         let targets = [&mut self.source_resource, &mut self.destination_resource];
         targets
             .into_iter()

@@ -213,7 +213,11 @@ impl Spec for Route {
         }
     }
 
-    fn peers(&mut self) -> Vec<&mut PeerRef> {
+    fn peers(&self) -> Vec<&PeerRef> {
+        self.peer.iter().collect()
+    }
+
+    fn peers_mut(&mut self) -> Vec<&mut PeerRef> {
         self.peer.iter_mut().collect()
     }
 

@@ -95,6 +95,13 @@ impl Spec for SetupKey {
 
     const TABLE: &'static Table<Self> = &entry::TABLE;
 
+    fn unseen(&self) -> Value {
+        let SealedFor { keys, only } = &self.sealed_for;
+        let keys: Vec<&String> = keys.keys().collect();
+        let reissue_after = self.reissue_after.map(|at| at.to_string());
+        json!([self.enrolled, reissue_after, keys, only])
+    }
+
     fn settle(self, entry: &Cursor<'_>, _within: Option<&Resource>, log: &mut Log) -> Option<Self> {
         entry::settle(self, entry, log)
     }

@@ -85,6 +85,11 @@ pub(crate) trait Spec:
         fields
     }
 
+    /// Returns what an entry says and `fields` does not have: it is no difference.
+    fn unseen(&self) -> Value {
+        Value::Null
+    }
+
     /// Returns the names of groups in it.
     fn references(&self) -> Vec<&str> {
         let groups = Self::TABLE.groups(self).into_iter().flatten();
@@ -97,7 +102,12 @@ pub(crate) trait Spec:
     }
 
     /// Returns the peers that it names.
-    fn peers(&mut self) -> Vec<&mut PeerRef> {
+    fn peers(&self) -> Vec<&PeerRef> {
+        Vec::new()
+    }
+
+    /// Returns them, to say which ones are meant.
+    fn peers_mut(&mut self) -> Vec<&mut PeerRef> {
         Vec::new()
     }
 

@@ -9,17 +9,15 @@ use crate::plan::Given;
 
 /// Returns the sections of which something recorded lives and that the file has not, and those that go just now.
 pub(super) fn gone(given: Given) -> Vec<Gone> {
-    let Given {
-        desired,
-        actual,
-        binding,
-        options,
-    } = given;
+    let (desired, actual, binding, options) = given.parts();
     let mut gone: BTreeMap<(Kind, Option<Address>), BTreeSet<Address>> = BTreeMap::new();
     for (address, live) in actual.each() {
         // a dead key opens nothing
         let is_dead = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
-        let left = binding.left.get(&live.id).filter(|left| !left.is_managed);
+        let left = binding
+            .leaving
+            .get(&live.id)
+            .filter(|left| !left.is_managed);
         if left.is_some() && !is_dead {
             let section = gone.entry((address.kind, address.parent())).or_default();
             section.insert(address.clone());

@@ -14,7 +14,7 @@ use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::held::{Held, Why};
-use crate::model::kind::{Kind, Live, PeerRef, Resource};
+use crate::model::kind::{Kind, Live, Resource};
 use crate::model::notice::{Notice, OfKey, OfPeer, PeerStays};
 use crate::model::origin::Cause;
 use crate::model::reason::Reason;
@@ -29,12 +29,7 @@ use crate::wire::api::objects::Peer;
 
 /// Returns the deletion of the machines whose keys' entries are gone.
 pub(super) fn offboard(given: Given, so_far: &FollowUp, names: &Names) -> FollowUp {
-    let Given {
-        desired,
-        actual,
-        options,
-        ..
-    } = given;
+    let (desired, actual, options) = (given.desired, given.actual, given.options);
     let mut part = FollowUp::default();
     let is_known = options.ours.standing != Standing::Unknown;
     if options.prune == Prune::None || !is_known || !desired.manages(Kind::SetupKey) {
@@ -93,12 +88,7 @@ pub(super) fn offboard(given: Given, so_far: &FollowUp, names: &Names) -> Follow
 /// Returns the machines that came by recorded keys without an entry: the key's name, and what tells so. Names the keys
 /// whose machine is not known.
 fn machines(given: Given, part: &mut FollowUp) -> BTreeMap<Id, (String, Evidence)> {
-    let Given {
-        desired,
-        actual,
-        binding,
-        options,
-    } = given;
+    let (desired, actual, binding, options) = given.parts();
     let enrolled = options.ours.inventory.enrolled.iter();
     let enrolled = enrolled.flat_map(|(name, all)| all.iter().map(move |of| (name, of)));
     let enrolled = enrolled.map(|(name, of)| {
@@ -106,7 +96,7 @@ fn machines(given: Given, part: &mut FollowUp) -> BTreeMap<Id, (String, Evidence
         (of.id.clone(), (name.clone(), by))
     });
     let mut machines: BTreeMap<Id, (String, Evidence)> = enrolled.collect();
-    for (id, left) in &binding.left {
+    for (id, left) in &binding.leaving {
         let key = Address::of_key(&left.key).filter(|at| at.kind == Kind::SetupKey);
         let Some(address) = key.filter(|at| !desired.declares(at)) else {
             continue;
@@ -194,7 +184,7 @@ impl FollowUp {
 /// the file, and what only NetBird has.
 fn users(peer: &Peer, so_far: &FollowUp, given: Given) -> (Vec<String>, Vec<String>) {
     let actual = given.actual;
-    let uses = |resource: &Resource| resource.peers().contains(&PeerRef::Id(peer.id.clone()));
+    let uses = |resource: &Resource| resource.peers().iter().any(|of| of.id() == Some(&peer.id));
     // what the plan deletes, or brings to somebody else, is not hit
     let stays_so = |live: &Live| then(live, &so_far.changes).is_some_and(|then| uses(&then));
     let users = actual.each().filter(|(_, live)| stays_so(live));

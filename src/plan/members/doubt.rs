@@ -17,12 +17,7 @@ pub(super) fn is_machine(peer: &&objects::Peer) -> bool {
 /// Of several peers that can have come by a key, those that are members already stay so, whichever it was. One that
 /// bears a name that the group lists no more is no such member.
 pub(super) fn several(at: &Address, peers: &[Id], live: &BTreeSet<Id>, known: Known) -> Found {
-    let Known {
-        desired,
-        actual,
-        options,
-        ..
-    } = known;
+    let (desired, actual, options) = (known.desired, known.actual, known.options);
     let is_delisted = |id: &Id| {
         let recorded = options.ours.inventory.member(&at.name, id);
         recorded.is_some_and(|name| !desired.lists(at, name))

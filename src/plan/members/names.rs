@@ -1,7 +1,8 @@
 //! Which machine a name of its own means. Hostnames are chosen by clients, so a name is bound once, when the file first uses
 //! it; from then on the inventory says whom it means. A name that means nobody is never matched by a hostname later.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Known;
 use super::doubt::machine;
@@ -12,7 +13,7 @@ use crate::model::desired::Desired;
 use crate::model::hint::MAX_GUESSES;
 use crate::model::kind::{Kind, PeerRef};
 use crate::model::notice::{Machine, Notice, OfRun};
-use crate::plan::keys::{Decision, Decisions};
+use crate::plan::keys::Decisions;
 use crate::plan::options::Options;
 use crate::plan::ours::Standing;
 use crate::wire::api::objects::Peer;
@@ -21,7 +22,7 @@ use crate::wire::api::objects::Peer;
 #[derive(Debug, Default)]
 pub struct Names {
     /// Whom each name means.
-    pub meant: BTreeMap<String, Option<Id>>,
+    pub meant: HashMap<String, Option<Id>>,
     /// The machines that names meant and that do not exist any more.
     pub gone: BTreeMap<String, Id>,
     /// Those of them that are bound just now.
@@ -45,64 +46,70 @@ impl Names {
         options: &Options,
     ) -> Names {
         let ours = &options.ours;
-        let mut uses: BTreeMap<String, BTreeSet<&Address>> = BTreeMap::new();
-        for (address, name) in desired.machine_names() {
-            uses.entry(name).or_default().insert(address);
-        }
+        let uses = LazyCell::new(|| {
+            let mut uses: BTreeMap<&str, Vec<&Address>> = BTreeMap::new();
+            for (address, name) in desired.machine_names() {
+                uses.entry(name).or_default().push(address);
+            }
+            uses
+        });
         // the name of a key means whoever comes by the key; of one that did its work and is gone nothing tells that any more
-        let is_gone = |decision: &Decision| decision.used.is_none();
-        let by_key = |name: &str| match (desired.setup_key(name), decisions.get(name)) {
-            (Some(declared), Some(decision)) => !declared.enrolled || !is_gone(decision),
-            _ => false,
+        let is_pending = |name: &str| desired.setup_key(name).is_some_and(|key| !key.enrolled);
+        let by_key = |name: &str| {
+            let decision = decisions.get(name);
+            decision.is_some_and(|of| of.used.is_some() || is_pending(name))
         };
+        let asked = ours.asked.iter().filter(|(at, _)| at.kind == Kind::Peer);
+        let asked: BTreeMap<&str, &Id> = asked.map(|(at, id)| (at.name.as_str(), id)).collect();
         let mut names = Names::default();
         let mut nobody = Vec::new();
-        for (name, addresses) in uses {
-            if by_key(&name) {
-                if ours.inventory.names.contains_key(&name) {
-                    names.of_keys.insert(name);
-                }
+        for (_, name) in desired.machine_names() {
+            if names.meant.contains_key(name) {
+                continue;
+            }
+            let known = ours.inventory.names.get(name);
+            if by_key(name) {
+                names.of_keys.extend(known.map(|_| name.to_owned()));
                 continue;
             }
             let is_alive = |id: &&Id| actual.peers.contains(id);
-            if let Some(id) = ours.asked.get(&Address::new(Kind::Peer, &name)) {
-                names.rebound.insert(name.clone(), id.clone());
-                let meant = Some(id).filter(is_alive).cloned();
-                names.meant.insert(name, meant);
+            if let Some(id) = asked.get(name) {
+                names.rebound.insert(name.to_owned(), (*id).clone());
+                let meant = Some(*id).filter(is_alive).cloned();
+                names.meant.insert(name.to_owned(), meant);
                 continue;
             }
-            let machines = ours.inventory.enrolled.get(&name).into_iter().flatten();
-            let machines = machines.map(|machine| &machine.id);
-            // those that came since the inventory was written
-            let keys = ours
-                .inventory
-                .of(&Address::new(Kind::SetupKey, &name).key());
-            let news = keys
-                .into_iter()
-                .filter_map(|(key, _)| actual.bindings.of_key(key)?.peer());
-            let mut machines = machines.chain(news).filter(is_alive);
-            let known = ours.inventory.names.get(&name);
+            let came = || {
+                let machines = ours.inventory.enrolled.get(name).into_iter().flatten();
+                let machines = machines.map(|machine| &machine.id);
+                // those that came since the inventory was written
+                let key = Address::new(Kind::SetupKey, name).key();
+                let keys = ours.inventory.of(&key).into_iter();
+                let news = keys.filter_map(|(key, _)| actual.bindings.of_key(key)?.peer());
+                machines.chain(news).filter(is_alive).next_back()
+            };
             // what a person says of the name of a key that is gone (`--adopt`) counts more than who came by it
             let said = known.and_then(Option::as_ref).filter(is_alive);
-            let meant = match (said.or(machines.next_back()), known) {
+            let meant = match (said.or_else(came), known) {
                 (Some(id), _) => Some(id.clone()),
-                (None, Some(known)) => {
-                    let gone = known.iter().filter(|id| !is_alive(id));
-                    names.gone.extend(gone.map(|id| (name.clone(), id.clone())));
-                    known.as_ref().filter(is_alive).cloned()
+                (None, Some(gone)) => {
+                    let gone = gone.iter().map(|id| (name.to_owned(), id.clone()));
+                    names.gone.extend(gone);
+                    None
                 }
                 (None, None) => {
-                    let (meant, only) = first_use(&name, &addresses, actual, ours.standing);
-                    names.fresh.insert(name.clone(), meant.clone());
-                    nobody.extend(only.map(|only| (name.clone(), only)));
+                    let (meant, only) = first_use(name, &uses[name], actual, ours.standing);
+                    names.fresh.insert(name.to_owned(), meant.clone());
+                    nobody.extend(only.map(|only| (name.to_owned(), only)));
                     meant
                 }
             };
-            names.meant.insert(name, meant);
+            names.meant.insert(name.to_owned(), meant);
         }
         let unknown = names.meant.values().filter(|meant| meant.is_none()).count();
         let known = desired.setup_keys().count() + actual.peers.iter().count();
         names.may_guess = unknown.saturating_mul(known) <= MAX_GUESSES;
+        nobody.sort();
         if !nobody.is_empty() {
             let what = OfRun::NamesOfNobody(nobody);
             names.notices.push(Notice::general(what));
@@ -127,23 +134,16 @@ impl Names {
 /// since there was no inventory before.
 fn first_use(
     name: &str,
-    addresses: &BTreeSet<&Address>,
+    addresses: &[&Address],
     actual: &Actual,
     standing: Standing,
 ) -> (Option<Id>, Option<Id>) {
     let live = addresses.iter().flat_map(|address| actual.at(address));
     let used = live.flat_map(|live| {
-        let members = live.resource.members().into_iter().flatten().cloned();
-        let named = live.resource.peers();
-        members.chain(
-            named
-                .iter()
-                .filter_map(PeerRef::id)
-                .cloned()
-                .collect::<Vec<_>>(),
-        )
+        let members = live.resource.members().into_iter().flatten();
+        members.chain(live.resource.peers().into_iter().filter_map(PeerRef::id))
     });
-    let used: BTreeSet<Id> = used.collect();
+    let used: BTreeSet<&Id> = used.collect();
     let bearing: Vec<&Peer> = actual
         .peers_named(name)
         .filter(|peer| !peer.ephemeral)

@@ -17,7 +17,7 @@ use netbird_gitops::model::change::Change;
 use netbird_gitops::model::problem::Problem;
 use netbird_gitops::plan::options::{Options, Prune};
 use netbird_gitops::plan::ours::{Ours, Standing};
-use netbird_gitops::plan::{self, Binding, Plan, plan};
+use netbird_gitops::plan::{self, Bound, Plan, plan};
 use netbird_gitops::secret::{KeysDir, Sources};
 use netbird_gitops::wire::api::{self, Api, Token};
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub(crate) struct Inner {
     valid: Valid,
     options: Options,
     needs: Needs,
-    binding: Binding,
+    binding: Bound,
     actual: Actual,
 }
 

@@ -44,6 +44,14 @@ impl Target {
     }
 
     /// The peer, where it is one.
+    pub(super) fn peer(&self) -> Option<&PeerRef> {
+        match self {
+            Target::Peer(peer) => Some(peer),
+            Target::Resource(_) => None,
+        }
+    }
+
+    /// The same, to say which one is meant.
     pub(super) fn peer_mut(&mut self) -> Option<&mut PeerRef> {
         match self {
             Target::Peer(peer) => Some(peer),
