@@ -24,7 +24,7 @@ pub type Ids = BTreeMap<String, Vec<Id>>;
 
 /// How an object came into the inventory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Origin {
+pub enum RecordedAs {
     /// A run made it.
     Created,
     /// It existed before, and a run adopted it.
@@ -90,27 +90,27 @@ impl Inventory {
     }
 
     /// Returns every recorded object: the key of its entry, its id and how it came here.
-    pub fn recorded(&self) -> impl Iterator<Item = (&str, &Id, Origin)> {
-        let created = self.created.iter().map(|of| (of, Origin::Created));
-        let adopted = self.adopted.iter().map(|of| (of, Origin::Adopted));
+    pub fn recorded(&self) -> impl Iterator<Item = (&str, &Id, RecordedAs)> {
+        let created = self.created.iter().map(|of| (of, RecordedAs::Created));
+        let adopted = self.adopted.iter().map(|of| (of, RecordedAs::Adopted));
         let all = created.chain(adopted);
         all.flat_map(|((key, ids), origin)| ids.iter().map(move |id| (key.as_str(), id, origin)))
     }
 
     /// Returns the recorded objects of one entry, the oldest first.
-    pub fn of(&self, key: &str) -> Vec<(&Id, Origin)> {
+    pub fn of(&self, key: &str) -> Vec<(&Id, RecordedAs)> {
         let created = self.created.get(key).into_iter().flatten();
         let adopted = self.adopted.get(key).into_iter().flatten();
-        let created = created.map(|id| (id, Origin::Created));
-        let mut all: Vec<(&Id, Origin)> = created
-            .chain(adopted.map(|id| (id, Origin::Adopted)))
+        let created = created.map(|id| (id, RecordedAs::Created));
+        let mut all: Vec<(&Id, RecordedAs)> = created
+            .chain(adopted.map(|id| (id, RecordedAs::Adopted)))
             .collect();
         all.sort();
         all
     }
 
     /// Returns how an object is recorded, if it is.
-    pub fn origin(&self, id: &Id) -> Option<Origin> {
+    pub fn origin(&self, id: &Id) -> Option<RecordedAs> {
         self.entry_of(id).map(|(_, origin)| origin)
     }
 

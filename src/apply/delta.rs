@@ -2,7 +2,7 @@
 
 use super::Applied;
 use crate::base::id::Id;
-use crate::inventory::{Adoption, Delta, Inventory, Origin};
+use crate::inventory::{Adoption, Delta, Inventory, RecordedAs};
 use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::kind::Kind;
@@ -26,7 +26,7 @@ impl Applied {
             .created
             .extend(made.map(|(id, address)| (address.key(), id.clone())));
         let met = self.met.iter().map(|(id, address)| {
-            let (id, origin, room) = (id.clone(), Origin::Adopted, 1);
+            let (id, origin, room) = (id.clone(), RecordedAs::Adopted, 1);
             (address.key(), Adoption { id, origin, room })
         });
         delta.adopted.extend(met);

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::export::read;
 use super::failure::Failure;
-use super::session::{Origin, Request, Session, recorded};
+use super::session::{LiveFrom, Request, Session, recorded};
 use super::settings::{Run, connect, readable};
 use super::versions::of_netbird;
 use super::{Ending, end};
@@ -77,8 +77,8 @@ fn account(
         return Ok((read(&snapshot, say)?, None, Memberships::default()));
     }
     let origin = match &args.live {
-        Some(path) => Origin::File(path),
-        None => Origin::Server(&args.servers.server),
+        Some(path) => LiveFrom::File(path),
+        None => LiveFrom::Server(&args.servers.server),
     };
     let request = Request {
         access: AccessLevel::Groups,

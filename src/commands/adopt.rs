@@ -22,7 +22,7 @@ use crate::commands::exit::Exit;
 use crate::commands::export::entries::{Export, export};
 use crate::file::{self, Finding, Source};
 use crate::git::Git;
-use crate::inventory::{Inventory, Origin};
+use crate::inventory::{Inventory, RecordedAs};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::{self, ALL, FieldChange, Kind, Resource};
@@ -269,10 +269,10 @@ impl Inventories {
     fn says(&self, address: &Address, actual: &Actual) -> Option<String> {
         let says = |id| match (self.others.strange.get(id), self.own.origin(id)) {
             (Some(file), _) => Some(format!("managed by {file}")),
-            (None, Some(Origin::Created)) => {
+            (None, Some(RecordedAs::Created)) => {
                 Some("created by this file, so the next apply deletes it".into())
             }
-            (None, Some(Origin::Adopted)) => {
+            (None, Some(RecordedAs::Adopted)) => {
                 Some("adopted by this file, so the next apply lets it go".into())
             }
             (None, None) => None,

@@ -12,7 +12,7 @@ use crate::forge::ci::Context;
 use crate::forge::gitea::{MayWrite, Pull, Repo};
 use crate::git::{Git, Message, Sha};
 use crate::plan::agreement::{
-    AllowDeletes, Brought, Origin, Outcome, Place, Said, Statements, Untold, Void,
+    AllowDeletes, Brought, Judgement, Origin, Said, SaidIn, Statements, Untold, Void,
     text_allow_deletes,
 };
 use crate::plan::ours::Ours;
@@ -43,7 +43,7 @@ pub(super) fn asked(
             Some(line) if line.digest.is_some() => statements.lines.push(Said {
                 line,
                 by: by.clone(),
-                place: Place::Run,
+                place: SaidIn::Run,
                 void: None,
             }),
             Some(line) if !context.is_ci => statements.number = Some((line.number, by.clone())),
@@ -81,7 +81,7 @@ pub(super) fn in_messages(
             text: message.text,
             void: Some(Void::Untold(Untold::NotAsked)),
         };
-        add(statements, said, Place::Message(at));
+        add(statements, said, SaidIn::Message(at));
         statements.commits.push(message.commit.to_string());
     }
     let place = |id: &str| statements.commits.iter().position(|commit| commit == id);
@@ -113,7 +113,7 @@ pub(super) fn by_writers(
         _ => None,
     };
     for said in statements.lines.iter_mut().filter(is_open) {
-        let Place::Message(at) = said.place else {
+        let SaidIn::Message(at) = said.place else {
             continue;
         };
         match &mut search {
@@ -180,7 +180,7 @@ pub(super) fn in_this_description(
             }),
         },
     };
-    add(statements, asked, Place::Description(pull.number));
+    add(statements, asked, SaidIn::Description(pull.number));
     Ok(())
 }
 
@@ -191,7 +191,7 @@ pub(super) fn in_descriptions(
     history: &History,
     forge: &Forge,
     ours: &Ours,
-    outcome: &Outcome,
+    outcome: &Judgement,
 ) -> Result<()> {
     let unsaid = outcome.agreements.iter().filter(|it| it.is_unsaid());
     let causes: BTreeSet<Option<&Origin>> = unsaid.map(|it| it.cause.as_ref()).collect();
@@ -234,7 +234,7 @@ pub(super) fn in_descriptions(
             commits,
         });
         let described = described(&forge.repo, pull)?;
-        add(statements, described, Place::Description(number));
+        add(statements, described, SaidIn::Description(number));
     }
     Ok(())
 }
@@ -248,7 +248,7 @@ struct Described {
     void: Option<Void>,
 }
 
-fn add(statements: &mut Statements, described: Described, place: Place) {
+fn add(statements: &mut Statements, described: Described, place: SaidIn) {
     let Described { by, text, void } = described;
     let lines = text_allow_deletes(&text).into_iter();
     statements.lines.extend(lines.map(|(line, is_plain)| Said {

@@ -13,7 +13,7 @@ use super::failure::Failure;
 use super::forge::Forge;
 use super::progress::{Announcer, Publish};
 use super::publish::Publisher;
-use super::session::{Origin, Request, Session, Stopped};
+use super::session::{LiveFrom, Request, Session, Stopped};
 use super::settings::{Run, halt, keys_dir};
 use super::signals::{asking, signals};
 use super::versions::old_netbird;
@@ -74,7 +74,7 @@ fn make(run: &Run, args: &ApplyArgs) -> (Document, Result<Exit, Failure>) {
             false => AccessLevel::None,
         },
         writes: true,
-        ..Request::of(run, Origin::Server(&planning.server), planning)
+        ..Request::of(run, LiveFrom::Server(&planning.server), planning)
     };
     let mut session = match Session::open(&request) {
         Ok(session) => session,

@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::forge::{Forge, SETTINGS};
 use super::history::History;
 use super::session::notices::of_token;
-use super::session::{Origin, Request, Session};
+use super::session::{LiveFrom, Request, Session};
 use super::settings::Run;
 use super::{Ending, end_with};
 use crate::base::text::visible;
@@ -57,7 +57,7 @@ fn found(run: &Run, args: &DriftArgs) -> Result<(Drift, Plan, String), Failure> 
         committed: true,
         ..Request::reading(
             run,
-            Origin::Server(&args.servers.server),
+            LiveFrom::Server(&args.servers.server),
             &args.servers.inventory,
             &args.servers.gitea,
         )

@@ -5,7 +5,7 @@ use super::forge::Forge;
 use super::history::is_touched;
 use super::inventory::{InventoryPlace, InventoryWanted};
 use super::publish::Publisher;
-use super::session::{Origin, Request, Session, Stopped};
+use super::session::{LiveFrom, Request, Session, Stopped};
 use super::settings::Run;
 use super::{Body, Ending, blank, end, refused};
 use crate::commands::cli::{PlanArgs, Planning};
@@ -58,8 +58,8 @@ fn make(run: &Run, args: &PlanArgs) -> (Document, Result<Exit, Failure>, Vec<Ref
         }
     }
     let origin = match &args.live {
-        Some(path) => Origin::File(path),
-        None => Origin::Server(&planning.server),
+        Some(path) => LiveFrom::File(path),
+        None => LiveFrom::Server(&planning.server),
     };
     let request = Request::of(run, origin, planning);
     let mut session = match Session::open(&request) {

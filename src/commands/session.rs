@@ -99,7 +99,7 @@ impl From<Stopped> for Failure {
 }
 
 /// Where the live account comes from.
-pub(super) enum Origin<'a> {
+pub(super) enum LiveFrom<'a> {
     /// A server.
     Server(&'a Server),
     /// A recorded account.
@@ -109,7 +109,7 @@ pub(super) enum Origin<'a> {
 /// The settings of a plan.
 pub(super) struct Request<'a> {
     pub(super) run: &'a Run<'a>,
-    pub(super) origin: Origin<'a>,
+    pub(super) origin: LiveFrom<'a>,
     pub(super) scope: &'a Scope,
     pub(super) gates: &'a Gates,
     pub(super) sealing: &'a Sealing,
@@ -129,7 +129,7 @@ impl<'a> Request<'a> {
     /// Reads a plan of what the inventory has, which nobody carries out.
     pub(super) fn reading(
         run: &'a Run<'a>,
-        origin: Origin<'a>,
+        origin: LiveFrom<'a>,
         inventory: &'a InventoryArgs,
         gitea: &'a GiteaArgs,
     ) -> Self {
@@ -149,7 +149,7 @@ impl<'a> Request<'a> {
     }
 
     /// What the flags of a plan or an apply say.
-    pub(super) fn of(run: &'a Run<'a>, origin: Origin<'a>, planning: &'a Planning) -> Self {
+    pub(super) fn of(run: &'a Run<'a>, origin: LiveFrom<'a>, planning: &'a Planning) -> Self {
         Request {
             scope: &planning.scope,
             gates: &planning.gates,
@@ -190,8 +190,8 @@ impl Session {
         document.actor.clone_from(&context.actor);
         document.run.clone_from(&context.run_url);
         let api = match request.origin {
-            Origin::Server(server) => Some(connect(server, context.is_pull_request_event())),
-            Origin::File(_) => None,
+            LiveFrom::Server(server) => Some(connect(server, context.is_pull_request_event())),
+            LiveFrom::File(_) => None,
         };
         let ahead = match (&api, request.access) {
             // what another run makes and records in between would seem to be gone
@@ -277,7 +277,9 @@ impl Session {
         versions.propose(valid.desired.clone());
         let standing = match (&request.origin, request.scope.prune) {
             // of a recorded account everything is meant, whosever it is
-            (Origin::File(_), Prune::All) if found.standing == Standing::Unknown => Standing::First,
+            (LiveFrom::File(_), Prune::All) if found.standing == Standing::Unknown => {
+                Standing::First
+            }
             _ => found.standing,
         };
         // the account is compared with that of the inventory
@@ -310,11 +312,11 @@ impl Session {
                 document.requests = api.requests();
                 snapshot.map_err(|error| of_netbird(api, error))?
             }
-            (None, Origin::File(path)) => {
+            (None, LiveFrom::File(path)) => {
                 document.server = Some(path.display().to_string());
                 recorded(path)?
             }
-            (None, Origin::Server(_)) => Snapshot::default(),
+            (None, LiveFrom::Server(_)) => Snapshot::default(),
         };
         let mut session = Session {
             source,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::index::Index;
-use super::{Inventory, Left, Machine, Origin};
+use super::{Inventory, Left, Machine, RecordedAs};
 use crate::base::id::Id;
 
 /// An object that an entry adopts.
@@ -13,7 +13,7 @@ pub struct Adoption {
     /// The object.
     pub id: Id,
     /// As what: the event log can tell that a run made it.
-    pub origin: Origin,
+    pub origin: RecordedAs,
     /// How many objects the entry has. Where as many are recorded by now and live, the adoption is dropped.
     pub room: usize,
 }
@@ -91,12 +91,12 @@ impl Delta {
         }
         for (key, id) in &self.created {
             next.forget(id);
-            next.record(key, id, Origin::Created);
+            next.record(key, id, RecordedAs::Created);
         }
         for (key, Adoption { id, origin, room }) in &self.adopted {
             let others = next.of(key).into_iter();
             let others = others.filter(|(other, _)| *other != id).count();
-            let is_known = next.origin(id) == Some(Origin::Created);
+            let is_known = next.origin(id) == Some(RecordedAs::Created);
             if others < *room && !is_known {
                 next.forget(id);
                 next.record(key, id, *origin);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     fn adoption(key: &str, of: &str, room: usize) -> (String, Adoption) {
-        let (id, origin) = (id(of), Origin::Adopted);
+        let (id, origin) = (id(of), RecordedAs::Adopted);
         (key.into(), Adoption { id, origin, room })
     }
 
@@ -187,7 +187,7 @@ mod tests {
         let empty = Inventory::new("acc", "f");
         for (first, second) in [(&made, &adopts), (&adopts, &made)] {
             let both = second.onto(&first.onto(&empty));
-            assert_eq!(both.of("groups/a"), [(&id("1"), Origin::Created)]);
+            assert_eq!(both.of("groups/a"), [(&id("1"), RecordedAs::Created)]);
             assert!(both.adopted.is_empty());
         }
     }
@@ -206,7 +206,7 @@ mod tests {
             ..adopts.clone()
         };
         let next = dead.onto(&newest);
-        assert_eq!(next.of("policies/p"), [(&id("1"), Origin::Adopted)]);
+        assert_eq!(next.of("policies/p"), [(&id("1"), RecordedAs::Adopted)]);
         let several = Delta {
             adopted: vec![adoption("policies/p", "1", 2)],
             ..Delta::default()

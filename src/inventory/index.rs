@@ -5,11 +5,11 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxBuildHasher;
 
-use super::{Ids, Inventory, Left, Origin};
+use super::{Ids, Inventory, Left, RecordedAs};
 use crate::base::id::Id;
 
 /// The key of each object, and how it is recorded; none of one that was let go.
-type Places = HashMap<Id, (String, Option<Origin>), FxBuildHasher>;
+type Places = HashMap<Id, (String, Option<RecordedAs>), FxBuildHasher>;
 
 /// The places of all ids, made when somebody asks for one. It says nothing that the lists do not say, so it is in no comparison,
 /// and a copy of the inventory, which can change, makes its own.
@@ -30,7 +30,7 @@ impl PartialEq for Index {
 
 impl Inventory {
     /// Returns the key of the entry that an object is recorded for, and how, if it is.
-    pub fn entry_of(&self, id: &Id) -> Option<(&str, Origin)> {
+    pub fn entry_of(&self, id: &Id) -> Option<(&str, RecordedAs)> {
         let (key, origin) = self.places().get(id)?;
         Some((key, (*origin)?))
     }
@@ -68,17 +68,17 @@ impl Inventory {
             return;
         };
         match origin {
-            Some(Origin::Created) => remove(&mut self.created, &key, id, |ids| ids),
-            Some(Origin::Adopted) => remove(&mut self.adopted, &key, id, |ids| ids),
+            Some(RecordedAs::Created) => remove(&mut self.created, &key, id, |ids| ids),
+            Some(RecordedAs::Adopted) => remove(&mut self.adopted, &key, id, |ids| ids),
             None => remove(&mut self.let_go, &key, id, |left| &mut left.ids),
         }
     }
 
     /// Puts an object that is in no list into that of an entry.
-    pub(super) fn record(&mut self, key: &str, id: &Id, origin: Origin) {
+    pub(super) fn record(&mut self, key: &str, id: &Id, origin: RecordedAs) {
         let ids = match origin {
-            Origin::Created => &mut self.created,
-            Origin::Adopted => &mut self.adopted,
+            RecordedAs::Created => &mut self.created,
+            RecordedAs::Adopted => &mut self.adopted,
         };
         insert(ids, key, id);
         if let Some(places) = self.index.0.get_mut() {

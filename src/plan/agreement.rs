@@ -36,7 +36,7 @@ pub struct Said {
     /// Who said so, and where.
     pub by: String,
     /// Where, which decides what it can count for.
-    pub place: Place,
+    pub place: SaidIn,
     /// Why it counts for nothing, whatever it says.
     pub void: Option<Void>,
 }
@@ -44,13 +44,13 @@ pub struct Said {
 impl Said {
     /// Returns whether it stands in the message of a commit.
     pub fn is_of_message(&self) -> bool {
-        matches!(self.place, Place::Message(_))
+        matches!(self.place, SaidIn::Message(_))
     }
 }
 
 /// Where a line stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum SaidIn {
     /// On the command line: it counts for every change.
     Run,
     /// In the message of a commit, by its place in [`Statements::commits`]: it counts for what that commit and those before
@@ -117,7 +117,7 @@ pub struct Agreement {
 
 /// What came of it.
 #[derive(Debug, Clone, Default)]
-pub struct Outcome {
+pub struct Judgement {
     /// Rows that somebody agreed to.
     pub rows: BTreeSet<Row>,
     /// Objects that are let go, and that somebody agreed to delete.
@@ -187,10 +187,10 @@ impl Statements {
         before: Option<&Plan>,
         ours: &Ours,
         needed: &BTreeSet<Row>,
-    ) -> Outcome {
+    ) -> Judgement {
         let matters = self.matters(plan, before, ours);
         let number = self.by_number(before.unwrap_or(plan));
-        let mut outcome = Outcome::default();
+        let mut outcome = Judgement::default();
         let (mut matched, mut open) = (BTreeSet::new(), Vec::new());
         for (cause, matter) in &matters {
             if let Some(Origin::Commit(id)) = cause {
@@ -313,13 +313,13 @@ impl Statements {
     /// Whether a line stands where it can count for a matter.
     fn counts(&self, said: &Said, cause: Option<&Origin>, matter: &Matter, ours: &Ours) -> bool {
         match said.place {
-            Place::Run => true,
-            Place::Description(number) => match cause {
+            SaidIn::Run => true,
+            SaidIn::Description(number) => match cause {
                 Some(origin) => *origin == Origin::Pull(number),
                 None => self.is_newest(number, ours),
             },
-            Place::Message(_) if matter.is_proposed => false,
-            Place::Message(at) => match cause {
+            SaidIn::Message(_) if matter.is_proposed => false,
+            SaidIn::Message(at) => match cause {
                 Some(origin) => self.first_of(origin) <= at,
                 None => self.first_for_unknown <= at,
             },

@@ -16,7 +16,7 @@ use assigned::assigned;
 use crate::account::actual::{Actual, NewNames, Unreadable};
 use crate::account::snapshot::Snapshot;
 use crate::base::id::Id;
-use crate::inventory::{Inventory, Origin};
+use crate::inventory::{Inventory, RecordedAs};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::{Answers, Kind, Live, Resource, TEMPORARY, differences};
@@ -30,7 +30,7 @@ pub struct Leaving {
     /// The key of its entry.
     pub key: String,
     /// How it was recorded.
-    pub origin: Origin,
+    pub origin: RecordedAs,
     /// Whether it has another name in NetBird by now.
     pub is_renamed: bool,
     /// Whether the file still speaks of such objects; where it does not, nothing happens to it.
@@ -40,7 +40,7 @@ pub struct Leaving {
 impl Leaving {
     /// Returns whether it goes with its entry: what was adopted, or has another name by now, is let go.
     pub(super) fn is_created_as_named(&self) -> bool {
-        self.origin == Origin::Created && !self.is_renamed
+        self.origin == RecordedAs::Created && !self.is_renamed
     }
 }
 
@@ -50,9 +50,9 @@ pub struct Bound {
     /// The objects of each entry, in the order of its places; none where one is to be made. Setup keys are not here.
     pub(super) stands: BTreeMap<Address, Vec<Option<Id>>>,
     /// Objects that entries adopt: the entry, and as what.
-    pub(super) adopted: BTreeMap<Id, (Address, Origin)>,
+    pub(super) adopted: BTreeMap<Id, (Address, RecordedAs)>,
     /// Objects that entries have too many.
-    pub(super) surplus: BTreeMap<Id, (Address, Origin)>,
+    pub(super) surplus: BTreeMap<Id, (Address, RecordedAs)>,
     /// Entries that could mean several objects.
     pub(super) unclear: BTreeMap<Address, Vec<Id>>,
     /// Other objects of the name of an entry.
@@ -189,18 +189,18 @@ fn recorded<'a>(
     desired: &Desired,
     actual: &'a Actual,
     options: &'a Options,
-) -> HashMap<&'a Id, (Address, Origin)> {
+) -> HashMap<&'a Id, (Address, RecordedAs)> {
     let ours = &options.ours;
     let recorded = ours.inventory.recorded();
     let recorded =
         recorded.filter_map(|(key, id, origin)| Some((id, (Address::of_key(key)?, origin))));
-    let mut recorded: HashMap<&Id, (Address, Origin)> = recorded.collect();
+    let mut recorded: HashMap<&Id, (Address, RecordedAs)> = recorded.collect();
     if ours.standing == Standing::Unknown {
         // what bears the name of an entry is taken for its own: nothing is said of adopting then
         let named = actual
             .each()
             .filter(|(address, _)| desired.declares(address));
-        let named = named.map(|(at, live)| (&live.id, (at.clone(), Origin::Created)));
+        let named = named.map(|(at, live)| (&live.id, (at.clone(), RecordedAs::Created)));
         return named.collect();
     }
     if ours.standing == Standing::Read && !ours.made.is_empty() {
@@ -210,7 +210,7 @@ fn recorded<'a>(
                 && !desired.has(address)
                 && ours.was_declared(address);
             if is_left_over {
-                recorded.insert(&live.id, (address.clone(), Origin::Created));
+                recorded.insert(&live.id, (address.clone(), RecordedAs::Created));
             }
         }
     }
@@ -221,7 +221,7 @@ struct Binder<'a> {
     desired: &'a Desired,
     actual: &'a Actual,
     options: &'a Options,
-    recorded: &'a HashMap<&'a Id, (Address, Origin)>,
+    recorded: &'a HashMap<&'a Id, (Address, RecordedAs)>,
     /// The entry of each object that stands for one.
     entries: HashMap<&'a Id, &'a Address>,
     bound: Bound,
@@ -304,7 +304,7 @@ impl<'a> Binder<'a> {
     }
 
     /// Returns the name that an object was recorded by, and how, if it is recorded.
-    fn recorded(&self, kind: Kind, live: &Live) -> Option<(&'a str, Origin)> {
+    fn recorded(&self, kind: Kind, live: &Live) -> Option<(&'a str, RecordedAs)> {
         let (key, origin) = self
             .recorded
             .get(&live.id)
@@ -510,7 +510,7 @@ impl<'a> Binder<'a> {
         let mut beside: BTreeSet<Id> = strange.iter().map(|live| live.id.clone()).collect();
         for live in free {
             if ours.is_made(&live.id) && lacks_none && ours.standing == Standing::Read {
-                surplus.push((live.id.clone(), Origin::Created));
+                surplus.push((live.id.clone(), RecordedAs::Created));
                 scene.taken.insert(&live.id);
             } else if !unclear.contains(&live.id) {
                 beside.insert(live.id.clone());
@@ -534,8 +534,8 @@ impl<'a> Binder<'a> {
                 .into_iter()
                 .filter(|_| is_known)
                 .map(|live| match ours.is_made(&live.id) {
-                    true => (live.id.clone(), Origin::Created),
-                    false => (live.id.clone(), Origin::Adopted),
+                    true => (live.id.clone(), RecordedAs::Created),
+                    false => (live.id.clone(), RecordedAs::Adopted),
                 });
         bound.adopted.extend(adopted.map(of_entry));
         bound

@@ -17,7 +17,7 @@ use super::resolve::Resolved;
 use super::rows;
 use crate::account::actual::Actual;
 use crate::base::id::Id;
-use crate::inventory::Origin;
+use crate::inventory::RecordedAs;
 use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::desired::Desired;
@@ -306,8 +306,10 @@ impl<'a> Claims<'a> {
         if let Some((entry, origin)) = binding.surplus.get(id) {
             return match (options.prune, origin) {
                 (Prune::None, _) => Fate::Unmanaged,
-                (_, Origin::Created) | (Prune::All, _) => Fate::Goes(self.too_many(entry, live)),
-                (_, Origin::Adopted) => {
+                (_, RecordedAs::Created) | (Prune::All, _) => {
+                    Fate::Goes(self.too_many(entry, live))
+                }
+                (_, RecordedAs::Adopted) => {
                     let left_by = LeftBy::Unknown;
                     self.let_go(address, live, entry.key(), LetGoWhy::Adopted, left_by)
                 }

@@ -78,14 +78,14 @@ pub struct Item {
     /// What would be made, where it is missing.
     pub missing: Option<Change>,
     /// Who moved: the file or the server.
-    pub cause: Option<Cause>,
+    pub cause: Option<Mover>,
     /// Who did it, where the event log tells.
     pub doer: Option<Doer>,
 }
 
 /// Which side moved since both were last equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cause {
+pub enum Mover {
     /// The file: an older version asks for what NetBird has.
     File {
         /// The first commit that asks for something else, shortened.
@@ -190,7 +190,7 @@ pub fn blame_versions(
         .map(|item| item.address.clone())
         .collect();
     let mut newer: Option<Version> = None;
-    let mut causes: BTreeMap<Address, Cause> = BTreeMap::new();
+    let mut causes: BTreeMap<Address, Mover> = BTreeMap::new();
     for version in versions {
         if open.is_empty() {
             break;
@@ -202,7 +202,7 @@ pub fn blame_versions(
                 plan.changes.iter().map(|change| &change.address).collect();
             let agrees = |at: &Address| version.desired.declares(at) && !differs.contains(at);
             for address in open.iter().filter(|at| agrees(at)) {
-                let cause = Cause::File {
+                let cause = Mover::File {
                     commit: newer.commit.clone(),
                     at: newer.at,
                 };
@@ -213,7 +213,7 @@ pub fn blame_versions(
         newer = Some(version);
     }
     for item in &mut drift.mismatched {
-        item.cause = Some(causes.remove(&item.address).unwrap_or(Cause::Server));
+        item.cause = Some(causes.remove(&item.address).unwrap_or(Mover::Server));
     }
 }
 

@@ -15,7 +15,7 @@ use crate::account::actual::Actual;
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::base::parallel;
-use crate::inventory::{Inventory, Origin};
+use crate::inventory::{Inventory, RecordedAs};
 use crate::model::address::Address;
 use crate::model::change::Operation;
 use crate::model::desired::Desired;
@@ -41,7 +41,7 @@ pub struct Decision {
     /// What a reader should know.
     pub notices: Vec<Notice>,
     /// A key that the entry adopts.
-    pub adopts: Option<(Id, Origin)>,
+    pub adopts: Option<(Id, RecordedAs)>,
     /// Whether the key that a person names for it (`--adopt`) is older than the one that the file asks for: this very run
     /// would delete it.
     pub adopts_superseded: bool,
@@ -94,7 +94,7 @@ pub struct Namesake<'a> {
     /// The same in canonical form.
     pub live: &'a Live,
     /// How it is recorded, if it is.
-    pub origin: Option<Origin>,
+    pub origin: Option<RecordedAs>,
     /// Whether the event log proves that a run of ours made it.
     pub is_made: bool,
     /// Whether the inventory of another environment has it.
@@ -126,7 +126,7 @@ fn namesakes<'a>(name: &str, actual: &'a Actual, options: &Options) -> Vec<Names
     let ours = &options.ours;
     let asked = ours.asked.get(&Address::new(Kind::SetupKey, name));
     let namesake = |live: &'a Live| {
-        let named = (asked == Some(&live.id)).then_some(Origin::Adopted);
+        let named = (asked == Some(&live.id)).then_some(RecordedAs::Adopted);
         Some(Namesake {
             key: actual.keys.get(&live.id)?,
             live,
@@ -162,7 +162,7 @@ fn machines(
             // the run that adopts a key records its machine, too
             let is_known = known.clone().any(|machine| machine.id == *id);
             let is_older = |of: &Namesake| {
-                let is_adopted = of.origin == Some(Origin::Adopted);
+                let is_adopted = of.origin == Some(RecordedAs::Adopted);
                 is_adopted && (is_known || inventory.origin(&of.key.id).is_none())
             };
             let made = key.and_then(|of| of.key.id.created_at());
@@ -200,7 +200,7 @@ fn decide(name: &str, declared: &SetupKey, actual: &Actual, options: &Options) -
     let asked = ours.asked.get(&address);
     let is_new = |id: &Id| ours.inventory.origin(id).is_none();
     let adopts = asked.filter(|id| is_new(id)).cloned();
-    let adopts = adopts.map(|id| (id, Origin::Adopted));
+    let adopts = adopts.map(|id| (id, RecordedAs::Adopted));
     let is_ours = |of: &&Namesake| of.origin.is_some();
     let lacks = !namesakes.iter().any(|of| is_ours(&of));
     let adopts = match adopts {
@@ -214,7 +214,7 @@ fn decide(name: &str, declared: &SetupKey, actual: &Actual, options: &Options) -
         adopted.for_each(|of| of.origin = Some(*origin));
     }
     let is_superseded = |of: &Namesake| {
-        let is_asked = of.origin == Some(Origin::Adopted) && is_new(&of.key.id);
+        let is_asked = of.origin == Some(RecordedAs::Adopted) && is_new(&of.key.id);
         is_asked && !declared.enrolled && of.is_superseded(declared.asked_anew(options.now))
     };
     let adopts_superseded = namesakes.iter().any(is_superseded);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::id::Id;
 use crate::git::versions::Versions;
-use crate::inventory::{Inventory, Origin};
+use crate::inventory::{Inventory, RecordedAs};
 use crate::model::address::Address;
 use crate::model::kind::Kind;
 use crate::wire::api::objects::{Event, User};
@@ -42,9 +42,9 @@ pub struct Ours {
 
 impl Ours {
     /// Returns how an object of that entry is recorded. Where it is not known, whatever has its name counts as its own.
-    pub fn origin(&self, id: &Id) -> Option<Origin> {
+    pub fn origin(&self, id: &Id) -> Option<RecordedAs> {
         match self.standing {
-            Standing::Unknown => Some(Origin::Created),
+            Standing::Unknown => Some(RecordedAs::Created),
             Standing::Read | Standing::First => self.inventory.origin(id),
         }
     }

@@ -10,7 +10,7 @@ use super::{Given, rows};
 use crate::account::actual::Actual;
 use crate::account::binding::Binding;
 use crate::base::id::Id;
-use crate::inventory::{Adoption, Delta, Inventory, Machine, Origin};
+use crate::inventory::{Adoption, Delta, Inventory, Machine, RecordedAs};
 use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::desired::Desired;
@@ -136,7 +136,7 @@ fn enrolled(given: Given, resolved: &Resolved, record: &mut Record) {
         // a machine that is known keeps its name: one that is to get that of an adopted key is known once it has it
         let is_to_be_renamed = || {
             let mut coming = resolved.enrollments.iter();
-            inventory.origin(id) == Some(Origin::Adopted)
+            inventory.origin(id) == Some(RecordedAs::Adopted)
                 && coming.any(|of| of.peer == *peer && of.renamed_from.is_some())
         };
         if actual.peers.contains(peer) && !is_known && !is_to_be_renamed() {

@@ -6,7 +6,7 @@ use super::impact::about;
 use super::tree::Mark;
 use crate::base::sentence::Sentence;
 use crate::base::text::{joined, visible};
-use crate::inventory::{Adoption, Origin};
+use crate::inventory::{Adoption, RecordedAs};
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::kind::{Kind, NameOf, words};
@@ -35,8 +35,8 @@ pub(super) fn object(address: &Address) -> Sentence {
 /// Returns what is said of an adoption.
 pub(super) fn adoption(of: &Adoption) -> String {
     let what = match of.origin {
-        Origin::Adopted => "exists in NetBird",
-        Origin::Created => "was created by a run that did not record it",
+        RecordedAs::Adopted => "exists in NetBird",
+        RecordedAs::Created => "was created by a run that did not record it",
     };
     format!("{what}; this file manages it from now on")
 }

@@ -12,7 +12,7 @@ use crate::base::text::{count, joined};
 use crate::model::address::Address;
 use crate::model::kind::FieldChange;
 use crate::plan::Plan;
-use crate::plan::drift::{Cause, Doer, Drift, Item};
+use crate::plan::drift::{Doer, Drift, Item, Mover};
 
 /// Returns how much there is.
 pub fn summary(drift: &Drift) -> String {
@@ -120,8 +120,8 @@ pub fn resolved(marker: &str, file: &str, at: Timestamp) -> Tree {
 pub fn json(drift: &Drift, file: &str) -> Value {
     let item = |item: &Item| {
         let (moved, commit) = match &item.cause {
-            Some(Cause::File { commit, .. }) => (Some("file"), Some(commit)),
-            Some(Cause::Server) => (Some("server"), None),
+            Some(Mover::File { commit, .. }) => (Some("file"), Some(commit)),
+            Some(Mover::Server) => (Some("server"), None),
             None => (None, None),
         };
         let rest = json!({
@@ -152,7 +152,7 @@ pub fn json(drift: &Drift, file: &str) -> Value {
 /// Which side moved, and who did it.
 fn why(item: &Item) -> Option<String> {
     let file = match &item.cause {
-        Some(Cause::File { commit, at }) => Some(format!(
+        Some(Mover::File { commit, at }) => Some(format!(
             "the file changed in {commit} on {}, and that was not applied",
             at.strftime("%F")
         )),
@@ -160,7 +160,7 @@ fn why(item: &Item) -> Option<String> {
     };
     let by = item.doer.as_ref();
     let by = by.map(|Doer { name, at }| format!("NetBird was changed by {name}, {at:.0}"));
-    let server = (item.cause == Some(Cause::Server)).then(|| "NetBird was changed".into());
+    let server = (item.cause == Some(Mover::Server)).then(|| "NetBird was changed".into());
     let parts = joined(file.into_iter().chain(by.or(server)), "; ");
     (!parts.is_empty()).then_some(parts)
 }

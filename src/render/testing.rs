@@ -9,7 +9,7 @@ use crate::base::code::Code;
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::file::{Finding, Place};
-use crate::inventory::{Adoption, Origin};
+use crate::inventory::{Adoption, RecordedAs};
 use crate::model::address::Address;
 use crate::model::held::{Held, Why};
 use crate::model::kind::Kind;
@@ -117,7 +117,7 @@ pub(super) fn mixed() -> Document {
     });
     let adoption = Adoption {
         id: Id("daojn050reig0m8bel2g".into()),
-        origin: Origin::Adopted,
+        origin: RecordedAs::Adopted,
         room: 1,
     };
     plan.adoptions

@@ -3,7 +3,7 @@
 use super::super::failure::Failure;
 use super::super::session::Session;
 use crate::base::id::Id;
-use crate::inventory::Origin;
+use crate::inventory::RecordedAs;
 use crate::model::address::Address;
 use crate::model::kind::Kind;
 use crate::model::notice::{Notice, OfKey};
@@ -23,7 +23,7 @@ pub(super) fn made_earlier(session: &Session, plan: &Plan) -> Result<Vec<Notice>
         return Ok(Vec::new());
     };
     let inventory = &session.options.ours.inventory;
-    let is_made = |id: &Id| inventory.origin(id) == Some(Origin::Created);
+    let is_made = |id: &Id| inventory.origin(id) == Some(RecordedAs::Created);
     let is_newer = |id: &Id| id.created_at().is_some_and(|made| made >= *changed);
     let keys = plan.waiting_keys.iter();
     let keys = keys.filter(|(id, _)| is_made(id) && is_newer(id));

@@ -6,7 +6,7 @@ use crate::base::id::Id;
 use crate::base::text::{count, short_commit};
 use crate::commands::failure::Failure;
 use crate::commands::inventory::{FoundInventory, InventoryPlace, InventoryWanted};
-use crate::inventory::{Inventory, Origin};
+use crate::inventory::{Inventory, RecordedAs};
 use crate::model::kind::Kind;
 use crate::model::notice::Notice;
 use crate::plan::ours::Standing;
@@ -86,8 +86,12 @@ impl Doctor<'_> {
         let changed = changed.map(|at| format!(", last changed {}", at.strftime("%Y-%m-%d")));
         let first = format!(
             "of account {account} and {file}: {}, {} adopted; {applied}{}",
-            count(number(Origin::Created), "object created", "objects created"),
-            number(Origin::Adopted),
+            count(
+                number(RecordedAs::Created),
+                "object created",
+                "objects created"
+            ),
+            number(RecordedAs::Adopted),
             changed.unwrap_or_default()
         );
         (Ok([&[first][..], &said].concat().join("; ")), None)
@@ -104,7 +108,7 @@ impl Doctor<'_> {
         }
         let created = inventory.recorded().filter_map(|(key, id, origin)| {
             let name = key.strip_prefix("setup_keys/")?;
-            (origin == Origin::Created).then_some((name, id))
+            (origin == RecordedAs::Created).then_some((name, id))
         });
         let mut created: Vec<(&str, &Id)> = created.collect();
         if created.is_empty() {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::base::id::Id;
 use crate::base::text::count;
 use crate::forge::gitea::subject;
-use crate::inventory::{Inventory, Left, Origin};
+use crate::inventory::{Inventory, Left, RecordedAs};
 
 /// Returns the message of the commit that makes `after` of `before`.
 pub(super) fn message(
@@ -19,7 +19,7 @@ pub(super) fn message(
     let nothing = Inventory::default();
     let is_first = before.is_none();
     let before = before.unwrap_or(&nothing);
-    let of = |inventory: &Inventory, wanted: Origin| -> BTreeSet<Id> {
+    let of = |inventory: &Inventory, wanted: RecordedAs| -> BTreeSet<Id> {
         let recorded = inventory.recorded();
         let ids = recorded.filter(|(.., origin)| *origin == wanted);
         ids.map(|(_, id, _)| id.clone()).collect()
@@ -48,8 +48,8 @@ pub(super) fn message(
     let moved = keys(after).into_iter();
     let moved = moved.filter(|(id, key)| keys_before.get(id).is_some_and(|of| of != key));
     let numbers = [
-        (new(Origin::Created), "created"),
-        (new(Origin::Adopted), "adopted"),
+        (new(RecordedAs::Created), "created"),
+        (new(RecordedAs::Adopted), "adopted"),
         (moved.count(), "renamed"),
         (left, "let go"),
         (ended.count(), "deleted"),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Origin, Request, Session, notices};
+use super::{LiveFrom, Request, Session, notices};
 use crate::access::Delta;
 use crate::account::fetch::More;
 use crate::base::id::Id;
@@ -19,7 +19,7 @@ use crate::model::kind::Kind;
 use crate::model::let_go::LeftBy;
 use crate::model::notice::{Notice, OfAgreement, OfRun};
 use crate::model::origin::Cause;
-use crate::plan::agreement::{self, Agreement, Outcome, Said};
+use crate::plan::agreement::{self, Agreement, Judgement, Said};
 use crate::plan::gates::{self, Refusal};
 use crate::plan::{self, Plan, Row};
 use crate::render::Document;
@@ -78,7 +78,7 @@ impl Session {
 
     /// Gathers what was said, and judges the plan by it: in commits wherever something is deleted or let go, in pull requests
     /// where it is still wanted.
-    fn outcome(&mut self, plan: &Plan, request: &Request) -> Result<Outcome, Failure> {
+    fn outcome(&mut self, plan: &Plan, request: &Request) -> Result<Judgement, Failure> {
         let (gates, ours) = (request.gates, &self.options.ours);
         if !plan.counted_rows().is_empty() || !plan.let_go.is_empty() {
             agreements::in_messages(&mut self.statements, &self.history, ours)?;
@@ -119,7 +119,7 @@ impl Session {
     }
 
     /// `before` is the plan as it was before what is let go was released.
-    fn judge(&self, plan: &Plan, before: Option<&Plan>, gates: &Gates) -> Outcome {
+    fn judge(&self, plan: &Plan, before: Option<&Plan>, gates: &Gates) -> Judgement {
         let refusals = gates::deletions(plan, gates.max_deletes, &BTreeSet::new()).into_iter();
         let needed = refusals.flat_map(|refusal| refusal.rows).collect();
         let ours = &self.options.ours;
@@ -254,8 +254,8 @@ impl Session {
     /// What the gates look at.
     fn gates(&self, request: &Request) -> gates::Context {
         let account = match request.origin {
-            Origin::Server(server) => setting(server.account.as_ref()),
-            Origin::File(_) => None,
+            LiveFrom::Server(server) => setting(server.account.as_ref()),
+            LiveFrom::File(_) => None,
         };
         let accounts = self.actual.named(Kind::AccountSettings, "").iter();
         let ids = accounts.map(|account| account.id.to_string());

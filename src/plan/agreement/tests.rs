@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{
-    Agreement, AllowDeletes, Brought, Origin, Outcome, Place, Said, Statements, way_out, ways_out,
+    Agreement, AllowDeletes, Brought, Judgement, Origin, Said, SaidIn, Statements, way_out,
+    ways_out,
 };
 use crate::base::id::Id;
 use crate::inventory::{Inventory, Left};
@@ -84,8 +85,8 @@ fn let_go(key: &str, id: &str, left_by: LeftBy) -> LetGo {
 }
 
 /// Statements after all commits were looked at.
-fn statements(lines: &[(&AllowDeletes, Place)], pulls: &[(u64, &[usize])]) -> Statements {
-    let said = |(line, place): &(&AllowDeletes, Place)| Said {
+fn statements(lines: &[(&AllowDeletes, SaidIn)], pulls: &[(u64, &[usize])]) -> Statements {
+    let said = |(line, place): &(&AllowDeletes, SaidIn)| Said {
         line: (*line).clone(),
         by: "alice".into(),
         place: *place,
@@ -107,7 +108,7 @@ fn statements(lines: &[(&AllowDeletes, Place)], pulls: &[(u64, &[usize])]) -> St
 }
 
 /// Judges a plan of which every row needs an agreement.
-fn judge(statements: &Statements, plan: &Plan, ours: &Ours) -> Outcome {
+fn judge(statements: &Statements, plan: &Plan, ours: &Ours) -> Judgement {
     statements.judge(plan, None, ours, &plan.counted_rows())
 }
 
@@ -120,7 +121,7 @@ fn line_of(plan: &Plan, ours: &Ours) -> AllowDeletes {
     agreement.line.clone().expect("rows")
 }
 
-fn notices(outcome: &Outcome) -> Vec<String> {
+fn notices(outcome: &Judgement) -> Vec<String> {
     outcome.notices.iter().map(Notice::words).collect()
 }
 
@@ -130,7 +131,7 @@ fn a_line_counts_for_exactly_what_it_was_printed_for() {
     let both = deletes(&[("groups/a", "1", Some(1)), ("groups/b", "2", Some(1))]);
     let line = line_of(&both, &ours);
     assert_eq!(line.number, 2);
-    let run = [(&line, Place::Run)];
+    let run = [(&line, SaidIn::Run)];
     let outcome = judge(&statements(&run, &[]), &both, &ours);
     assert_eq!(outcome.rows, both.rows());
     assert_eq!(outcome.agreements[0].agreed_by.as_deref(), Some("alice"));
@@ -182,7 +183,7 @@ fn what_earlier_runs_or_others_deleted_stays_in_the_line() {
     for cause in [&sha(1), "#4"] {
         let ours = ours(&[("groups/b", "2", cause)]);
         let pulls: [(u64, &[usize]); 1] = [(4, &[1])];
-        let statements = statements(&[(&line, Place::Description(4))], &pulls);
+        let statements = statements(&[(&line, SaidIn::Description(4))], &pulls);
         let outcome = judge(&statements, &rest, &ours);
         assert_eq!(outcome.rows, rest.rows());
 
@@ -210,7 +211,7 @@ fn a_machine_that_enrolled_meanwhile_is_not_agreed_to() {
     ];
     let line = line_of(&deletes(&rows[..2]), &ours);
     let now = deletes(&rows);
-    for place in [Place::Run, Place::Message(1), Place::Description(4)] {
+    for place in [SaidIn::Run, SaidIn::Message(1), SaidIn::Description(4)] {
         let pulls: [(u64, &[usize]); 1] = [(4, &[1])];
         let outcome = judge(&statements(&[(&line, place)], &pulls), &now, &ours);
         assert!(outcome.rows.is_empty());
@@ -233,7 +234,7 @@ fn a_line_counts_where_it_may_stand() {
         proposed.causes.insert(row, Cause::Proposed);
     }
     let line = line_of(&of_commit, &ours);
-    let counts = |plan: &Plan, place: Place, pulls: &[(u64, &[usize])]| {
+    let counts = |plan: &Plan, place: SaidIn, pulls: &[(u64, &[usize])]| {
         let outcome = judge(&statements(&[(&line, place)], pulls), plan, &ours);
         !outcome.rows.is_empty()
     };
@@ -241,30 +242,30 @@ fn a_line_counts_where_it_may_stand() {
     let (none, of_two): (Pulls, Pulls) = (&[], &[(4, &[2, 3])]);
     let newest: &[(u64, &[usize])] = &[(4, &[COMMITS - 1])];
     for (plan, place, pulls, wanted) in [
-        (&of_commit, Place::Run, none, true),
-        (&of_commit, Place::Message(1), none, false),
-        (&of_commit, Place::Message(2), none, true),
-        (&of_commit, Place::Message(3), none, true),
-        (&of_commit, Place::Message(1), of_two, false),
-        (&of_commit, Place::Message(2), of_two, true),
-        (&of_commit, Place::Description(4), none, false),
-        (&of_commit, Place::Description(4), of_two, true),
-        (&of_commit, Place::Description(5), of_two, false),
-        (&unknown, Place::Run, none, true),
-        (&unknown, Place::Message(COMMITS - 2), none, false),
-        (&unknown, Place::Message(COMMITS - 1), none, true),
-        (&unknown, Place::Description(4), of_two, false),
-        (&unknown, Place::Description(4), newest, true),
-        (&proposed, Place::Run, none, true),
-        (&proposed, Place::Message(COMMITS - 1), none, false),
-        (&proposed, Place::Description(4), newest, true),
+        (&of_commit, SaidIn::Run, none, true),
+        (&of_commit, SaidIn::Message(1), none, false),
+        (&of_commit, SaidIn::Message(2), none, true),
+        (&of_commit, SaidIn::Message(3), none, true),
+        (&of_commit, SaidIn::Message(1), of_two, false),
+        (&of_commit, SaidIn::Message(2), of_two, true),
+        (&of_commit, SaidIn::Description(4), none, false),
+        (&of_commit, SaidIn::Description(4), of_two, true),
+        (&of_commit, SaidIn::Description(5), of_two, false),
+        (&unknown, SaidIn::Run, none, true),
+        (&unknown, SaidIn::Message(COMMITS - 2), none, false),
+        (&unknown, SaidIn::Message(COMMITS - 1), none, true),
+        (&unknown, SaidIn::Description(4), of_two, false),
+        (&unknown, SaidIn::Description(4), newest, true),
+        (&proposed, SaidIn::Run, none, true),
+        (&proposed, SaidIn::Message(COMMITS - 1), none, false),
+        (&proposed, SaidIn::Description(4), newest, true),
     ] {
         let case = format!("{:?} {place:?} {pulls:?}", plan.causes);
         assert_eq!(counts(plan, place, pulls), wanted, "{case}");
     }
 
     // the pull request of this job
-    let mut own = statements(&[(&line, Place::Description(7))], &[]);
+    let mut own = statements(&[(&line, SaidIn::Description(7))], &[]);
     own.pulls.push(Brought {
         number: 7,
         is_proposed: true,
@@ -294,12 +295,12 @@ fn what_is_let_go_has_a_line_of_its_own() {
     let way = format!("to agree to the 1 deletion of commit {}", &sha(1)[..10]);
     assert_eq!(ways_out(&silent.agreements), [(way, line.to_string())]);
 
-    let outcome = judge(&statements(&[(&line, Place::Run)], &[]), &plan, &ours);
+    let outcome = judge(&statements(&[(&line, SaidIn::Run)], &[]), &plan, &ours);
     assert_eq!((outcome.rows, outcome.release), (plan.rows(), [].into()));
     // the line that deletes it instead is still looked for
     assert!(!outcome.agreements[0].is_open() && outcome.agreements[0].is_unsaid());
 
-    let spoken = statements(&[(&both, Place::Run)], &[]);
+    let spoken = statements(&[(&both, SaidIn::Run)], &[]);
     let outcome = judge(&spoken, &plan, &ours);
     assert_eq!(outcome.release, BTreeSet::from([Id::from("2")]));
     assert!(!outcome.agreements[0].is_unsaid());
@@ -335,7 +336,7 @@ fn what_an_earlier_run_let_go_keeps_its_line() {
         ..Plan::default()
     };
     let ours = ours(&[("groups/a", "1", "#4")]);
-    let statements = statements(&[(&line, Place::Description(4))], &[]);
+    let statements = statements(&[(&line, SaidIn::Description(4))], &[]);
     let outcome = judge(&statements, &later, &ours);
     assert_eq!(outcome.release, BTreeSet::from([Id::from("2")]));
     assert_eq!(outcome.agreements[0].line, None);
@@ -392,9 +393,9 @@ proptest! {
         let printed = judge(&statements(&[], &pulls), &plan, &ours(&[])).agreements;
         prop_assert_eq!(printed.iter().map(|it| it.rows).sum::<usize>(), GROUPS);
         let chosen: Vec<&Agreement> = printed.iter().zip(&agreed).filter(|(_, agreed)| **agreed).map(|(it, _)| it).collect();
-        let lines: Vec<(&AllowDeletes, Place)> = chosen
+        let lines: Vec<(&AllowDeletes, SaidIn)> = chosen
             .iter()
-            .filter_map(|it| Some((it.line.as_ref()?, Place::Message(COMMITS - 1))))
+            .filter_map(|it| Some((it.line.as_ref()?, SaidIn::Message(COMMITS - 1))))
             .collect();
         let spoken = statements(&lines, &pulls);
 

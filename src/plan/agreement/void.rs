@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::matter::Matter;
-use super::{AllowDeletes, Origin, Place, Said, Statements, Void};
+use super::{AllowDeletes, Origin, Said, SaidIn, Statements, Void};
 use crate::base::id::Id;
 use crate::model::change::Change;
 use crate::model::notice::OfAgreement;
@@ -71,9 +71,9 @@ impl Statements {
         });
         // a message of an earlier commit may have agreed to what is done
         let is_meant = |(cause, _): &&(Option<&Origin>, &Matter)| match said.place {
-            Place::Run => false,
-            Place::Description(number) => *cause == Some(&Origin::Pull(number)),
-            Place::Message(at) => {
+            SaidIn::Run => false,
+            SaidIn::Description(number) => *cause == Some(&Origin::Pull(number)),
+            SaidIn::Message(at) => {
                 at >= self.first_for_unknown
                     || cause.is_some_and(|origin| self.first_of(origin) == at)
             }
@@ -83,7 +83,7 @@ impl Statements {
             let (cause, _) = open.find(is_meant)?;
             Some(Void::Other(cause.cloned()))
         };
-        let none = (said.place == Place::Run).then_some(Void::NotOfThePlan);
+        let none = (said.place == SaidIn::Run).then_some(Void::NotOfThePlan);
         enrolled.or_else(other).or(none)
     }
 }

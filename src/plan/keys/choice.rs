@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::{Came, Decision, Namesake, Used, compare, make, must_be_replaced, wanted};
 use crate::base::id::Id;
-use crate::inventory::Origin;
+use crate::inventory::RecordedAs;
 use crate::model::address::Address;
 use crate::model::change::Operation;
 use crate::model::kind::{Resource, SetupKey, differences};
@@ -63,11 +63,11 @@ pub(super) fn adopted(
     declared: &SetupKey,
     namesakes: &[Namesake],
     options: &Options,
-) -> Option<(Id, Origin)> {
+) -> Option<(Id, RecordedAs)> {
     let is_free = |of: &&Namesake| !of.is_strange;
     let origin = |of: &Namesake| match of.is_made {
-        true => Origin::Created,
-        false => Origin::Adopted,
+        true => RecordedAs::Created,
+        false => RecordedAs::Adopted,
     };
     if declared.enrolled {
         let used = namesakes.iter().rfind(|of| is_free(of) && of.is_spent())?;
@@ -133,7 +133,7 @@ impl Choice<'_> {
         let all = own.iter().chain(others);
         for of in all.filter(|of| of.is_waiting() && !of.is_strange) {
             match (self.options.prune, of.origin) {
-                (Prune::All, _) | (Prune::Owned, Some(Origin::Created)) => {
+                (Prune::All, _) | (Prune::Owned, Some(RecordedAs::Created)) => {
                     self.goes([*of], Reason::MarkedEnrolled);
                 }
                 _ => self.tell(OfKey::UnusedKey(of.key.id.clone())),
@@ -279,7 +279,7 @@ impl Choice<'_> {
             seconds.iter().copied().partition(|of| is_old(&of));
         let (made, adopted): (Vec<&Namesake>, Vec<&Namesake>) = equal
             .into_iter()
-            .partition(|of| of.origin == Some(Origin::Created));
+            .partition(|of| of.origin == Some(RecordedAs::Created));
         self.goes(old, Reason::ReplacedBefore);
         self.goes(made, Reason::SecondKey);
         self.namesakes(&adopted, Whose::Taken);
@@ -338,7 +338,7 @@ impl Choice<'_> {
             self.tell(OfKey::ExpiresSoon(expires));
         }
         // its secret is with whoever made it
-        if of.origin == Some(Origin::Adopted) && self.is_otherwise(of) {
+        if of.origin == Some(RecordedAs::Adopted) && self.is_otherwise(of) {
             self.tell(OfKey::AdoptedDiffers(of.key.id.clone()));
         } else {
             self.decision.operation = compare(of, &self.after);
