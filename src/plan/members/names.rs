@@ -86,7 +86,7 @@ impl Names {
                 let key = Address::new(Kind::SetupKey, name).key();
                 let keys = ours.inventory.of(&key).into_iter();
                 let news = keys.filter_map(|(key, _)| actual.bindings.of_key(key)?.peer());
-                machines.chain(news).filter(is_alive).next_back()
+                machines.chain(news).rfind(is_alive)
             };
             // what a person says of the name of a key that is gone (`--adopt`) counts more than who came by it
             let said = known.and_then(Option::as_ref).filter(is_alive);
