@@ -7,14 +7,12 @@
 mod conduct;
 mod course;
 mod creations;
-mod custody;
 mod deletions;
 mod delta;
 mod keys;
 mod members;
 mod paths;
 mod put_back;
-mod recorder;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -23,6 +21,7 @@ mod write;
 use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
+use serde_json::Value;
 
 use crate::account::actual::Actual;
 use crate::base::entry::Entry;
@@ -40,38 +39,71 @@ use crate::wire::api::{Api, ApiError};
 use course::Course;
 use members::GroupWrites;
 
-pub use conduct::{Applied, Conduct, Fresh, Observer, Records, StepOutcome};
-pub use custody::{Custody, KeyCopy};
-pub use put_back::settle_members;
-pub use recorder::{NotRecorded, Recorded, Recorder};
-pub use verify::{Verified, verify};
+pub use conduct::{
+    Applied, Conduct, Custody, Fresh, KeyCopy, NotRecorded, Observer, Recorded, Recorder, Records,
+    StepOutcome,
+};
+pub use verify::Verified;
 
-/// Carries out the plan.
-pub fn apply(
-    api: &Api,
-    plan: &Plan,
-    actual: &Actual,
-    conduct: Conduct,
-    observer: &mut dyn Observer,
-) -> Applied {
-    let known = actual
-        .objects
-        .values()
-        .flatten()
-        .map(|live| live.id.clone())
-        .collect();
-    let mut applied = Applied {
-        statuses: vec![Status::Pending; plan.changes.len()],
-        known,
-        durations_ms: vec![0; plan.changes.len()],
-        groups: GroupWrites::since(actual, conduct.puts_back),
-        ..Applied::default()
-    };
-    let asked = Some(conduct);
-    Execution::with(api, plan, actual, asked, observer, &mut applied, |run| {
-        Course::of(run, plan, conduct).all();
-    });
-    applied
+/// Who writes: the server, the account as it was when the plan was made, and who is told.
+pub struct Writer<'a> {
+    api: &'a Api,
+    before: &'a Actual,
+    observer: &'a mut dyn Observer,
+}
+
+impl<'a> Writer<'a> {
+    /// Writes to this server, whose account was so.
+    pub fn new(api: &'a Api, before: &'a Actual, observer: &'a mut dyn Observer) -> Self {
+        Writer {
+            api,
+            before,
+            observer,
+        }
+    }
+
+    /// Carries out the plan.
+    pub fn apply(&mut self, plan: &Plan, conduct: Conduct) -> Applied {
+        let known = self.before.objects.values().flatten();
+        let mut applied = Applied {
+            statuses: vec![Status::Pending; plan.changes.len()],
+            known: known.map(|live| live.id.clone()).collect(),
+            durations_ms: vec![0; plan.changes.len()],
+            groups: GroupWrites::since(self.before, conduct.puts_back),
+            ..Applied::default()
+        };
+        self.execute(plan, self.before, Some(conduct), &mut applied, |run| {
+            Course::of(run, plan, conduct).all();
+        });
+        applied
+    }
+
+    /// Carries out what `work` says in an account that is so, and notes whether anything was written.
+    fn execute<T>(
+        &mut self,
+        plan: &Plan,
+        actual: &Actual,
+        conduct: Option<Conduct>,
+        applied: &mut Applied,
+        work: impl FnOnce(&mut Execution) -> T,
+    ) -> T {
+        let before = self.api.writes();
+        let mut run = Execution {
+            plan,
+            api: self.api,
+            groups: actual.groups.clone(),
+            parents: plan.parents.clone(),
+            custody: conduct.and_then(|conduct| conduct.custody),
+            records: conduct.and_then(|conduct| conduct.records),
+            look: None,
+            me: actual.me.as_ref(),
+            observer: self.observer,
+            applied,
+        };
+        let done = work(&mut run);
+        applied.wrote |= self.api.writes() > before;
+        done
+    }
 }
 
 struct Execution<'a> {
@@ -91,40 +123,10 @@ struct Execution<'a> {
 }
 
 impl Execution<'_> {
-    /// Carries out what `work` says, and notes whether anything was written.
-    fn with<T>(
-        api: &Api,
-        plan: &Plan,
-        actual: &Actual,
-        conduct: Option<Conduct>,
-        observer: &mut dyn Observer,
-        applied: &mut Applied,
-        work: impl FnOnce(&mut Execution) -> T,
-    ) -> T {
-        let before = api.writes();
-        let mut run = Execution {
-            plan,
-            api,
-            groups: actual.groups.clone(),
-            parents: plan.parents.clone(),
-            custody: conduct.and_then(|conduct| conduct.custody),
-            records: conduct.and_then(|conduct| conduct.records),
-            look: None,
-            me: actual.me.as_ref(),
-            observer,
-            applied,
-        };
-        let done = work(&mut run);
-        applied.wrote |= api.writes() > before;
-        done
-    }
-
     /// Carries out one step and returns what to say of it.
     fn step(&mut self, step: Step, change: &Change) -> Result<StepOutcome> {
-        let Change {
-            address, operation, ..
-        } = change;
-        match (operation, step.part) {
+        let address = &change.address;
+        match (&change.operation, step.part) {
             (Operation::Create { after }, _) => self.create(address, after),
             (Operation::Replace { live, after, .. }, Part::Making) => {
                 // what the file does not say is carried over from the old one, as it is now
@@ -143,6 +145,14 @@ impl Execution<'_> {
                 self.update_members(live, change, part)
             }
             (Operation::Update { live, after, .. }, _) => self.update(change, live, after),
+        }
+    }
+
+    /// Reads what is at a path; none where it is gone.
+    fn find(&self, path: &str) -> Result<Option<Value>> {
+        match self.api.get(path) {
+            Err(error) if error.is_gone() => Ok(None),
+            found => Ok(Some(found?)),
         }
     }
 
@@ -175,28 +185,21 @@ fn same(sent: &Resource, answer: &Live) -> Result<()> {
     if lost.is_empty() {
         return Ok(());
     }
-    let fields: Vec<String> = lost
-        .iter()
-        .map(|change| {
-            format!(
-                "{} is {} where {} was sent",
-                change.field, change.before, change.after
-            )
-        })
-        .collect();
+    let fields = lost.iter().map(|change| {
+        let (field, before, after) = (&change.field, &change.before, &change.after);
+        format!("{field} is {before} where {after} was sent")
+    });
+    let fields: Vec<String> = fields.collect();
+    let fields = fields.join("; ");
     Err(anyhow!(
-        "NetBird answered 200 and stored something else: {}",
-        fields.join("; ")
+        "NetBird answered 200 and stored something else: {fields}"
     ))
 }
 
 /// The error of an answer that does not have the form of its kind.
 fn unreadable(kind: Kind, error: &serde_json::Error) -> anyhow::Error {
-    anyhow!(
-        "the answer is not a {} that can be read: {}",
-        kind.label(),
-        json::why(error)
-    )
+    let (kind, why) = (kind.label(), json::why(error));
+    anyhow!("the answer is not a {kind} that can be read: {why}")
 }
 
 /// The error of a write of what can be gone.

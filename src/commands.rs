@@ -49,6 +49,9 @@ use crate::render::{self, Document, Tree, markdown, terminal};
 use settings::Run;
 pub use settings::{environment, unreadable_arguments, unreadable_variables};
 
+/// What a step comes to, or why the run stops.
+type Result<T, E = Failure> = std::result::Result<T, E>;
+
 /// Runs the command and returns how it ended.
 pub fn run(cli: &Cli, say: Say) -> Exit {
     let run = &Run::new(cli, say);
@@ -190,9 +193,11 @@ impl Ending {
             Body::Document(document, applied) => {
                 let mut document = document.clone();
                 // nobody must take a result for one that people can see
-                if let Some(unposted) = &self.unposted {
-                    document.error.get_or_insert_with(|| unposted.error.clone());
-                    document.hint = document.hint.take().or_else(|| unposted.hint.clone());
+                if let Some(Failure { error, hint, .. }) = &self.unposted {
+                    let errors = [document.error.take(), Some(error.clone())];
+                    document.error =
+                        Some(errors.into_iter().flatten().collect::<Vec<_>>().join("\n"));
+                    document.hint = document.hint.take().or_else(|| hint.clone());
                 }
                 render::json::document(&document, *applied)
             }

@@ -32,9 +32,11 @@ pub(crate) use path::has_git_above;
 
 use crate::base::files::MAX_BYTES;
 use command::GitCommand;
-use error::MISSING_OBJECTS;
 use object::mode_of;
 use scratch::{ObjectStore, Scratch};
+
+/// What git says, or why it could not be asked.
+type Result<T, E = GitError> = std::result::Result<T, E>;
 
 const UNPOISONED: &str = "nothing panics while it holds the lock";
 
@@ -69,7 +71,7 @@ impl Git {
     ///
     /// A directory that has no `.git` above it is not a checkout; where there is one and git refuses (dubious
     /// ownership, damage) that is an error with git's own words, never "no checkout".
-    pub fn open(dir: &Path) -> Result<Opened, GitError> {
+    pub fn open(dir: &Path) -> Result<Opened> {
         let dir = path::canonical(dir)?;
         let real = |args: &[&str]| GitCommand::in_checkout(&dir).args(args).run();
         // the path last: it may have a newline
@@ -109,19 +111,19 @@ impl Git {
     }
 
     /// Opens the checkout that the file at a path is in, or would be in.
-    pub fn around(file: &Path) -> Result<Opened, GitError> {
+    pub fn around(file: &Path) -> Result<Opened> {
         Git::open(file.parent().unwrap_or(Path::new("")))
     }
 
     /// Returns the path inside the checkout of a file that is named relative to the current directory.
     ///
     /// The file need not exist. A link in its directories is followed; the file itself may be one, and is not.
-    pub fn locate(&self, file: &Path) -> Result<RepoPath, GitError> {
+    pub fn locate(&self, file: &Path) -> Result<RepoPath> {
         path::locate(&self.top, file)
     }
 
     /// Returns the commit that is checked out; `None` where there is no commit yet.
-    pub fn head(&self) -> Result<Option<Sha>, GitError> {
+    pub fn head(&self) -> Result<Option<Sha>> {
         if let Some(sha) = self.find("HEAD")? {
             return Ok(Some(sha));
         }
@@ -134,7 +136,7 @@ impl Git {
     }
 
     /// Returns the commit that `rev` names: a branch, a tag, `origin/main`, a hash, anything `git rev-parse` knows.
-    pub fn resolve(&self, rev: &str) -> Result<Sha, GitError> {
+    pub fn resolve(&self, rev: &str) -> Result<Sha> {
         self.find(rev)?.ok_or_else(|| {
             let hint = if self.shallow {
                 "the checkout is shallow; in CI, set fetch-depth: 0 of the checkout step"
@@ -148,7 +150,7 @@ impl Git {
     /// Returns the commit that `rev` names; `None` where there is none.
     ///
     /// The name goes through stdin, where a leading dash means nothing.
-    pub fn find(&self, rev: &str) -> Result<Option<Sha>, GitError> {
+    pub fn find(&self, rev: &str) -> Result<Option<Sha>> {
         if rev.is_empty() || rev.contains(['\n', '\0']) {
             return Ok(None);
         }
@@ -162,7 +164,7 @@ impl Git {
     }
 
     /// Returns what `commit` has at `path`.
-    pub fn entry(&self, commit: &Sha, path: &RepoPath) -> Result<Option<GitEntry>, GitError> {
+    pub fn entry(&self, commit: &Sha, path: &RepoPath) -> Result<Option<GitEntry>> {
         let asked = (commit.clone(), path.clone());
         let known = |known: &BTreeMap<_, _>| known.get(&asked).cloned();
         if let Some(entry) = known(&self.entries.lock().expect(UNPOISONED)) {
@@ -174,7 +176,7 @@ impl Git {
         Ok(entry)
     }
 
-    fn listed(&self, commit: &Sha, path: &RepoPath) -> Result<Option<GitEntry>, GitError> {
+    fn listed(&self, commit: &Sha, path: &RepoPath) -> Result<Option<GitEntry>> {
         let (tree, path) = (commit.as_str(), path.as_str());
         let mut command = self.scratch.command(ObjectStore::Checkout);
         command.args(["ls-tree", "-l", "-z", "--full-tree", tree, "--", path]);
@@ -196,7 +198,7 @@ impl Git {
 
     /// Returns whether a link or a submodule on the way to a file, or in its place, is in one of two commits only, or leads
     /// elsewhere in the other. The file is named as by [`locate`](Self::locate).
-    pub fn leads_elsewhere(&self, one: &Sha, other: &Sha, file: &Path) -> Result<bool, GitError> {
+    pub fn leads_elsewhere(&self, one: &Sha, other: &Sha, file: &Path) -> Result<bool> {
         let Some(path) = path::named(&self.top, file) else {
             return Ok(false);
         };
@@ -216,7 +218,7 @@ impl Git {
     /// Returns the file that `commit` has at `path`, byte by byte as committed; `None` where it has none.
     ///
     /// Errors where it has more than 10 MiB, before it is read.
-    pub fn show(&self, commit: &Sha, path: &RepoPath) -> Result<Option<Vec<u8>>, GitError> {
+    pub fn show(&self, commit: &Sha, path: &RepoPath) -> Result<Option<Vec<u8>>> {
         match self.entry(commit, path)? {
             None => Ok(None),
             Some(entry) => self.content(commit, path, &entry).map(Some),
@@ -224,18 +226,13 @@ impl Git {
     }
 
     /// Checks that what `commit` has at `path`, if anything, is a file.
-    pub fn has_no_other(&self, commit: &Sha, path: &RepoPath) -> Result<(), GitError> {
+    pub fn has_no_other(&self, commit: &Sha, path: &RepoPath) -> Result<()> {
         let entry = self.entry(commit, path)?;
         entry.map_or(Ok(()), |entry| is_file(commit, path, &entry))
     }
 
     /// Returns the blob of an entry. Its size is known before: a file of 3 GB can be 13 MB in a repository.
-    fn content(
-        &self,
-        commit: &Sha,
-        path: &RepoPath,
-        entry: &GitEntry,
-    ) -> Result<Vec<u8>, GitError> {
+    fn content(&self, commit: &Sha, path: &RepoPath, entry: &GitEntry) -> Result<Vec<u8>> {
         is_file(commit, path, entry)?;
         let GitEntry { id, size, .. } = entry;
         if size.is_some_and(|size| size > MAX_BYTES) {
@@ -252,7 +249,7 @@ impl Git {
     }
 
     /// Returns the commits from `first`, a first-parent ancestor of `tip`, to `tip`, along first parents, newest first.
-    pub fn messages(&self, first: &Sha, tip: &Sha) -> Result<Vec<Message>, GitError> {
+    pub fn messages(&self, first: &Sha, tip: &Sha) -> Result<Vec<Message>> {
         let mut log = self.scratch.command(ObjectStore::Checkout);
         let before = format!("{first}^@");
         log.args(
@@ -280,7 +277,7 @@ impl Git {
         tip: &Sha,
         paths: &[&RepoPath],
         most: usize,
-    ) -> Result<Vec<(Sha, i64)>, GitError> {
+    ) -> Result<Vec<(Sha, i64)>> {
         let mut log = self.scratch.command(ObjectStore::Checkout);
         log.args("log --first-parent -m --format=tformat:%H%x20%ct".split(' '));
         log.args([format!("--max-count={most}"), tip.as_str().to_owned()]);
@@ -295,111 +292,30 @@ impl Git {
         Ok(text.lines().filter_map(commit).collect())
     }
 
-    /// Returns the newest commits along the first parents of `tip`, `most` at most, and of each whether it changed the
-    /// file at `path`.
-    pub fn first_parents(
-        &self,
-        tip: &Sha,
-        path: &RepoPath,
-        most: usize,
-    ) -> Result<Vec<(Sha, bool)>, GitError> {
-        let changed = self.changes(None, tip, &[path], most)?;
-        let told = |(commit, _): (Sha, i64)| {
-            let has = changed.iter().any(|(changed, _)| *changed == commit);
-            (commit, has)
-        };
-        Ok(self
-            .changes(None, tip, &[], most)?
-            .into_iter()
-            .map(told)
-            .collect())
-    }
-
     /// Returns whether `old` is `new` or an ancestor of it. Errors where the checkout lacks one of them.
-    pub fn is_ancestor(&self, old: &Sha, new: &Sha) -> Result<bool, GitError> {
+    pub fn is_ancestor(&self, old: &Sha, new: &Sha) -> Result<bool> {
         let mut command = self.scratch.command(ObjectStore::Checkout);
         command.args(["merge-base", "--is-ancestor", old.as_str(), new.as_str()]);
         Ok(command.run_or_no()?.is_some())
     }
 
-    /// Returns what each commit has at each of these paths, in that order; `None` where it has nothing there. What is larger than
-    /// `largest` bytes counts as empty.
-    pub fn show_each(
-        &self,
-        commits: &[&Sha],
-        paths: &[&RepoPath],
-        largest: u64,
-    ) -> Result<Vec<Option<Vec<u8>>>, GitError> {
-        let asked = commits.iter();
-        let asked = asked.flat_map(|commit| paths.iter().map(move |path| (*commit, *path)));
-        let names: String = asked
-            .clone()
-            .map(|(commit, path)| format!("{commit}:{path}\n"))
-            .collect();
-        let batch = |how: &str, names: String| {
-            let mut command = self.scratch.command(ObjectStore::Checkout);
-            command.args(["cat-file", how]).input(names).run()
-        };
-        // the sizes before the contents: a file of 3 GB can be 13 MB in a repository
-        let facts = batch("--batch-check", names)?;
-        let facts = String::from_utf8_lossy(&facts).into_owned();
-        let mut found = Vec::new();
-        for (line, (commit, path)) in facts.lines().zip(asked) {
-            let mut words = line.rsplit(' ');
-            let (size, kind) = (words.next().unwrap_or_default(), words.next());
-            if size == "missing" {
-                // git says the same of what the commit does not have and of what the checkout lacks
-                if self
-                    .entry(commit, path)?
-                    .is_some_and(|entry| entry.instead.is_none())
-                {
-                    let short = commit.short();
-                    let text = format!("{path} of commit {short} is missing in this checkout");
-                    return Err(GitError::new(text).hint(MISSING_OBJECTS));
-                }
+    /// Returns the file that `commit` has at the first of these paths where it has one. What is larger than 10 MiB counts as none.
+    pub fn version(&self, commit: &Sha, paths: &[&RepoPath]) -> Result<Option<Vec<u8>>> {
+        for path in paths {
+            if let Some(entry) = self.entry(commit, path)?
+                && entry.instead.is_none()
+            {
+                return match self.content(commit, path, &entry) {
+                    Err(error) if error.is_too_big() => Ok(None),
+                    text => text.map(Some),
+                };
             }
-            let is_read = |size: u64| size <= largest && kind == Some("blob");
-            found.push(match size.parse() {
-                Ok(size) if is_read(size) => Some(words.next().and_then(Sha::parse)),
-                Ok(_) => Some(None),
-                Err(_) if size == "missing" => None,
-                Err(_) => {
-                    let text = format!("git cat-file answered {line:?} for a version of the file");
-                    return Err(GitError::new(text).hint(MISSING_OBJECTS));
-                }
-            });
         }
-        let ids: String = found
-            .iter()
-            .flatten()
-            .flatten()
-            .map(|id| format!("{id}\n"))
-            .collect();
-        let texts = batch("--batch", ids)?;
-        let mut rest = texts.as_slice();
-        let mut text = || {
-            let end = rest.iter().position(|byte| *byte == b'\n')?;
-            let head = std::str::from_utf8(&rest[..end]).ok()?;
-            let size: usize = head.rsplit(' ').next()?.parse().ok()?;
-            let text = rest.get(end + 1..end + 1 + size)?;
-            // there is a newline behind it
-            rest = rest.get(end + 2 + size..)?;
-            Some(text.to_vec())
-        };
-        let cut = || GitError::new("git cat-file --batch answered less than was asked");
-        let mut read = Vec::new();
-        for one in found {
-            read.push(match one {
-                Some(Some(_)) => Some(text().ok_or_else(cut)?),
-                Some(None) => Some(Vec::new()),
-                None => None,
-            });
-        }
-        Ok(read)
+        Ok(None)
     }
 
     /// Returns the names of what a folder holds in `commit`; none where it is not there.
-    pub fn folder(&self, commit: &Sha, folder: &str) -> Result<Vec<String>, GitError> {
+    pub fn folder(&self, commit: &Sha, folder: &str) -> Result<Vec<String>> {
         let mut command = self.scratch.command(ObjectStore::Checkout);
         let inside = format!("{}/", folder.trim_end_matches('/'));
         command.args("ls-tree -z --full-tree --name-only".split(' '));
@@ -412,7 +328,7 @@ impl Git {
     }
 }
 
-fn is_file(commit: &Sha, path: &RepoPath, entry: &GitEntry) -> Result<(), GitError> {
+fn is_file(commit: &Sha, path: &RepoPath, entry: &GitEntry) -> Result<()> {
     let Some(what) = entry.instead else {
         return Ok(());
     };

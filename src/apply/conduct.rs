@@ -5,15 +5,12 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 
-use super::members::GroupWrites;
-use super::{Custody, Recorder};
-use crate::base::id::Id;
-use crate::inventory::Inventory;
-use crate::model::address::Address;
-use crate::model::change::Change;
+use super::{Address, Change, GroupWrites, Id, Inventory, Resource, Status};
+use crate::inventory::Delta;
 use crate::model::notice::Notice;
 use crate::plan::ours::Ours;
-use crate::render::{CreatedKey, Status};
+use crate::render::CreatedKey;
+use crate::secret::{KeysDir, Recipients};
 
 /// Is told what happens while it happens.
 pub trait Observer {
@@ -84,6 +81,75 @@ pub struct Records<'a> {
     pub recorder: &'a dyn Recorder,
     /// What was known of what is ours.
     pub ours: &'a Ours,
+}
+
+/// Where new secrets go.
+pub struct Custody {
+    /// Who can open them.
+    pub recipients: Recipients,
+    /// Where the sealed files are.
+    pub dir: KeysDir,
+    /// Whether copies of them are kept with the inventory, where they outlive the job.
+    pub copies: bool,
+}
+
+impl Custody {
+    /// Returns who opens the key that is to be made.
+    pub fn recipients_of(&self, key: &Resource) -> Recipients {
+        match key {
+            Resource::SetupKey(key) => self.recipients.of_key(&key.sealed_for),
+            _ => self.recipients.clone(),
+        }
+    }
+}
+
+/// A sealed key, to be copied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyCopy {
+    /// The key's name.
+    pub name: String,
+    /// Its id: a name can have several keys in the course of time.
+    pub id: Id,
+    /// The sealed text.
+    pub armored: String,
+}
+
+/// Where a run writes down what it did.
+pub trait Recorder {
+    /// Reads the newest inventory; none where there is none (any more).
+    fn newest(&self) -> Result<Option<Inventory>>;
+
+    /// Returns whether what the event log says of our own user proves that a run of this inventory did it: no other one of the
+    /// account is kept beside it.
+    fn log_proves(&self) -> Result<bool>;
+
+    /// Puts changes onto the newest inventory one after the other, with copies of sealed keys in the same commit, and returns what it is then and
+    /// the path of each copy (none where no copies are kept). Writes nothing where nothing differs. Errors where a run that
+    /// read, saw or wrote an inventory finds none.
+    fn record(&self, deltas: &[Delta], copies: &[KeyCopy]) -> Result<Recorded, NotRecorded>;
+}
+
+/// What is written down.
+pub struct Recorded {
+    /// The inventory as it is now.
+    pub inventory: Inventory,
+    /// Where the copy of each key is; none where no copies are kept.
+    pub places: Vec<Option<String>>,
+}
+
+/// Why nothing could be written down, and what to do about it.
+#[derive(Debug)]
+pub struct NotRecorded {
+    /// The reason.
+    pub why: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl std::fmt::Display for NotRecorded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "cannot write the inventory ({})", self.why)
+    }
 }
 
 /// What an apply leaves for its report, for the inventory and for `verify`.

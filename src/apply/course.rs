@@ -9,13 +9,12 @@ use serde_json::Value;
 
 use super::deletions::StaysAsItIs;
 use super::write::NotKnown;
-use super::{Conduct, Execution, StepOutcome, keys};
+use super::{
+    ApiError, Change, Conduct, Execution, Operation, Part, Plan, Status, Step, StepOutcome, keys,
+};
 use crate::base::text::count;
-use crate::model::change::{Change, Operation};
 use crate::model::kind::{FieldChange, Unresolved};
-use crate::plan::{Part, Plan, Step};
-use crate::render::Status;
-use crate::wire::api::{ApiError, Meaning};
+use crate::wire::http::Trouble;
 
 /// Why a change is no success of which the second step was not tried.
 const HALF_DONE: &str =
@@ -195,7 +194,7 @@ impl<'r, 'a> Course<'r, 'a> {
     fn failure(&mut self, error: &anyhow::Error) -> (Status, StepOutcome) {
         self.failed = true;
         let of_api = error.downcast_ref::<ApiError>();
-        self.refused |= matches!(of_api, Some(ApiError::Answered(Meaning::Refused, _)));
+        self.refused |= of_api.is_some_and(|error| error.trouble == Trouble::Refused);
         let applied = &mut *self.run.applied;
         applied.interrupted |= of_api.is_some_and(ApiError::is_access);
         let text = format!("{error:#}");

@@ -4,12 +4,11 @@ use anyhow::{Context, Result};
 
 use super::members::{MemberMoves, members_of};
 use super::write::{NotKnown, not_known};
-use super::{Execution, StepOutcome, paths, same};
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::kind::{Kind, Live, Resource, Unresolved, differences};
+use super::{
+    Address, ApiError, Execution, Id, Kind, Live, Resource, StepOutcome, differences, paths, same,
+};
+use crate::model::kind::Unresolved;
 use crate::plan::ours;
-use crate::wire::api::ApiError;
 use crate::wire::api::objects::Event;
 
 impl Execution<'_> {
@@ -23,7 +22,7 @@ impl Execution<'_> {
                 Ok(StepOutcome::as_planned("created"))
             }
             Err(error) if error.already_exists() => self.adopt(address, after, error),
-            Err(error) if error.outcome_unknown() => self.settle(address, after, error),
+            Err(error) if error.outcome_unknown => self.settle(address, after, error),
             Err(error) => Err(error.into()),
         }
     }

@@ -7,19 +7,14 @@ use std::fmt;
 use anyhow::{Context, Result, bail};
 
 use super::write::{NOT_DONE, not_known};
-use super::{Execution, StepOutcome, paths};
-use crate::base::id::Id;
-use crate::inventory::Inventory;
-use crate::model::address::Address;
-use crate::model::change::Change;
-use crate::model::kind::{Answers, Kind, Live, PeerRef, Refers};
+use super::{Address, Change, Execution, Id, Inventory, Kind, Live, Plan, StepOutcome, paths};
+use crate::model::kind::{Answers, PeerRef, Refers};
 use crate::model::reason::Reason;
-use crate::plan::Plan;
 use crate::wire::api::{object_path, objects};
 
 /// Why an object is not deleted after all. That is no failure: the verification decides whether something is left to do.
 #[derive(Debug)]
-pub(super) struct StaysAsItIs(pub(super) String);
+pub(super) struct StaysAsItIs(String);
 
 impl fmt::Display for StaysAsItIs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -29,11 +24,18 @@ impl fmt::Display for StaysAsItIs {
 
 impl std::error::Error for StaysAsItIs {}
 
+/// The error of an object that stays.
+pub(super) fn stays_as_it_is(why: &str) -> anyhow::Error {
+    StaysAsItIs(why.to_owned()).into()
+}
+
 impl Execution<'_> {
     /// Deletes an object for a change of the plan, unless another run or a machine needs it by now.
     pub(super) fn remove(&mut self, change: &Change, live: &Live) -> Result<StepOutcome> {
         self.still_deletes(change, live)?;
-        self.delete(&change.address, live)
+        let outcome = self.delete(&change.address, live)?;
+        self.applied.deleted.insert(live.id.clone());
+        Ok(outcome)
     }
 
     /// Errors where the newest inventory says otherwise than the one that the plan was made with.
@@ -47,16 +49,14 @@ impl Execution<'_> {
         let plan = self.plan;
         let newest = self.newest()?;
         if let Some(why) = stays(plan, change, live, [&records.ours.inventory, newest]) {
-            return Err(StaysAsItIs(why.to_owned()).into());
+            return Err(stays_as_it_is(why));
         }
+        use Reason::{BeforeReissue, ReplacedBefore, SecondKey, Surplus};
         match change.reason {
             Some(Reason::NeverSealed) => self.still_unsealed(live),
-            Some(
-                Reason::Surplus
-                | Reason::SecondKey
-                | Reason::BeforeReissue
-                | Reason::ReplacedBefore,
-            ) => self.still_surplus(change, live),
+            Some(Surplus | SecondKey | BeforeReissue | ReplacedBefore) => {
+                self.still_surplus(change, live)
+            }
             _ => Ok(()),
         }
     }
@@ -85,17 +85,15 @@ impl Execution<'_> {
     fn still_unsealed(&self, live: &Live) -> Result<()> {
         let path = paths::object(live)?;
         let read = |answer: &crate::base::entry::Entry| answer.read::<objects::SetupKey>();
-        let fresh = match self.api.get(&path) {
-            Ok(found) => read(&found.into())?,
+        let Some(found) = self.find(&path)? else {
             // the deletion sees that it is gone
-            Err(error) if error.is_gone() => return Ok(()),
-            Err(error) => return Err(error.into()),
+            return Ok(());
         };
-        let planned = read(&live.wire)?;
+        let (fresh, planned) = (read(&found.into())?, read(&live.wire)?);
         match fresh.used_times > 0 || fresh.auto_groups.len() > planned.auto_groups.len() {
-            true => {
-                Err(StaysAsItIs("another run finished it meanwhile, so it stays".into()).into())
-            }
+            true => Err(stays_as_it_is(
+                "another run finished it meanwhile, so it stays",
+            )),
             false => Ok(()),
         }
     }
@@ -109,36 +107,29 @@ impl Execution<'_> {
         }
         let collection = paths::collection(change.address.kind, live.within.as_ref())?;
         for id in others {
-            match self.api.get(&object_path(&collection, &id.0)?) {
-                Ok(_) => return Ok(()),
-                Err(error) if error.is_gone() => {}
-                Err(error) => return Err(error.into()),
+            if self.find(&object_path(&collection, &id.0)?)?.is_some() {
+                return Ok(());
             }
         }
-        Err(StaysAsItIs("its entry has no other object any more, so it stays".into()).into())
+        Err(stays_as_it_is(
+            "its entry has no other object any more, so it stays",
+        ))
     }
 
     /// Deletes an object, unless it is no longer what was to go.
     fn delete(&mut self, address: &Address, live: &Live) -> Result<StepOutcome> {
-        let outcome = self.try_delete(address, live)?;
-        self.applied.deleted.insert(live.id.clone());
-        Ok(outcome)
-    }
-
-    fn try_delete(&mut self, address: &Address, live: &Live) -> Result<StepOutcome> {
         const GONE: &str = "was gone already";
         let path = paths::object(live)?;
-        let fresh = match self.api.get(&path) {
-            Ok(found) => self.read(address.kind, found)?,
-            Err(error) if error.is_gone() => return Ok(StepOutcome::otherwise(GONE)),
-            Err(error) => return Err(error.into()),
+        let Some(found) = self.find(&path)? else {
+            return Ok(StepOutcome::otherwise(GONE));
         };
+        let fresh = self.read(address.kind, found)?;
         self.still_to_go(address, live, &fresh)?;
         holds_nothing(&fresh)?;
         let error = match self.api.delete(&path) {
             Ok(()) => return Ok(StepOutcome::as_planned("deleted")),
             Err(error) if error.is_gone() => return Ok(StepOutcome::otherwise(GONE)),
-            Err(error) if error.outcome_unknown() => error,
+            Err(error) if error.outcome_unknown => error,
             Err(error) => return Err(error.into()),
         };
         match self.api.get(&path) {
@@ -171,10 +162,9 @@ impl Execution<'_> {
             let read = |live: &Live| live.wire.read::<objects::SetupKey>();
             let (before, now) = (read(live)?, read(fresh)?);
             if now.is_for_one() && now.used_times > before.used_times {
-                return Err(StaysAsItIs(
-                    "a machine enrolled with it meanwhile, so it stays".into(),
-                )
-                .into());
+                return Err(stays_as_it_is(
+                    "a machine enrolled with it meanwhile, so it stays",
+                ));
             }
         }
         Ok(())
@@ -234,22 +224,20 @@ pub(super) fn others(
     live: &Live,
     newest: &Inventory,
 ) -> BTreeSet<Id> {
-    let going: BTreeSet<&Id> = plan.changes.iter().filter_map(going).collect();
+    let going = |change: &Change| {
+        let live = change.operation.live()?;
+        change.ends(&live.id).then(|| live.id.clone())
+    };
+    let going: BTreeSet<Id> = plan.changes.iter().filter_map(going).collect();
     // the plan calls a second group otherwise than the first
-    let entry = || Address {
+    let entry = Address {
         name: live.name.clone(),
         ..change.address.clone()
     };
     let recorded = newest.entry_of(&live.id);
-    let key = recorded.map_or_else(|| entry().key(), |(key, _)| key.to_owned());
+    let key = recorded.map_or(entry.key(), |(key, _)| key.to_owned());
     let recorded = newest.of(&key).into_iter().map(|(id, _)| id);
     recorded.filter(|id| !going.contains(id)).cloned().collect()
-}
-
-/// The object that a change deletes.
-fn going(change: &Change) -> Option<&Id> {
-    let live = change.operation.live()?;
-    change.ends(&live.id).then_some(&live.id)
 }
 
 /// Errors where something stands in an object that is to go: it would go along, and was in no plan.

@@ -1,15 +1,10 @@
 //! What an apply writes into the inventory: what the plan learnt, and what became of its changes.
 
-use super::Applied;
-use crate::base::id::Id;
-use crate::inventory::{Adoption, Delta, Inventory, RecordedAs};
-use crate::model::address::Address;
-use crate::model::change::Change;
-use crate::model::kind::Kind;
+use super::{Address, Applied, Change, Id, Inventory, Kind, Plan, Status};
+use crate::inventory::{Adoption, Delta, RecordedAs};
 use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
 use crate::model::origin::Cause;
-use crate::plan::{Piece, Plan, Row};
-use crate::render::Status;
+use crate::plan::{Piece, Row};
 
 impl Applied {
     /// Returns what is to be written down once the writes are over. `planned` is the inventory that the plan was made with,

@@ -10,24 +10,24 @@ use std::ops::Range;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use serde_json::Value;
 
-use super::deletions::StaysAsItIs;
+use super::deletions::{StaysAsItIs, stays_as_it_is};
 use super::write::NotKnown;
-use super::{Course, Execution, KeyCopy, NotRecorded, StepOutcome, same, unreadable};
-use crate::base::entry::Entry;
-use crate::base::id::Id;
+use super::{
+    Address, Change, Course, Entry, Execution, Id, KeyCopy, Kind, Live, NotRecorded, Operation,
+    Plan, Resource, Step, StepOutcome, same, unreadable,
+};
 use crate::inventory::Delta;
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::kind::{Kind, Live, Resource};
 use crate::plan::keys::must_be_replaced;
-use crate::plan::{Plan, Step};
 use crate::render::CreatedKey;
 use crate::secret::{Sealed, StoredFile};
 use crate::wire::api::objects;
-use crate::wire::api::{ApiError, NewKey, object_path};
+use crate::wire::api::{NewKey, object_path};
+use crate::wire::http::Trouble;
 
 /// The most keys that are made before they are recorded, in one commit.
 const BLOCK: usize = 25;
+
+const LOST: &str = "the answer was lost";
 
 /// What becomes of a new key that somebody revoked.
 const REVOKED: &str =
@@ -206,22 +206,18 @@ impl Execution<'_> {
         let (Some(records), Some(inventory)) = (self.records, &self.look) else {
             return Ok(None);
         };
-        let adopted = |id: &Id| {
-            self.plan
-                .adoptions
-                .iter()
-                .any(|(_, adopted)| adopted.id == *id)
-        };
+        let adoptions = &self.plan.adoptions;
+        let adopted = |id: &Id| adoptions.iter().any(|(_, adopted)| adopted.id == *id);
         let is_new = |id: &&Id| records.ours.inventory.origin(id).is_none() && !adopted(id);
         let recorded = inventory.created.get(&key.address.key());
         // sorted, so those that come first are the older ones
         let older = recorded.into_iter().flatten().filter(is_new);
         for id in older.take_while(|id| **id != key.id) {
-            let found = match self.api.get(&object_path(Kind::SetupKey.path(), &id.0)?) {
-                Ok(found) => self.read(Kind::SetupKey, found)?,
-                Err(error) if error.is_gone() => continue,
-                Err(error) => return Err(error.into()),
+            let path = object_path(Kind::SetupKey.path(), &id.0)?;
+            let Some(found) = self.find(&path)? else {
+                continue;
             };
+            let found = self.read(Kind::SetupKey, found)?;
             let of_wire = wire_key(&found.wire)?;
             let is_alive = of_wire.valid || of_wire.used_times > 0;
             if is_alive && !must_be_replaced(key.after, &found) {
@@ -241,7 +237,7 @@ impl Execution<'_> {
         };
         if let Err(error) = made {
             return Err(match self.is_revoked(&key) {
-                true => StaysAsItIs(REVOKED.into()).into(),
+                true => stays_as_it_is(REVOKED),
                 false => self.take_back(key, error),
             });
         }
@@ -263,18 +259,18 @@ impl Execution<'_> {
     /// Gives a key its groups. One that wants none is usable already.
     fn grant(&mut self, key: &Waiting) -> Result<()> {
         match key.wants_groups() {
-            true => self.write_key(key.address, key.after, &key.id, &key.object),
+            true => self.write_key(key, &key.id, &key.object),
             false => same(key.after, &self.read(Kind::SetupKey, key.object.clone())?),
         }
     }
 
     /// Deletes this run's key, and goes on with that of another run.
     fn go_on_with(&mut self, other: &Live, key: Waiting, change: &Change) -> Result<StepOutcome> {
-        let (address, after, wants_groups) = (key.address, key.after, key.wants_groups());
-        self.delete_made(address, &key.id, Some(key.file))?;
+        self.delete_made(key.address, &key.id, Some(&key.file))?;
         // a used one has done its work
-        if wants_groups && wire_key(&other.wire)?.valid && same(after, other).is_err() {
-            self.write_key(address, after, &other.id, &other.wire.value()?)?;
+        let is_usable = wire_key(&other.wire)?.valid;
+        if key.wants_groups() && is_usable && same(key.after, other).is_err() {
+            self.write_key(&key, &other.id, &other.wire.value()?)?;
         }
         let said = "another run made it at the same time; this run deleted its own key again";
         self.end_old(change, StepOutcome::otherwise(said))
@@ -295,67 +291,52 @@ impl Execution<'_> {
         })
     }
 
-    /// Writes a key as it is to be.
-    fn write_key(
-        &mut self,
-        address: &Address,
-        after: &Resource,
-        id: &Id,
-        object: &Value,
-    ) -> Result<()> {
-        let body = after.request(&address.name, Some(object), &self.groups)?;
-        let is_done = |found: &Live| same(after, found).is_ok();
+    /// Writes a key as it is to be for the entry of another one, or its own.
+    fn write_key(&mut self, of: &Waiting, id: &Id, object: &Value) -> Result<()> {
+        let body = of
+            .after
+            .request(&of.address.name, Some(object), &self.groups)?;
+        let is_done = |found: &Live| same(of.after, found).is_ok();
         let path = object_path(Kind::SetupKey.path(), &id.0)?;
-        let (stored, _) = self.put(address, &path, &body, is_done)?;
-        same(after, &stored)
+        let (stored, _) = self.put(of.address, &path, &body, is_done)?;
+        same(of.after, &stored)
     }
 
     /// Makes a key. If the answer is lost, so is the secret: the key that appeared is deleted, and since then the first
     /// request is known to be over, a second one is sent. What that one leaves without its secret goes, too.
     fn post_key(&mut self, address: &Address, body: &Value) -> Result<NewKey> {
-        const LOST_AGAIN: &str = "the answer was lost again";
-        let error = match self.try_key(address, body, "the answer was lost")? {
-            Ok(made) => return Ok(made),
-            Err(error) => error,
-        };
-        self.observer.say(&format!(
-            "{address}: {error:#}; the key was made and its secret is lost, so it was deleted and is made again"
-        ));
-        let again = self.try_key(address, body, LOST_AGAIN)?;
-        let text = || format!("{LOST_AGAIN}, and the key was deleted again; run again");
-        again.with_context(text)
-    }
-
-    /// Sends the request for a key. The inner error is that of an answer that was `lost`, once the key that appeared is
-    /// deleted.
-    fn try_key(&mut self, address: &Address, body: &Value, lost: &str) -> Result<Result<NewKey>> {
-        let error = match self.api.create_key(Kind::SetupKey.path(), body) {
-            Ok(made) => return Ok(Ok(made)),
-            Err(error) if error.outcome_unknown() => Error::from(error),
-            Err(error) => return Err(self.unusable(address, error)),
-        };
-        match self.delete_orphans(address)? {
-            0 => {
+        const AGAIN: &str = "the answer was lost again";
+        let mut lost = LOST;
+        loop {
+            let error = match self.api.create_key(Kind::SetupKey.path(), body) {
+                Ok(made) => return Ok(made),
+                Err(error) if error.outcome_unknown => Error::from(error),
+                Err(error) => {
+                    let Trouble::KeyUnusable(Some(id)) = &error.trouble else {
+                        return Err(error.into());
+                    };
+                    let id = Id::from(id.as_str());
+                    return Err(self.withdraw(address, &id, None, error.into()));
+                }
+            };
+            if self.delete_orphans(address)? == 0 {
                 let text = format!("{lost}, and no new key is in the list; run again");
-                Err(error.context(text))
+                return Err(error.context(text));
             }
-            _ => Ok(Err(error)),
+            if lost == AGAIN {
+                let text = format!("{lost}, and the key was deleted again; run again");
+                return Err(error.context(text));
+            }
+            self.observer.say(&format!(
+                "{address}: {error:#}; the key was made and its secret is lost, so it was deleted and is made again"
+            ));
+            lost = AGAIN;
         }
-    }
-
-    /// Takes back a key that was made and whose secret cannot be used.
-    fn unusable(&mut self, address: &Address, error: ApiError) -> Error {
-        let id = match &error {
-            ApiError::KeyUnusable { id: Some(id), .. } => Id::from(id.as_str()),
-            _ => return error.into(),
-        };
-        self.withdraw(address, &id, None, error.into())
     }
 
     /// Deletes keys of that name that appeared since the run began, were never used, have no groups and are not recorded,
     /// if the event log proves that this run made them: the secret of such a key went with its answer. Returns how many.
     fn delete_orphans(&mut self, address: &Address) -> Result<usize> {
-        const LOST: &str = "the answer was lost";
         let mut deleted = 0;
         let appeared = self.appeared(address).context(LOST)?;
         self.look_again()?;
@@ -384,18 +365,18 @@ impl Execution<'_> {
 
     /// Takes back a key that was sealed and cannot be used.
     fn take_back(&mut self, key: Waiting, error: Error) -> Error {
-        self.withdraw(key.address, &key.id, Some(key.file), error)
+        self.withdraw(key.address, &key.id, Some(&key.file), error)
     }
 
     /// Deletes a key that could not be finished, and its file; returns the error with what became of them.
     fn withdraw(
         &mut self,
-        address: &Address,
+        of: &Address,
         id: &Id,
-        file: Option<StoredFile>,
+        file: Option<&StoredFile>,
         error: Error,
     ) -> Error {
-        match self.delete_made(address, id, file) {
+        match self.delete_made(of, id, file) {
             // whatever became of its writes, it is known that it is deleted
             Ok(()) => settled(error).context("the new key was deleted again"),
             Err(failed) => anyhow!("{error:#}; and {failed:#}"),
@@ -403,18 +384,18 @@ impl Execution<'_> {
     }
 
     /// Deletes a key that this run made, and its file.
-    fn delete_made(&mut self, address: &Address, id: &Id, file: Option<StoredFile>) -> Result<()> {
+    fn delete_made(&mut self, of: &Address, id: &Id, file: Option<&StoredFile>) -> Result<()> {
         let path = object_path(Kind::SetupKey.path(), &id.0);
         match path.and_then(|path| self.api.delete(&path)) {
             Err(failed) if !failed.is_gone() => {
                 // the file stays: the key lives, and this is its only copy
                 bail!(
-                    "the new key {id} of {address} could not be deleted again: {failed}; delete it in NetBird"
+                    "the new key {id} of {of} could not be deleted again: {failed}; delete it in NetBird"
                 )
             }
             _ => {}
         }
-        self.applied.created_keys.remove(&address.name);
+        self.applied.created_keys.remove(&of.name);
         if self.applied.made.remove(id).is_some() {
             self.applied.deleted.insert(id.clone());
         }

@@ -6,14 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 
-use super::{Execution, StepOutcome};
-use crate::account::actual::Actual;
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::change::Change;
-use crate::model::kind::{Group, Kind, Live, Resource};
+use super::{Actual, Address, Change, Execution, Id, Kind, Live, Part, Resource, StepOutcome};
+use crate::model::kind::Group;
 use crate::model::notice::Meanwhile;
-use crate::plan::Part;
 use crate::wire::api::object_path;
 use crate::wire::api::objects;
 

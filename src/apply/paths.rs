@@ -1,8 +1,7 @@
 //! Where the API has what is written.
 
-use crate::base::id::Id;
-use crate::model::kind::{Kind, Live};
-use crate::wire::api::{ApiError, object_path};
+use super::{ApiError, Id, Kind, Live};
+use crate::wire::api::object_path;
 
 /// Returns the path of the collection in which a kind's objects are: of those that stand in another object, in that one.
 ///

@@ -10,69 +10,79 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 
-use super::members::{GroupWrites, MemberMoves, members_of};
-use super::{Applied, Execution, Observer};
-use crate::account::actual::Actual;
+use super::members::{MemberMoves, members_of};
+use super::{Actual, Address, Api, Applied, Entry, GroupWrites, Id, Kind, Resource, Writer};
 use crate::account::binding;
 use crate::account::fetch::{Needs, fetch};
 use crate::account::snapshot::Snapshot;
-use crate::base::entry::Entry;
-use crate::base::id::Id;
-use crate::model::address::Address;
 use crate::model::desired::Desired;
-use crate::model::kind::{Kind, Resource};
 use crate::model::notice::Meanwhile;
 use crate::plan::ordered;
-use crate::wire::api::Api;
 use crate::wire::api::objects::{Event, Peer};
 
 /// How often members are put back: each time that is a replacement, too, that somebody can run into.
 const ROUNDS: usize = 5;
 
-/// Puts members back until nobody is missing: for runs without a verification, since they have no file or ended early.
-pub fn settle_members(
-    api: &Api,
-    before: &Actual,
-    applied: &mut Applied,
-    observer: &mut dyn Observer,
-) -> Result<()> {
-    if applied.groups.read.is_empty() {
-        return Ok(());
+impl Writer<'_> {
+    /// Puts members back until nobody is missing: for runs without a verification, since they have no file or ended early.
+    pub fn settle_members(&mut self, applied: &mut Applied) -> Result<()> {
+        if applied.groups.read.is_empty() {
+            return Ok(());
+        }
+        let snapshot = look(self.api)?;
+        self.settle_from(&snapshot, applied).map(drop)
     }
-    let snapshot = look(api)?;
-    settle_from(api, &snapshot, before, applied, observer).map(drop)
+
+    /// Puts members back until nobody is missing; the account was just fetched. Returns whether there were any.
+    pub(super) fn settle_from(
+        &mut self,
+        snapshot: &Snapshot,
+        applied: &mut Applied,
+    ) -> Result<bool> {
+        if applied.groups.read.is_empty() {
+            return Ok(false);
+        }
+        let mut newer = None;
+        for round in 0..ROUNDS {
+            let snapshot = newer.as_ref().unwrap_or(snapshot);
+            let actual = Actual::read(snapshot)?;
+            let events = match &snapshot.rest.events {
+                Some(events) => events,
+                None => &self.api.list("/events").context(LOST)?,
+            };
+            let lost = lost(events, self.before, &actual, &applied.groups);
+            if lost.is_empty() {
+                return Ok(round > 0);
+            }
+            self.put_back(lost, &actual, applied)?;
+            newer = Some(look(self.api)?);
+        }
+        bail!(
+            "members of groups are thrown out again and again: others write the same groups; run again"
+        )
+    }
+
+    fn put_back(&mut self, lost: Lost, actual: &Actual, applied: &mut Applied) -> Result<()> {
+        let mut nothing = ordered(Vec::new(), actual);
+        let labels = actual.peers.iter();
+        let labels = labels.map(|peer| (peer.id.clone(), actual.peer_label(&peer.id)));
+        nothing.peer_labels = labels.collect();
+        self.execute(&nothing, actual, None, applied, |run| {
+            for (group, peers) in lost {
+                let name = run.groups.name(&group);
+                let labels: Vec<String> = peers.iter().map(|id| run.label(id)).collect();
+                run.write_members(&group, None, &MemberMoves::joining(peers))
+                    .with_context(|| format!("cannot put members back into group {name}"))?;
+                let group = Address::new(Kind::Group, name);
+                run.tell(&group, Meanwhile::ThrownOut(labels));
+            }
+            Ok(())
+        })
+    }
 }
 
-/// Puts members back until nobody is missing; the account was just fetched. Returns whether there were any.
-pub(super) fn settle_from(
-    api: &Api,
-    snapshot: &Snapshot,
-    before: &Actual,
-    applied: &mut Applied,
-    observer: &mut dyn Observer,
-) -> Result<bool> {
-    if applied.groups.read.is_empty() {
-        return Ok(false);
-    }
-    let mut newer = None;
-    for round in 0..ROUNDS {
-        let snapshot = newer.as_ref().unwrap_or(snapshot);
-        let actual = Actual::read(snapshot)?;
-        let events = match &snapshot.rest.events {
-            Some(events) => events,
-            None => &api.list("/events").context(LOST)?,
-        };
-        let lost = lost(events, before, &actual, &applied.groups);
-        if lost.is_empty() {
-            return Ok(round > 0);
-        }
-        put_back(api, lost, &actual, applied, observer)?;
-        newer = Some(look(api)?);
-    }
-    bail!(
-        "members of groups are thrown out again and again: others write the same groups; run again"
-    )
-}
+/// Who is missing, by group.
+type Lost = BTreeMap<Id, BTreeSet<Id>>;
 
 const LOST: &str = "cannot verify that the groups lost nobody";
 
@@ -80,37 +90,8 @@ fn look(api: &Api) -> Result<Snapshot> {
     fetch(api, &Needs::enrollment(), &Desired::default()).context(LOST)
 }
 
-fn put_back(
-    api: &Api,
-    lost: BTreeMap<Id, BTreeSet<Id>>,
-    actual: &Actual,
-    applied: &mut Applied,
-    observer: &mut dyn Observer,
-) -> Result<()> {
-    let mut nothing = ordered(Vec::new(), actual);
-    let labels = actual.peers.iter();
-    let labels = labels.map(|peer| (peer.id.clone(), actual.peer_label(&peer.id)));
-    nothing.peer_labels = labels.collect();
-    Execution::with(api, &nothing, actual, None, observer, applied, |run| {
-        for (group, peers) in lost {
-            let name = run.groups.name(&group);
-            let labels: Vec<String> = peers.iter().map(|id| run.label(id)).collect();
-            run.write_members(&group, None, &MemberMoves::joining(peers))
-                .with_context(|| format!("cannot put members back into group {name}"))?;
-            let group = Address::new(Kind::Group, name);
-            run.tell(&group, Meanwhile::ThrownOut(labels));
-        }
-        Ok(())
-    })
-}
-
 /// Returns who is missing, by group.
-fn lost(
-    events: &[Entry],
-    before: &Actual,
-    actual: &Actual,
-    writes: &GroupWrites,
-) -> BTreeMap<Id, BTreeSet<Id>> {
+fn lost(events: &[Entry], before: &Actual, actual: &Actual, writes: &GroupWrites) -> Lost {
     let known = writes.events_before.iter().flatten();
     let known: BTreeSet<&str> = known.map(String::as_str).collect();
     let events = events
@@ -139,13 +120,9 @@ fn lost(
         }
     }
     let me = actual.me.as_ref().map(|me| BTreeSet::from([me.id.clone()]));
-    let live: BTreeMap<&Id, &Resource> = actual
-        .objects
-        .values()
-        .flatten()
-        .map(|live| (&live.id, &live.resource))
-        .collect();
-    let mut lost: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
+    let live = actual.objects.values().flatten();
+    let live: BTreeMap<&Id, &Resource> = live.map(|live| (&live.id, &live.resource)).collect();
+    let mut lost = Lost::new();
     for (group, (read, _)) in &writes.read {
         let Some(group_now) = live.get(group) else {
             continue;

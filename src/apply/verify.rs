@@ -8,20 +8,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use super::put_back::settle_from;
-use super::{Applied, Observer};
-use crate::account::actual::Actual;
+use super::{Actual, Address, Applied, Change, Id, Kind, Operation, Plan, Writer};
 use crate::account::fetch::{More, Needs, complete, fetch};
-use crate::base::id::Id;
 use crate::inventory::Delta;
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
 use crate::model::desired::Desired;
-use crate::model::kind::Kind;
 use crate::model::problem::Problem;
 use crate::plan::options::Options;
-use crate::plan::{self, Plan, plan};
-use crate::wire::api::Api;
+use crate::plan::{self, plan};
 
 /// What a verification found.
 #[derive(Debug, Default)]
@@ -36,55 +29,58 @@ pub struct Verified {
     pub record: Delta,
 }
 
-/// Fetches and plans again, and puts back members that this run's writes threw out. `options` has the inventory as it is by
-/// now.
-pub fn verify(
-    api: &Api,
-    desired: &Arc<Desired>,
-    needs: &Needs,
-    options: &Options,
-    before: &Actual,
-    applied: &mut Applied,
-    observer: &mut dyn Observer,
-) -> Result<Verified> {
-    let mut snapshot = fetch(api, needs, desired).context("cannot verify")?;
-    if settle_from(api, &snapshot, before, applied, observer)? {
-        *snapshot.list_mut(Kind::Group) = api.list(Kind::Group.path()).context("cannot verify")?;
-    }
-    // what was to be replaced is replaced, and what was to be adopted is recorded
-    let mut options = Options {
-        replace: BTreeSet::new(),
-        ..options.clone()
-    };
-    let asked = &mut Arc::make_mut(&mut options.ours).asked;
-    asked.retain(|address, _| address.kind == Kind::Peer);
-    let (actual, binding) = plan::read(desired, &snapshot, &options)?;
-    let mut planned = plan(desired, &actual, &binding, &options);
-    // what keeps something from being deleted stands in lists that no other plan needs
-    let more = More {
-        referrers: planned.as_ref().is_ok_and(Plan::deletes_referred),
-        events: false,
-    };
-    if complete(api, more, &mut snapshot).context("cannot verify")? {
-        let (actual, binding) = plan::read(desired, &snapshot, &options)?;
-        planned = plan(desired, &actual, &binding, &options);
-    }
-    let mut verified = Verified::default();
-    match planned {
-        Ok(plan) => {
-            for change in &plan.changes {
-                let (word, address) = (change.operation.word(), change.address.clone());
-                if is_enrollment(change, before) {
-                    verified.enrolled.push((word, address))
-                } else {
-                    verified.left.push(format!("{word} {address}"))
-                }
-            }
-            verified.record = plan.record;
+impl Writer<'_> {
+    /// Fetches and plans again, and puts back members that this run's writes threw out. `options` has the inventory as it is by
+    /// now.
+    pub fn verify(
+        &mut self,
+        desired: &Arc<Desired>,
+        needs: &Needs,
+        options: &Options,
+        applied: &mut Applied,
+    ) -> Result<Verified> {
+        let (api, before) = (self.api, self.before);
+        let mut snapshot = fetch(api, needs, desired).context("cannot verify")?;
+        if self.settle_from(&snapshot, applied)? {
+            let groups = api.list(Kind::Group.path()).context("cannot verify")?;
+            *snapshot.list_mut(Kind::Group) = groups;
         }
-        Err(problems) => verified.problems = problems,
+        // what was to be replaced is replaced, and what was to be adopted is recorded
+        let mut options = Options {
+            replace: BTreeSet::new(),
+            ..options.clone()
+        };
+        let asked = &mut Arc::make_mut(&mut options.ours).asked;
+        asked.retain(|address, _| address.kind == Kind::Peer);
+        let planned = loop {
+            let (actual, binding) = plan::read(desired, &snapshot, &options)?;
+            let planned = plan(desired, &actual, &binding, &options);
+            // what keeps something from being deleted stands in lists that no other plan needs
+            let more = More {
+                referrers: planned.as_ref().is_ok_and(Plan::deletes_referred),
+                events: false,
+            };
+            if !complete(api, more, &mut snapshot).context("cannot verify")? {
+                break planned;
+            }
+        };
+        let mut verified = Verified::default();
+        match planned {
+            Ok(plan) => {
+                for change in &plan.changes {
+                    let (word, address) = (change.operation.word(), change.address.clone());
+                    if is_enrollment(change, before) {
+                        verified.enrolled.push((word, address))
+                    } else {
+                        verified.left.push(format!("{word} {address}"))
+                    }
+                }
+                verified.record = plan.record;
+            }
+            Err(problems) => verified.problems = problems,
+        }
+        Ok(verified)
     }
-    Ok(verified)
 }
 
 /// What only a peer that was not there before leaves to do.

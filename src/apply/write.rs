@@ -6,14 +6,14 @@ use std::fmt;
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 
-use super::{Execution, StepOutcome, gone, paths, same};
-use crate::model::address::Address;
-use crate::model::change::Change;
-use crate::model::kind::{FieldChange, Kind, Live, Resource};
+use super::{
+    Address, ApiError, Change, Execution, Kind, Live, Resource, StepOutcome, gone, paths, same,
+};
+use crate::model::kind::FieldChange;
 use crate::model::label::label_of;
 use crate::model::notice::{Meanwhile, Notice};
+use crate::wire::api::object_path;
 use crate::wire::api::objects;
-use crate::wire::api::{ApiError, object_path};
 
 /// The cause of an error after which nobody knows whether a write was carried out: its answer was lost, and looking it up
 /// failed, too.
@@ -129,7 +129,7 @@ impl Execution<'_> {
                 return Ok((self.read(address.kind, found)?, ""));
             }
             Ok(answer) => return Ok((self.read(address.kind, answer)?, "")),
-            Err(error) if error.outcome_unknown() => error,
+            Err(error) if error.outcome_unknown => error,
             Err(error) => return Err(gone(error)),
         };
         match self.get(address.kind, path) {

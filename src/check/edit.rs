@@ -29,7 +29,7 @@ pub use on_disk::{mark_enrolled_file, replace};
 pub use stale::content_differs_but_for_enrolled;
 
 /// What became of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edit {
     /// The whole text, changed where a key is in `flipped`.
     pub text: Vec<u8>,

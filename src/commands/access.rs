@@ -5,18 +5,15 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::export::read;
-use super::failure::Failure;
 use super::session::{LiveFrom, Request, Session, recorded};
-use super::settings::{Run, connect, readable};
+use super::settings::{connect, readable};
 use super::versions::of_netbird;
-use super::{Ending, end};
+use super::{Ending, Exit, Failure, Result, Run, Say, blank, end};
 use crate::access::{End, Ports, Question, Traffic, ask};
 use crate::account::actual::Actual;
 use crate::account::fetch::{Needs, fetch};
 use crate::base::text::{did_you_mean, quote};
 use crate::commands::cli::{AccessArgs, AccessLevel};
-use crate::commands::exit::Exit;
-use crate::commands::logging::Say;
 use crate::model::desired::Desired;
 use crate::model::kind::{ALL, Kind};
 use crate::plan::Plan;
@@ -31,7 +28,7 @@ pub(super) fn run(run: &Run, args: &AccessArgs) -> Exit {
     end(run, ending)
 }
 
-fn make(run: &Run, args: &AccessArgs, say: Say) -> Result<Ending, Failure> {
+fn make(run: &Run, args: &AccessArgs, say: Say) -> Result<Ending> {
     let wanted = args.traffic.as_deref().map(traffic).transpose()?;
     let (actual, plan, memberships) = account(run, args, say)?;
     let question = Question {
@@ -58,11 +55,7 @@ fn make(run: &Run, args: &AccessArgs, say: Say) -> Result<Ending, Failure> {
 }
 
 /// The account, and with `--after` the plan that the file makes of it.
-fn account(
-    run: &Run,
-    args: &AccessArgs,
-    say: Say,
-) -> Result<(Actual, Option<Plan>, Memberships), Failure> {
+fn account(run: &Run, args: &AccessArgs, say: Say) -> Result<(Actual, Option<Plan>, Memberships)> {
     readable()?;
     if !args.after {
         let snapshot = match &args.live {
@@ -84,7 +77,7 @@ fn account(
         access: AccessLevel::Groups,
         ..Request::reading(run, origin, &args.servers.inventory, &args.servers.gitea)
     };
-    let mut session = Session::open(&request)?;
+    let mut session = Session::open(&request, &mut blank(run))?;
     let plan = session.plan_whole()?;
     Ok((session.actual, Some(plan), session.document.memberships))
 }
@@ -99,7 +92,7 @@ const ENDS: [(&str, End); 4] = [
 
 /// Returns what KIND/NAME or a name alone means, by the name that rules have for it; of a peer its id. Errors where that is
 /// nothing, or several things.
-fn named(actual: &Actual, plan: Option<&Plan>, text: &str) -> Result<(End, String), Failure> {
+fn named(actual: &Actual, plan: Option<&Plan>, text: &str) -> Result<(End, String)> {
     let kind = text.split_once('/').and_then(|(word, name)| {
         let one = word.strip_suffix('s').unwrap_or(word);
         let end = ENDS.iter().find(|(known, _)| *known == one);
@@ -163,7 +156,7 @@ fn names<'a>(actual: &'a Actual, plan: Option<&'a Plan>, end: End) -> BTreeSet<(
 }
 
 /// What has to pass: `tcp/22`, `udp/53`, `tcp/8000-8100`, `tcp`, `udp`, `icmp` or `all`.
-fn traffic(text: &str) -> Result<Traffic, Failure> {
+fn traffic(text: &str) -> Result<Traffic> {
     let wrong = || {
         let error = format!("{} is not traffic to ask about", quote(text));
         Failure::error(error).hint("write tcp/22, udp/53, tcp/8000-8100, tcp, udp, icmp or all")

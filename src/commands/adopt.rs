@@ -240,14 +240,8 @@ pub(super) struct Inventories {
 /// Reads the inventories. One that cannot be read is no reason to list nothing.
 pub(super) fn recorded(run: &Run, servers: &Servers, actual: &Actual) -> Inventories {
     let read = || -> Result<Inventories, Failure> {
-        let place = InventoryPlace::find(&InventoryWanted {
-            run,
-            inventory: &servers.inventory,
-            key_copies: None,
-            gitea: &servers.gitea,
-            writes: false,
-            is_wanted: true,
-        })?;
+        let wanted = InventoryWanted::by(run, &servers.inventory, &servers.gitea);
+        let place = InventoryPlace::find(&wanted)?;
         let found = place.read()?;
         place.of_account(&found.inventory, actual)?;
         let account = actual.named(Kind::AccountSettings, "").first();

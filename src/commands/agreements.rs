@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
-use super::failure::Failure;
 use super::forge::Forge;
 use super::history::History;
+use super::session::Session;
+use super::{Failure, Run};
 use crate::base::text::visible;
-use crate::forge::ci::Context;
 use crate::forge::gitea::{MayWrite, Pull, Repo};
 use crate::git::{Git, Message, Sha};
 use crate::plan::agreement::{
@@ -20,16 +20,21 @@ use crate::plan::ours::Ours;
 /// How far the pull request that brought a commit is looked for, in first-parent commits.
 const FARTHEST: usize = 50;
 
-/// Reads `--allow-deletes`: in a job `N DIGEST`, several of them with commas or one a line; at a terminal a number, too.
-pub(super) fn asked(
-    text: Option<&str>,
-    environment: &str,
-    context: &Context,
-) -> Result<Statements, Failure> {
+/// Reads `--allow-deletes`: in a job `N DIGEST`, several of them with commas or one a line; at a terminal a number, too. The pull
+/// request of a job brings what its merge would take away.
+pub(super) fn asked(run: &Run, text: Option<&str>) -> Result<Statements, Failure> {
+    let context = &run.context;
     let mut statements = Statements {
-        environment: environment.to_owned(),
+        environment: run.environment.clone(),
         ..Statements::default()
     };
+    let brought = context.pull_request.as_ref().map(|pull| Brought {
+        number: pull.number,
+        is_fork: pull.is_fork,
+        is_proposed: true,
+        commits: BTreeSet::new(),
+    });
+    statements.pulls.extend(brought);
     let by = match &context.actor {
         Some(actor) if context.is_ci => format!("{}, by --allow-deletes", visible(actor)),
         _ => "--allow-deletes".to_owned(),
@@ -62,67 +67,131 @@ pub(super) fn asked(
     Ok(statements)
 }
 
-/// Adds the lines in the messages of the commits since the last apply, which [`by_writers`] looks at. Where something has a
-/// cause that was applied before, those from there on count, too.
-pub(super) fn in_messages(
-    statements: &mut Statements,
-    history: &History,
-    ours: &Ours,
-) -> Result<()> {
-    let Some((git, tip)) = checkout(history) else {
-        return Ok(());
-    };
-    let mut messages = git.messages(&start(git, tip, ours), tip)?;
-    messages.reverse();
-    for (at, message) in messages.into_iter().enumerate() {
-        let (author, commit) = (visible(&message.author), message.commit.short());
-        let said = Described {
-            by: format!("{author}, in commit {commit}"),
-            text: message.text,
-            void: Some(Void::Untold(Untold::NotAsked)),
+impl Session {
+    /// Adds the lines in the messages of the commits since the last apply, which [`by_writers`](Self::by_writers) looks at. Where
+    /// something has a cause that was applied before, those from there on count, too.
+    pub(super) fn in_messages(&mut self) -> Result<()> {
+        let (statements, ours) = (&mut self.statements, &self.options.ours);
+        let Some((git, tip)) = checkout(&self.history) else {
+            return Ok(());
         };
-        add(statements, said, SaidIn::Message(at));
-        statements.commits.push(message.commit.to_string());
-    }
-    let place = |id: &str| statements.commits.iter().position(|commit| commit == id);
-    let newest = ours.versions.commits().last();
-    let applied = ours.inventory.applied_commit.as_deref();
-    let last = statements.commits.len().saturating_sub(1);
-    let first = match newest {
-        Some(newest) => place(newest.as_str()),
-        // that of a tip that is applied counts as well
-        None => applied.and_then(place).map(|at| (at + 1).min(last)),
-    };
-    statements.first_for_unknown = first.unwrap_or_default();
-    Ok(())
-}
-
-/// Lets the lines of messages count that somebody wrote who may write. What a pull request brought can be its author's words,
-/// however it was merged: a squash takes its description, a rebase its commits. What else is on the branch somebody pushed
-/// there. Where there is no forge to ask, a person at a terminal has to know.
-pub(super) fn by_writers(
-    statements: &mut Statements,
-    history: &History,
-    forge: Option<&Forge>,
-    ours: &Ours,
-    is_ci: bool,
-) -> Result<()> {
-    let is_open = |said: &&mut Said| said.void == Some(Void::Untold(Untold::NotAsked));
-    let mut search = match (forge, checkout(history)) {
-        (Some(forge), Some((git, tip))) => Some(Search::new(forge, git, tip, ours)?),
-        _ => None,
-    };
-    for said in statements.lines.iter_mut().filter(is_open) {
-        let SaidIn::Message(at) = said.place else {
-            continue;
-        };
-        match &mut search {
-            Some(search) => said.void = search.void(statements.commits.len() - 1 - at)?,
-            None if !is_ci => said.void = None,
-            None => {}
+        let mut messages = git.messages(&start(git, tip, ours), tip)?;
+        messages.reverse();
+        for (at, message) in messages.into_iter().enumerate() {
+            let (author, commit) = (visible(&message.author), message.commit.short());
+            let said = Described {
+                by: format!("{author}, in commit {commit}"),
+                text: message.text,
+                void: Some(Void::Untold(Untold::NotAsked)),
+            };
+            add(statements, said, SaidIn::Message(at));
+            statements.commits.push(message.commit.to_string());
         }
+        let place = |id: &str| statements.commits.iter().position(|commit| commit == id);
+        let applied = ours.inventory.applied_commit.as_deref();
+        let last = statements.commits.len().saturating_sub(1);
+        let first = match ours.versions.commits().last() {
+            Some(newest) => place(newest.as_str()),
+            // that of a tip that is applied counts as well
+            None => applied.and_then(place).map(|at| (at + 1).min(last)),
+        };
+        statements.first_for_unknown = first.unwrap_or_default();
+        Ok(())
     }
-    Ok(())
+
+    /// Lets the lines of messages count that somebody wrote who may write. What a pull request brought can be its author's words,
+    /// however it was merged: a squash takes its description, a rebase its commits. What else is on the branch somebody pushed
+    /// there. Where there is no forge to ask, a person at a terminal has to know.
+    pub(super) fn by_writers(&mut self, forge: Option<&Forge>) -> Result<()> {
+        let (statements, ours) = (&mut self.statements, &self.options.ours);
+        let mut search = match (forge, checkout(&self.history)) {
+            (Some(forge), Some((git, tip))) => Some(Search::new(forge, git, tip, ours)?),
+            _ => None,
+        };
+        let number = statements.commits.len();
+        for said in &mut statements.lines {
+            let SaidIn::Message(at) = said.place else {
+                continue;
+            };
+            if said.void == Some(Void::Untold(Untold::NotAsked)) {
+                match &mut search {
+                    Some(search) => said.void = search.void(number - 1 - at)?,
+                    None if !self.context.is_ci => said.void = None,
+                    None => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the lines of the description of this job's pull request: as it is now where Gitea can be asked, else as it was when
+    /// the job began.
+    pub(super) fn in_this_description(&mut self, forge: Option<&Forge>) -> Result<()> {
+        let Some(pull) = &self.context.pull_request else {
+            return Ok(());
+        };
+        let asked = match forge {
+            Some(forge) => described(&forge.repo, forge.repo.pull(pull.number)?)?,
+            None => Described {
+                by: format!("the description of pull request #{}", pull.number),
+                text: pull.body.clone().unwrap_or_default(),
+                void: Some(match pull.is_fork {
+                    true => Void::Fork,
+                    false => Void::Untold(Untold::NotAsked),
+                }),
+            },
+        };
+        add(
+            &mut self.statements,
+            asked,
+            SaidIn::Description(pull.number),
+        );
+        Ok(())
+    }
+
+    /// Finds the pull requests that brought the commits of an outcome, and adds the lines of their descriptions. For what no known
+    /// change took out that is the one that brought the newest change of the file, or the tip.
+    pub(super) fn in_descriptions(&mut self, forge: &Forge, outcome: &Judgement) -> Result<()> {
+        let (statements, ours) = (&mut self.statements, &self.options.ours);
+        let unsaid = outcome.agreements.iter().filter(|it| it.is_unsaid());
+        let causes: BTreeSet<Option<&Origin>> = unsaid.map(|it| it.cause.as_ref()).collect();
+        let mut commits = outcome.commits.clone();
+        if causes.contains(&None) {
+            let newest = ours.versions.commits().last();
+            commits.extend(newest.map(Sha::to_string));
+            commits.extend(self.history.tip().map(Sha::to_string));
+        }
+        let mut found: Vec<(Pull, BTreeSet<String>)> = Vec::new();
+        if let Some((git, tip)) = checkout(&self.history).filter(|_| !commits.is_empty()) {
+            let mut search = Search::new(forge, git, tip, ours)?;
+            for id in commits {
+                if !found.iter().any(|(_, known)| known.contains(&id)) {
+                    found.extend(search.bringer(&id)?);
+                }
+            }
+        }
+        for cause in causes.into_iter().flatten() {
+            let Origin::Pull(number) = cause else {
+                continue;
+            };
+            let is_known = statements.pulls.iter().any(|pull| pull.number == *number);
+            if !is_known && !found.iter().any(|(pull, _)| pull.number == *number) {
+                found.push((forge.repo.pull(*number)?, BTreeSet::new()));
+            }
+        }
+        for (pull, commits) in found {
+            let number = pull.number;
+            statements.pulls.push(Brought {
+                number,
+                is_fork: is_fork(&pull),
+                is_proposed: false,
+                commits,
+            });
+            let described = described(&forge.repo, pull)?;
+            add(statements, described, SaidIn::Description(number));
+        }
+        Ok(())
+    }
 }
 
 fn checkout(history: &History) -> Option<(&Git, &Sha)> {
@@ -145,98 +214,6 @@ fn start(git: &Git, tip: &Sha, ours: &Ours) -> Sha {
             false => start,
         }
     })
-}
-
-/// The pull request of a job brings what its merge would take away.
-pub(super) fn of_this_job(statements: &mut Statements, context: &Context) {
-    statements
-        .pulls
-        .extend(context.pull_request.as_ref().map(|pull| Brought {
-            number: pull.number,
-            is_fork: pull.is_fork,
-            is_proposed: true,
-            commits: BTreeSet::new(),
-        }));
-}
-
-/// Adds the lines of the description of this job's pull request: as it is now where Gitea can be asked, else as it was when
-/// the job began.
-pub(super) fn in_this_description(
-    statements: &mut Statements,
-    context: &Context,
-    forge: Option<&Forge>,
-) -> Result<()> {
-    let Some(pull) = &context.pull_request else {
-        return Ok(());
-    };
-    let asked = match forge {
-        Some(forge) => described(&forge.repo, forge.repo.pull(pull.number)?)?,
-        None => Described {
-            by: format!("the description of pull request #{}", pull.number),
-            text: pull.body.clone().unwrap_or_default(),
-            void: Some(match pull.is_fork {
-                true => Void::Fork,
-                false => Void::Untold(Untold::NotAsked),
-            }),
-        },
-    };
-    add(statements, asked, SaidIn::Description(pull.number));
-    Ok(())
-}
-
-/// Finds the pull requests that brought the commits of an outcome, and adds the lines of their descriptions. For what no known
-/// change took out that is the one that brought the newest change of the file, or the tip.
-pub(super) fn in_descriptions(
-    statements: &mut Statements,
-    history: &History,
-    forge: &Forge,
-    ours: &Ours,
-    outcome: &Judgement,
-) -> Result<()> {
-    let unsaid = outcome.agreements.iter().filter(|it| it.is_unsaid());
-    let causes: BTreeSet<Option<&Origin>> = unsaid.map(|it| it.cause.as_ref()).collect();
-    let numbers = causes.iter().filter_map(|cause| match cause {
-        Some(Origin::Pull(number)) => Some(*number),
-        _ => None,
-    });
-    let mut commits = outcome.commits.clone();
-    if causes.contains(&None) {
-        let newest = ours.versions.commits().last();
-        commits.extend(newest.map(Sha::to_string));
-        commits.extend(history.tip().map(Sha::to_string));
-    }
-    let mut found = Vec::new();
-    if let Some((git, tip)) = checkout(history).filter(|_| !commits.is_empty()) {
-        let mut search = Search::new(forge, git, tip, ours)?;
-        for id in commits {
-            let mut known = found
-                .iter()
-                .flat_map(|(_, commits): &(_, BTreeSet<_>)| commits);
-            if known.any(|known| *known == id) {
-                continue;
-            }
-            found.extend(search.bringer(&id)?);
-        }
-    }
-    for number in numbers {
-        let is_found = |(pull, _): &(Pull, _)| pull.number == number;
-        let is_known = statements.pulls.iter().any(|pull| pull.number == number);
-        if !is_known && !found.iter().any(is_found) {
-            found.push((forge.repo.pull(number)?, BTreeSet::new()));
-        }
-    }
-    for (pull, commits) in found {
-        let number = pull.number;
-        statements.pulls.push(Brought {
-            number,
-            is_fork: is_fork(&pull),
-            is_proposed: false,
-            commits,
-        });
-        let described = described(&forge.repo, pull)?;
-        add(statements, described, SaidIn::Description(number));
-    }
-    Ok(())
 }
 
 /// What somebody wrote about a commit or a pull request.

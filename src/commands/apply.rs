@@ -8,23 +8,18 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::branch::{Overtaken, overtaken, refuse_other_branches};
-use super::failure::Failure;
+use super::branch::{overtaken, refuse_other_branches};
 use super::forge::Forge;
 use super::progress::{Announcer, Publish};
 use super::publish::Publisher;
-use super::session::{LiveFrom, Request, Session, Stopped};
-use super::settings::{Run, halt, keys_dir};
+use super::session::{LiveFrom, Request, Session};
+use super::settings::{halt, keys_dir};
 use super::signals::{asking, signals};
 use super::versions::old_netbird;
-use super::{Body, Ending, blank, end, refused};
-use crate::apply::{
-    Applied, Conduct, Custody, NotRecorded, Records, Verified, apply, settle_members, verify,
-};
+use super::{Body, Ending, Exit, Failure, Result, Run, Say, blank, end, refused};
+use crate::apply::{Applied, Conduct, Custody, NotRecorded, Records, Verified, Writer};
 use crate::base::text::{count, visible};
 use crate::commands::cli::{AccessLevel, ApplyArgs};
-use crate::commands::exit::Exit;
-use crate::commands::logging::Say;
 use crate::forge::ci::Context;
 use crate::inventory::Delta;
 use crate::model::change::Change;
@@ -58,7 +53,7 @@ pub(super) fn run(run: &Run, args: &ApplyArgs) -> Exit {
 }
 
 /// Returns what is known of the apply, and how it ends.
-fn make(run: &Run, args: &ApplyArgs) -> (Document, Result<Exit, Failure>) {
+fn make(run: &Run, args: &ApplyArgs) -> (Document, Result<Exit>) {
     let planning = &args.planning;
     let context = &run.context;
     let early = early_gates("apply", context)
@@ -76,9 +71,10 @@ fn make(run: &Run, args: &ApplyArgs) -> (Document, Result<Exit, Failure>) {
         writes: true,
         ..Request::of(run, LiveFrom::Server(&planning.server), planning)
     };
-    let mut session = match Session::open(&request) {
+    let mut document = blank(run);
+    let mut session = match Session::open(&request, &mut document) {
         Ok(session) => session,
-        Err(Stopped { document, failure }) => return (*document, Err(failure)),
+        Err(failure) => return (document, Err(failure)),
     };
     session.expected.clone_from(&args.expect_digest);
     let judged = session.judged(&request);
@@ -96,7 +92,7 @@ fn carry_out(
     session: &Session,
     plan: &Plan,
     document: &mut Document,
-) -> Result<Exit, Failure> {
+) -> Result<Exit> {
     let (planning, context, say) = (&args.planning, &run.context, run.say);
     if let Some(mut failure) = refused(&document.refusals) {
         let mut refusals = document.refusals.iter();
@@ -131,7 +127,7 @@ fn carry_out(
     let retry_wait = Duration::from_secs_f64(planning.server.retry_wait);
     let overtaken = |error| match forge {
         Some(forge) => overtaken(error, forge, context, retry_wait),
-        None => Overtaken::Stopped(Failure::from(error)),
+        None => Err(Failure::from(error)),
     };
     if let Err(error) = fresh() {
         return before_the_first_write(overtaken(error), document);
@@ -140,12 +136,17 @@ fn carry_out(
         document.notices.extend(recording.try_out(plan)?);
     }
     if !plan.is_empty() {
-        tell(document, asks(args, context), say);
-        // an answer can have taken its time
-        if confirm(args, context, plan, say)? == Confirmed::AfterAQuestion
-            && let Err(error) = fresh()
-        {
-            return before_the_first_write(overtaken(error), document);
+        let is_asked = asks(args, context);
+        tell(document, is_asked, say);
+        if is_asked {
+            let question = format!("Apply {}?", count(plan.changes.len(), "change", "changes"));
+            if !asking(|| say.ask(&question)) {
+                return Err(Failure::error("not confirmed; nothing was changed"));
+            }
+            // an answer can have taken its time
+            if let Err(error) = fresh() {
+                return before_the_first_write(overtaken(error), document);
+            }
         }
     }
     // only now: until here a signal ends the run at once, and nothing was changed
@@ -154,22 +155,15 @@ fn carry_out(
     session.place.begin();
     recording.first(plan)?;
 
-    let api = session
-        .api
-        .as_ref()
-        .ok_or_else(|| Failure::error("an apply needs a server"))?;
+    let api = session.api.as_ref();
+    let api = api.ok_or_else(|| Failure::error("an apply needs a server"))?;
     let comments = args.comment.then(|| -> Publish {
         let args = &planning.gitea;
         let publisher = Publisher { run, args };
         Box::new(move |document| publisher.under_way(document))
     });
-    let mut observer = Announcer::reporting(
-        say,
-        &stop,
-        run.cli.global.report.as_ref(),
-        document,
-        comments,
-    )?;
+    let report = run.cli.global.report.as_ref();
+    let mut observer = Announcer::reporting(say, &stop, report, document, comments)?;
     let records = Records {
         recorder: &session.place,
         ours: &session.options.ours,
@@ -182,7 +176,7 @@ fn carry_out(
         fresh: &fresh,
         puts_back: !args.no_verify,
     };
-    let mut applied = apply(api, plan, &session.actual, conduct, &mut observer);
+    let mut applied = Writer::new(api, &session.actual, &mut observer).apply(plan, conduct);
     let mut stale = applied.stale.take().map(overtaken);
     if !applied.changed_something()
         && let Some(overtaken) = stale.take()
@@ -193,66 +187,39 @@ fn carry_out(
     let is_complete = applied.is_complete();
     recording.last(&mut applied, plan, is_complete && !verifies);
     observer.verifies();
-    let stopped = match stale {
+    let mut writer = Writer::new(api, &session.actual, &mut observer);
+    let mut failure = match stale {
         // a newer run applies the rest
-        Some(Overtaken::Superseded(commit)) if !applied.has_failed() => {
+        Some(Ok(commit)) if !applied.has_failed() => {
             document.superseded = Some(commit);
             None
         }
-        Some(Overtaken::Stopped(failure)) => Some(stopped(plan, &applied, Some(failure))),
+        Some(Err(failure)) => Some(stopped(plan, &applied, Some(failure))),
         _ if is_complete => None,
         _ => Some(stopped(plan, &applied, None)),
     };
-    let mut exit = match &stopped {
-        None => Exit::Done,
-        Some(_) => Exit::Partial,
-    };
-    let mut failure = stopped;
     let mut learnt = Delta::default();
     if is_complete && verifies {
-        let mut verified = verify(
-            api,
-            &session.valid.desired,
-            &session.needs,
-            &recording.options(),
-            &session.actual,
-            &mut applied,
-            &mut observer,
-        );
+        let (desired, options) = (&session.valid.desired, recording.options());
+        let mut verified = writer.verify(desired, &session.needs, &options, &mut applied);
         if let Ok(verified) = &mut verified {
             learnt = std::mem::take(&mut verified.record);
         }
         failure = judge(verified, &mut document.notices);
-        if failure.is_some() {
-            exit = Exit::Partial;
-        }
     }
     // whoever was thrown out of a group comes back, also where a failure ended the run
     if !is_complete
         && !applied.interrupted
         && !args.no_verify
-        && let Err(error) = settle_members(api, &session.actual, &mut applied, &mut observer)
+        && let Err(error) = writer.settle_members(&mut applied)
     {
         say.note(&format!(
             "whether a group lost a member is not known: {error:#}"
         ));
     }
-    recording.end(learnt, is_complete && exit == Exit::Done);
-    let more = [recording.failure(&applied), skipped(plan)];
-    for (text, hint) in more.into_iter().flatten() {
-        exit = Exit::Partial;
-        failure = Some(match failure {
-            Some((first, first_hint)) => (format!("{first}\n{text}"), first_hint),
-            None => (text, hint.unwrap_or_default()),
-        });
-    }
-    let old = failure.is_some().then(|| old_netbird(api)).flatten();
-    (document.error, document.hint) = failure.unzip();
-    document.hint = document.hint.take().map(|hint| match old {
-        Some(old) => format!("{hint}\n{old}"),
-        None => hint,
-    });
-    document.refused = exit == Exit::Refused;
+    recording.end(learnt, is_complete && failure.is_none());
+    let failures = [failure, recording.failure(&applied), skipped(plan)];
+    let failure = failures.into_iter().flatten().reduce(Failure::and);
     document.changed = applied.changed_something();
     document.notices.append(&mut applied.notices);
     if let Some(plan) = &mut document.plan {
@@ -261,77 +228,65 @@ fn carry_out(
     document.statuses = applied.statuses;
     document.durations_ms = applied.durations_ms;
     document.created_keys = applied.created_keys;
-    Ok(exit)
-}
-
-/// How a run ends whose file was found stale before it wrote anything.
-fn before_the_first_write(overtaken: Overtaken, document: &mut Document) -> Result<Exit, Failure> {
-    match overtaken {
-        Overtaken::Superseded(commit) => {
-            document.superseded = Some(commit);
-            Ok(Exit::Done)
-        }
-        Overtaken::Stopped(mut failure) => {
-            if failure.exit == Exit::Refused {
-                failure.error.push_str("; nothing was changed");
-            }
-            Err(failure)
-        }
+    match failure {
+        Some(failure) => Err(failure.aside(old_netbird(api))),
+        None => Ok(Exit::Done),
     }
 }
 
-/// Returns why a verification is a failure, in words and with a hint.
-fn judge(
-    verified: anyhow::Result<Verified>,
-    notices: &mut Vec<Notice>,
-) -> Option<(String, String)> {
-    match verified {
+/// How a run ends whose file was found stale before it wrote anything.
+fn before_the_first_write(overtaken: Result<String>, document: &mut Document) -> Result<Exit> {
+    let commit = overtaken.map_err(|mut failure| {
+        if failure.exit == Exit::Refused {
+            failure.error.push_str("; nothing was changed");
+        }
+        failure
+    })?;
+    document.superseded = Some(commit);
+    Ok(Exit::Done)
+}
+
+/// Returns why a verification is a failure, if it is one.
+fn judge(verified: anyhow::Result<Verified>, notices: &mut Vec<Notice>) -> Option<Failure> {
+    let (text, hint) = match verified {
         Ok(verified) if verified.left.is_empty() && verified.problems.is_empty() => {
             let left = verified.enrolled.into_iter();
             let left = left.map(|(operation, on)| OfRun::LeftForNext(operation, on));
             notices.extend(left.map(Notice::general));
-            None
+            return None;
         }
         Ok(verified) => {
             let problems = problem::told(&verified.problems).into_iter();
             let problems = problems.map(|(of, text, _)| format!("{} {text}", of.address));
             let left: Vec<String> = verified.left.into_iter().chain(problems).collect();
-            let text = format!("applied, but not converged:\n  {}", left.join("\n  "));
-            Some((
-                text,
-                "another run may be at work; run apply again: it finishes what is left (plan shows it)".into(),
-            ))
+            (
+                format!("applied, but not converged:\n  {}", left.join("\n  ")),
+                "another run may be at work; run apply again: it finishes what is left (plan shows it)",
+            )
         }
-        Err(error) => {
-            let text = format!("applied, but not verified: {error:#}");
-            Some((
-                text,
-                "run apply again: it finishes what is left, and of what two runs made at once it keeps the first".into(),
-            ))
-        }
-    }
+        Err(error) => (
+            format!("applied, but not verified: {error:#}"),
+            "run apply again: it finishes what is left, and of what two runs made at once it keeps the first",
+        ),
+    };
+    Some(Failure::partial(text).hint(hint))
 }
 
-/// Returns why entries that were skipped are no success, and what to do about them.
-fn skipped(plan: &Plan) -> Option<(String, Option<String>)> {
-    if plan.skipped.is_empty() {
-        return None;
-    }
-    let names = plan
-        .skipped
-        .iter()
-        .map(|address| format!("  {}", visible(&address.to_string())));
+/// Returns why entries that were skipped are no success, if there are some.
+fn skipped(plan: &Plan) -> Option<Failure> {
+    let names = plan.skipped.iter();
+    let names = names.map(|address| format!("\n  {}", visible(&address.to_string())));
     let text = format!(
-        "skipped (the notices say why):\n{}",
-        names.collect::<Vec<_>>().join("\n")
+        "skipped (the notices say why):{}",
+        names.collect::<String>()
     );
     let hint = "say which object is meant with --adopt KIND/NAME=ID, or rename or delete the other one in NetBird; what \
                 refers to a skipped entry is applied with it";
-    Some((text, Some(hint.into())))
+    (!plan.skipped.is_empty()).then(|| Failure::partial(text).hint(hint))
 }
 
 /// What is refused before anything is read.
-pub(super) fn early_gates(command: &str, context: &Context) -> Result<(), Failure> {
+pub(super) fn early_gates(command: &str, context: &Context) -> Result<()> {
     let refuse = |error: &str, hint: &str| Err(Failure::refused(error).hint(hint));
     if context.is_pull_request_event() {
         return refuse(
@@ -350,12 +305,7 @@ pub(super) fn early_gates(command: &str, context: &Context) -> Result<(), Failur
 }
 
 /// Recipients and keys directory are tried before the first write, if there is anything to seal.
-fn custody(
-    plan: &Plan,
-    args: &ApplyArgs,
-    session: &Session,
-    say: Say,
-) -> Result<Option<Custody>, Failure> {
+fn custody(plan: &Plan, args: &ApplyArgs, session: &Session, say: Say) -> Result<Option<Custody>> {
     if !plan.changes.iter().any(Change::makes_key) {
         return Ok(None);
     }
@@ -373,34 +323,8 @@ fn custody(
     Ok(Some(custody))
 }
 
-/// How somebody said that the plan is meant.
-#[derive(PartialEq)]
-enum Confirmed {
-    /// By starting the command.
-    Beforehand,
-    /// By an answer, which can have taken its time.
-    AfterAQuestion,
-}
-
-/// Asks on a terminal; where nobody can answer, starting the command is the answer. Nobody can in a job, though some
-/// runners give its steps a terminal (act_runner up to 0.4).
-fn confirm(
-    args: &ApplyArgs,
-    context: &Context,
-    plan: &Plan,
-    say: Say,
-) -> Result<Confirmed, Failure> {
-    if !asks(args, context) {
-        return Ok(Confirmed::Beforehand);
-    }
-    let question = format!("Apply {}?", count(plan.changes.len(), "change", "changes"));
-    if asking(|| say.ask(&question)) {
-        Ok(Confirmed::AfterAQuestion)
-    } else {
-        Err(Failure::error("not confirmed; nothing was changed"))
-    }
-}
-
+/// Whether somebody is asked: on a terminal; where nobody can answer, starting the command is the answer. Nobody can in a job, though
+/// some runners give its steps a terminal (act_runner up to 0.4).
 fn asks(args: &ApplyArgs, context: &Context) -> bool {
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     terminal && !args.yes && !context.is_ci
@@ -426,44 +350,32 @@ fn tell(document: &mut Document, before_a_question: bool, say: Say) {
 }
 
 /// Returns why an apply stopped, and what to do: what became of each change stands in the result.
-fn stopped(plan: &Plan, applied: &Applied, stale: Option<Failure>) -> (String, String) {
-    let number = |is: fn(&Status) -> bool| applied.statuses.iter().filter(|it| is(it)).count();
-    let errors = plan.changes.iter().zip(&applied.statuses);
-    let errors = errors.filter_map(|(change, status)| {
-        let (Status::Failed(error) | Status::Unknown(error)) = status else {
-            return None;
-        };
-        let name = change.address.to_string();
-        let label = status.words()[1];
-        Some(format!("  {label}: {}: {}", visible(&name), visible(error)))
-    });
+fn stopped(plan: &Plan, applied: &Applied, stale: Option<Failure>) -> Failure {
+    let statuses = || applied.statuses.iter();
     let why = match applied.interrupted && !applied.has_failed() {
         true => "stopped by a signal",
         false => "stopped",
     };
-    let waits = applied.statuses.iter().enumerate();
+    let waits = statuses().enumerate();
     let waits = waits.filter(|(_, it)| matches!(it, Status::Skipped | Status::Pending));
     let not_tried = match waits.filter(|(at, _)| !applied.is_kept(*at)).count() {
         0 => String::new(),
         1 => "; 1 was not tried".into(),
         number => format!("; {number} were not tried"),
     };
-    let first = format!(
-        "{why} after {} of {}{not_tried}",
-        number(|status| *status == Status::Success),
-        count(plan.changes.len(), "operation", "operations"),
-    );
-    let (overtaken, hint) = match stale {
-        Some(stale) => (Some(stale.error), stale.hint),
-        None => (None, None),
+    let done = statuses().filter(|status| **status == Status::Success);
+    let all = count(plan.changes.len(), "operation", "operations");
+    let text = format!("{why} after {} of {all}{not_tried}", done.count());
+    let (text, hint) = match stale {
+        Some(stale) => (format!("{}\n{text}", stale.error), stale.hint),
+        None => (text, None),
     };
-    let text: Vec<String> = overtaken.into_iter().chain([first]).chain(errors).collect();
     let hint = hint.or_else(|| applied.next.clone()).unwrap_or_else(|| {
         "run plan to see what is left; running apply again continues from here".into()
     });
-    let hint = match &applied.hint {
-        Some(cause) => format!("{cause}\n{hint}"),
-        None => hint,
-    };
-    (text.join("\n"), hint)
+    Failure {
+        hint: applied.hint.clone(),
+        ..Failure::partial(text)
+    }
+    .aside(Some(hint))
 }

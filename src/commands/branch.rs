@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::failure::Failure;
 use super::forge::{Forge, Stale, Successor};
-use super::settings::{Run, setting};
+use super::settings::setting;
+use super::{Failure, Result, Run};
 use crate::commands::cli::GiteaArgs;
 use crate::forge::ci::Context;
 
@@ -14,11 +14,7 @@ pub(super) const STALE: &str = "the run of the newer commit applies it; if yours
 
 /// Refuses a job of another branch than the repository's: what stands there was not reviewed. Nothing is refused where
 /// there is no job or it names no ref, and where nothing tells which branch is the repository's.
-pub(super) fn refuse_other_branches(
-    command: &str,
-    run: &Run,
-    args: &GiteaArgs,
-) -> Result<(), Failure> {
+pub(super) fn refuse_other_branches(command: &str, run: &Run, args: &GiteaArgs) -> Result<()> {
     let context = &run.context;
     let Some(git_ref) = context.git_ref.as_deref().filter(|_| context.is_ci) else {
         return Ok(());
@@ -43,29 +39,21 @@ pub(super) fn refuse_other_branches(
     )))
 }
 
-/// What becomes of a run before its first write whose file is not the branch's any more.
-pub(super) enum Overtaken {
-    /// A newer run applies this commit: no failure.
-    Superseded(String),
-    /// It must not go on.
-    Stopped(Failure),
-}
-
-/// Returns what becomes of a run that found its file stale, or could not find out. `wait`: see [`Forge::successor`].
+/// Returns the commit whose newer run takes the place of a run that found its file stale, which is no failure; or why the run must not
+/// go on. `wait`: see [`Forge::successor`].
 pub(super) fn overtaken(
     error: anyhow::Error,
     forge: &Forge,
     context: &Context,
     wait: Duration,
-) -> Overtaken {
+) -> Result<String> {
     let Some(stale) = error.downcast_ref::<Stale>() else {
-        return Overtaken::Stopped(Failure::from(error));
+        return Err(Failure::from(error));
     };
-    let refused = |more: String, hint: &str| {
-        Overtaken::Stopped(Failure::refused(format!("{stale}{more}")).hint(hint))
-    };
+    let refused =
+        |more: String, hint: &str| Err(Failure::refused(format!("{stale}{more}")).hint(hint));
     match forge.successor(context, wait) {
-        Ok(Successor::Run(commit)) => Overtaken::Superseded(commit),
+        Ok(Successor::Run(commit)) => Ok(commit),
         Ok(Successor::Nobody(commit)) => refused(
             format!(", and nobody applies {commit} yet"),
             "start the workflow by hand on the branch (workflow_dispatch): it applies the newest commit",

@@ -11,7 +11,7 @@ use super::history::History;
 use super::session::notices::of_token;
 use super::session::{LiveFrom, Request, Session};
 use super::settings::Run;
-use super::{Ending, end_with};
+use super::{Ending, blank, end_with};
 use crate::base::text::visible;
 use crate::commands::cli::DriftArgs;
 use crate::commands::exit::Exit;
@@ -62,7 +62,7 @@ fn found(run: &Run, args: &DriftArgs) -> Result<(Drift, Plan, String), Failure> 
             &args.servers.gitea,
         )
     };
-    let mut session = Session::open(&request)?;
+    let mut session = Session::open(&request, &mut blank(run))?;
     let plan = session.plan(&request)?;
     let mut drift = drift::drift(&plan, &session.valid.desired, &session.actual);
     if let Some(notice) = of_token(&session.actual) {

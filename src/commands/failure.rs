@@ -5,15 +5,14 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::Exit;
 use crate::apply::NotRecorded;
 use crate::base::text::file_error;
 use crate::check::edit::MarkError;
-use crate::commands::exit::Exit;
 use crate::file::{self, Findings, SourceError, SourceFault};
-use crate::forge::gitea::GiteaError;
 use crate::git::GitError;
 use crate::secret::RecipientErrors;
-use crate::wire::api::ApiError;
+use crate::wire::http::HttpError;
 
 /// An exit code, and the words for stderr.
 #[derive(Debug)]
@@ -53,6 +52,14 @@ impl Failure {
         }
     }
 
+    /// A run that did a part of its work, or not all that it checks: exit code 4.
+    pub(super) fn partial(error: impl Into<String>) -> Self {
+        Failure {
+            exit: Exit::Partial,
+            ..Failure::error(error)
+        }
+    }
+
     /// Says something beside what to do, if there is something.
     pub(super) fn aside(mut self, more: Option<String>) -> Self {
         self.hint = match (self.hint, more) {
@@ -60,6 +67,15 @@ impl Failure {
             (hint, more) => hint.or(more),
         };
         self
+    }
+
+    /// The same with another one behind it, whose exit code counts.
+    pub(super) fn and(self, more: Failure) -> Self {
+        Failure {
+            error: format!("{}\n{}", self.error, more.error),
+            hint: self.hint.or(more.hint),
+            ..more
+        }
     }
 
     /// What a program reads of it.
@@ -83,6 +99,12 @@ impl From<NotRecorded> for Failure {
             hint,
             ..Failure::refused(text)
         }
+    }
+}
+
+impl From<Failure> for NotRecorded {
+    fn from(Failure { error, hint, .. }: Failure) -> Self {
+        NotRecorded { why: error, hint }
     }
 }
 
@@ -134,19 +156,17 @@ macro_rules! from {
     )*};
 }
 
-from!(ApiError GiteaError GitError RecipientErrors);
+from!(HttpError GitError RecipientErrors);
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         let text = format!("{error:#}");
-        let api = error.downcast_ref::<ApiError>();
-        let gitea = error.downcast_ref::<GiteaError>();
+        let http = error.downcast_ref::<HttpError>();
         let git = error.downcast_ref::<GitError>();
-        let refused = api.is_some_and(ApiError::is_url_refused)
-            || gitea.is_some_and(GiteaError::is_url_refused)
-            || git.is_some_and(GitError::is_too_big);
+        let refused =
+            http.is_some_and(HttpError::is_url_refused) || git.is_some_and(GitError::is_too_big);
         let exit = if refused { Exit::Refused } else { Exit::Error };
-        let hint = api.and_then(ApiError::hint).or_else(|| gitea?.hint());
+        let hint = http.and_then(HttpError::hint);
         // the modules for files say their hint on a line of its own
         let (text, hint) = match text.split_once("\nhint: ") {
             Some((text, hint)) => (text.to_owned(), Some(hint.to_owned())),

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
-use super::failure::Failure;
-use super::settings::{Run, environment, find_token, setting};
+use super::settings::{environment, find_token, setting};
 use super::versions::{of_gitea, old_gitea};
+use super::{Failure, Run};
 use crate::base::files::MAX_BYTES;
 use crate::base::text::short_commit;
 use crate::check::edit::content_differs_but_for_enrolled;
@@ -17,9 +17,10 @@ use crate::commands::cli::GiteaArgs;
 use crate::file::Source;
 use crate::forge::ci::Context;
 use crate::forge::gitea::commit::{BranchFile, Patience};
-use crate::forge::gitea::mark::{self, Marked};
+use crate::forge::gitea::mark::{Marked, Marking};
 use crate::forge::gitea::{ForgeFile, GiteaError, Repo};
 use crate::git::{Git, Opened};
+use crate::wire::http::Trouble;
 
 /// What to do where Gitea is not configured.
 pub(super) const SETTINGS: &str = "in the workflows GITEA_TOKEN comes from the secret BOT_TOKEN, for a plan's comment from \
@@ -100,11 +101,8 @@ impl Forge {
             (name, "GITEA_REPO"),
             (token, "GITEA_TOKEN"),
         ];
-        let missing: Vec<&str> = settings
-            .into_iter()
-            .filter(|(is_set, _)| !is_set)
-            .map(|(_, name)| name)
-            .collect();
+        let missing = settings.into_iter().filter(|(is_set, _)| !is_set);
+        let missing: Vec<&str> = missing.map(|(_, name)| name).collect();
         format!("Gitea is not configured ({} not set)", missing.join(", "))
     }
 
@@ -126,10 +124,8 @@ impl Forge {
             Ok(false) => Ok(!self.repo.is_descendant(applied, commit)?),
             Err(error) if error.is_not_found() => Ok(true),
             // Gitea answers 500 of two commits that have no ancestor in common: the history was written anew
-            Err(error)
-                if error.status() == Some(500)
-                    && self.repo.is_descendant(commit, commit).is_ok() =>
-            {
+            Err(error) if error.status() == Some(500) => {
+                self.repo.is_descendant(commit, commit).map_err(|_| error)?;
                 Ok(true)
             }
             Err(error) => Err(error.into()),
@@ -147,20 +143,17 @@ impl Forge {
     }
 
     fn file(&self, reference: &str) -> Result<ForgeFile, GiteaError> {
-        self.repo.file(reference, &self.path, MAX_BYTES as u64)
+        let file = self.repo.file(reference, &self.path, MAX_BYTES as u64);
+        file.map_err(|error| self.repo.what_is_missing(error, reference, &self.path))
     }
 
     /// Reads the file at the branch's tip.
     pub(super) fn source(&self) -> Result<Source, Failure> {
         let BranchFile { branch, path } = self.target()?;
-        let file = self.file(branch).map_err(|error| {
-            let error = self.repo.what_is_missing(error, branch, path);
-            of_gitea(&self.repo, error)
-        })?;
-        Ok(Source::from_bytes(
-            format!("{path} on {branch}"),
-            file.bytes,
-        )?)
+        let file = self.file(branch);
+        let file = file.map_err(|error| of_gitea(&self.repo, error))?;
+        let name = format!("{path} on {branch}");
+        Ok(Source::from_bytes(name, file.bytes)?)
     }
 
     /// Checks that the branch still has this file, but for `enrolled` flags: a stale apply must not win.
@@ -170,22 +163,16 @@ impl Forge {
             let (branch, path) = (branch.to_owned(), path.to_owned());
             Err(Stale { branch, path }.into())
         };
-        let file = match self.file(branch) {
-            Ok(file) => file,
+        match self.file(branch) {
+            Ok(file) if content_differs_but_for_enrolled(ours, &file.bytes) => stale(),
+            Ok(_) => Ok(()),
+            // a branch without the file has another one, too
+            Err(error) if error.trouble == (Trouble::Missing { is_file: true }) => stale(),
             Err(error) => {
-                let error = self.repo.what_is_missing(error, branch, path);
-                // a branch without the file has another one, too
-                if matches!(&error, GiteaError::Missing(missing) if missing.is_file) {
-                    return stale();
-                }
                 let text = "cannot tell whether this file is still the one to apply";
-                return Err(anyhow::Error::new(error).context(text));
+                Err(anyhow::Error::new(error).context(text))
             }
-        };
-        if content_differs_but_for_enrolled(ours, &file.bytes) {
-            return stale();
         }
-        Ok(())
     }
 
     /// Returns who applies what the branch has now, for a run whose own file is another one: a newer run of the same
@@ -246,9 +233,18 @@ impl Forge {
         via_pr: bool,
         environment: &str,
     ) -> Result<Marked, Failure> {
-        let (at, patience) = (self.target()?, Patience::default());
-        let mark = if via_pr { mark::propose } else { mark::commit };
-        mark(&self.repo, at, environment, names, patience).map_err(|error| {
+        let marking = Marking {
+            repo: &self.repo,
+            at: self.target()?,
+            environment,
+            names,
+            patience: Patience::default(),
+        };
+        let marked = match via_pr {
+            true => marking.propose(),
+            false => marking.commit(),
+        };
+        marked.map_err(|error| {
             let failure = Failure {
                 hint: error.hint(),
                 ..Failure::error(error.to_string())

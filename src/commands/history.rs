@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::failure::Failure;
-use crate::base::files::MAX_BYTES;
+use super::{Failure, Result};
 use crate::check::edit::content_differs_but_for_enrolled;
 use crate::check::validate::validate;
 use crate::file::{Source, SourceFault};
@@ -23,12 +22,6 @@ use crate::model::notice::{Cut, Notice, OfInventory, OfMerge};
 
 /// The most commits since the last apply that are looked at.
 const MOST: usize = 10_000;
-
-/// Versions of the file that are larger are not read, in bytes: no command takes them.
-const LARGEST: u64 = MAX_BYTES as u64;
-
-/// The most texts of versions that are held at a time: each can have [`LARGEST`] bytes.
-const HELD: usize = 16;
 
 /// The most bytes of versions that a run reads in all: it keeps what each asks for.
 const MOST_BYTES: usize = 64 << 20;
@@ -61,11 +54,7 @@ pub(super) struct Through {
 
 impl History {
     /// Reads what the checkout of the file says, and of the files of recipients (`-R`) in it.
-    pub(super) fn read(
-        file: &Path,
-        recipients: &[PathBuf],
-        context: &Context,
-    ) -> Result<History, Failure> {
+    pub(super) fn read(file: &Path, recipients: &[PathBuf], context: &Context) -> Result<History> {
         let mut history = History {
             checkout: None,
             tip: None,
@@ -80,10 +69,13 @@ impl History {
             Opened::NotACheckout | Opened::NoGit => return Ok(history),
         };
         let path = git.locate(file)?;
-        let pull_request = context.pull_request.is_some();
-        let merge = merge(&git, &path, context)?;
+        let ends = ends(&git, context)?;
+        let merge = ends
+            .map(|(base, head)| git.merge_view(&base, &head, &path))
+            .transpose()?;
         // there the checkout is the base's: its file is not the one that was proposed
-        let needs_merge = pull_request && context.event == JobEvent::PullRequestTarget;
+        let is_pull = context.pull_request.is_some();
+        let needs_merge = is_pull && context.event == JobEvent::PullRequestTarget;
         if merge.is_none() && needs_merge {
             return Err(unknown_head(context));
         }
@@ -91,7 +83,7 @@ impl History {
             Some(merge) => Some(merge.base.clone()),
             None => git.head()?,
         };
-        if merge.is_none() && pull_request {
+        if merge.is_none() && is_pull {
             history.notices.push(Notice::general(OfMerge::NoBase));
         }
         if let (None, Some(tip)) = (&merge, &history.tip) {
@@ -132,6 +124,12 @@ impl History {
         self.checkout.as_deref()
     }
 
+    /// The checkout, the file's path in it, and the newest commit, where there are all three.
+    fn at(&self) -> Option<(&Git, &RepoPath, &Sha)> {
+        let (git, path) = self.checkout()?;
+        Some((git, path, self.tip.as_ref()?))
+    }
+
     /// The newest commit; of a pull request that of its base.
     pub(super) fn tip(&self) -> Option<&Sha> {
         self.tip.as_ref()
@@ -139,18 +137,13 @@ impl History {
 
     /// Returns what the commits since `applied` made of the file, which had the path `before` then. Where nothing was applied yet,
     /// or the checkout does not have them all, there are none: all that leaves the file is one change.
-    pub(super) fn versions(
-        &self,
-        applied: Option<&str>,
-        before: &str,
-    ) -> Result<Versions, Failure> {
+    pub(super) fn versions(&self, applied: Option<&str>, before: &str) -> Result<Versions> {
         let Some(applied) = applied.and_then(Sha::parse) else {
             return Ok(Versions::default());
         };
-        let (Some(checkout), Some(tip)) = (&self.checkout, &self.tip) else {
+        let (Some(checkout), Some((git, path, tip))) = (&self.checkout, self.at()) else {
             return Ok(Versions::default());
         };
-        let (git, path) = &**checkout;
         if git.find(applied.as_str())?.is_none() || !git.is_ancestor(&applied, tip)? {
             return Ok(Versions::cut());
         }
@@ -184,16 +177,13 @@ impl History {
         &self,
         file: &[u8],
         applied: Option<&str>,
-        is_newer: impl FnOnce(&Sha, &Sha) -> Result<bool, Failure>,
-    ) -> Result<Option<Through>, Failure> {
-        let (Some((git, path)), Some(tip)) = (self.checkout(), &self.tip) else {
+        is_newer: impl FnOnce(&Sha, &Sha) -> Result<bool>,
+    ) -> Result<Option<Through>> {
+        let Some((git, path, tip)) = self.at() else {
             return Ok(None);
         };
         // a file that is in no commit yet is none that counts as applied
-        if git
-            .show(tip, path)?
-            .is_none_or(|committed| committed != file)
-        {
+        if git.show(tip, path)?.as_deref() != Some(file) {
             return Ok(None);
         }
         let through = |other: Option<Vec<u8>>| Through {
@@ -216,26 +206,22 @@ impl History {
         if !is_new {
             return Ok(None);
         }
-        let other = match &known {
-            Some(applied) => git.show(applied, path)?,
-            None => None,
-        };
-        Ok(Some(through(other)))
+        let other = known.map(|applied| git.show(&applied, path)).transpose()?;
+        Ok(Some(through(other.flatten())))
     }
 
     /// Returns the newest versions of the file that are valid, `most` at most, the newest first, each with its second since
     /// 1970.
-    pub(super) fn newest(&self, most: usize) -> Result<Vec<(Sha, i64, Arc<Desired>)>, Failure> {
-        let (Some((git, path)), Some(tip)) = (self.checkout(), &self.tip) else {
+    pub(super) fn newest(&self, most: usize) -> Result<Vec<(Sha, i64, Arc<Desired>)>> {
+        let Some((git, path, tip)) = self.at() else {
             return Ok(Vec::new());
         };
-        let changes = git.changes(None, tip, &[path], most)?;
-        let commits: Vec<&Sha> = changes.iter().map(|(commit, _)| commit).collect();
-        let texts = git.show_each(&commits, &[path], LARGEST)?;
-        let version = |((commit, at), text): (&(Sha, i64), Option<Vec<u8>>)| {
-            Some((commit.clone(), *at, desired(text?)?))
-        };
-        Ok(changes.iter().zip(texts).filter_map(version).collect())
+        let mut versions = Vec::new();
+        for (commit, at) in git.changes(None, tip, &[path], most)? {
+            let file = git.version(&commit, &[path])?.and_then(desired);
+            versions.extend(file.map(|file| (commit, at, file)));
+        }
+        Ok(versions)
     }
 
     /// A file of recipients as the base branch (without a pull request: the newest commit) has it.
@@ -245,7 +231,7 @@ impl History {
     }
 
     fn base_version(&self, file: &Path) -> Option<Vec<u8>> {
-        let ((git, _), tip) = (self.checkout()?, self.tip.as_ref()?);
+        let (git, _, tip) = self.at()?;
         git.show(tip, &git.locate(file).ok()?).ok()?
     }
 
@@ -255,8 +241,8 @@ impl History {
     }
 
     /// The file as the newest commit has it; `None` where there is no commit.
-    pub(super) fn committed(&self, file: &Path) -> Result<Option<Source>, Failure> {
-        let (Some((git, path)), Some(tip)) = (self.checkout(), &self.tip) else {
+    pub(super) fn committed(&self, file: &Path) -> Result<Option<Source>> {
+        let Some((git, path, tip)) = self.at() else {
             return Ok(None);
         };
         let name = file.display().to_string();
@@ -283,30 +269,18 @@ struct InCheckout {
 }
 
 impl VersionReader for InCheckout {
-    fn read(&self, commits: &[Sha]) -> Option<Vec<Option<Arc<Desired>>>> {
+    fn read(&self, commit: &Sha) -> Option<Option<Arc<Desired>>> {
         let (git, path) = &*self.git;
         // the present path goes before the one that the file was moved from
         let paths: Vec<&RepoPath> = iter::once(path).chain(&self.before).collect();
-        let commits: Vec<&Sha> = commits.iter().collect();
-        let mut read = Vec::new();
-        for block in commits.chunks(HELD) {
-            let texts = git.show_each(block, &paths, LARGEST);
-            // a clone that leaves blobs out
-            let texts = texts.inspect_err(|error| {
-                log::info!("which change takes something away is not known: {error}");
-            });
-            let texts = texts.ok()?;
-            let bytes: usize = texts.iter().flatten().map(Vec::len).sum();
-            if self.read.fetch_add(bytes, Ordering::Relaxed) + bytes > MOST_BYTES {
-                return None;
-            }
-            let mut texts = texts.into_iter();
-            read.extend(block.iter().map(|_| {
-                let of_paths: Vec<_> = texts.by_ref().take(paths.len()).collect();
-                of_paths.into_iter().flatten().next().and_then(desired)
-            }));
-        }
-        Some(read)
+        // a clone that leaves blobs out
+        let text = git.version(commit, &paths).inspect_err(|error| {
+            log::info!("which change takes something away is not known: {error}");
+        });
+        let text = text.ok()?;
+        let bytes = text.as_ref().map_or(0, Vec::len);
+        let is_much = self.read.fetch_add(bytes, Ordering::Relaxed) + bytes > MOST_BYTES;
+        (!is_much).then(|| text.and_then(desired))
     }
 }
 
@@ -322,21 +296,14 @@ fn relinked(file: &Path) -> Failure {
 fn unknown_head(context: &Context) -> Failure {
     let pull = context.pull_request.as_ref();
     let number = pull.map(|pull| pull.number).unwrap_or_default();
-    Failure::error(format!(
-        "the commits of pull request #{number} are not in this checkout, so there is no plan of it"
-    ))
-    .hint(format!(
-        "fetch them before: git fetch origin +refs/pull/{number}/head"
-    ))
+    let text = "are not in this checkout, so there is no plan of it";
+    let hint = format!("fetch them before: git fetch origin +refs/pull/{number}/head");
+    Failure::error(format!("the commits of pull request #{number} {text}")).hint(hint)
 }
 
 /// Whether a pull request's job is about the file, or one of recipients, at all: its branch has another one than the commit
 /// where it began. True where that cannot be told.
-pub(super) fn is_touched(
-    file: &Path,
-    recipients: &[PathBuf],
-    context: &Context,
-) -> Result<bool, Failure> {
+pub(super) fn is_touched(file: &Path, recipients: &[PathBuf], context: &Context) -> Result<bool> {
     let Opened::Checkout(git) = Git::around(file)? else {
         return Ok(true);
     };
@@ -362,7 +329,7 @@ pub(super) fn is_touched(
 
 /// Checks that what a commit has at a path is the file itself: behind a link or a pointer of Git LFS no commit shows what
 /// changed, and deletions would have no cause.
-fn is_in_place(git: &Git, commit: &Sha, path: &RepoPath) -> Result<(), Failure> {
+fn is_in_place(git: &Git, commit: &Sha, path: &RepoPath) -> Result<()> {
     git.has_no_other(commit, path)?;
     // what cannot be read for another reason is said where it is needed
     let text = git.show(commit, path).ok().flatten();
@@ -374,7 +341,7 @@ fn is_in_place(git: &Git, commit: &Sha, path: &RepoPath) -> Result<(), Failure> 
 }
 
 /// Checks the same of the commit that is checked out around a file, where there is one.
-pub(super) fn committed_in_place(file: &Path) -> Result<(), Failure> {
+pub(super) fn committed_in_place(file: &Path) -> Result<()> {
     match Git::around(file)? {
         Opened::Checkout(git) => match git.head()? {
             Some(head) => is_in_place(&git, &head, &git.locate(file)?),
@@ -405,7 +372,7 @@ fn tracked(git: &Git, file: &Path, merge: &MergeView) -> Result<Option<RepoPath>
 }
 
 /// Returns what a merge would leave of a file; none where that is not told, and nothing `needs` it.
-fn left(merge: MergeView, file: &Path, needs: bool) -> Result<Option<Vec<u8>>, Failure> {
+fn left(merge: MergeView, file: &Path, needs: bool) -> Result<Option<Vec<u8>>> {
     let file = file.display();
     match merge.file {
         MergedFile::File(text) => Ok(Some(text)),
@@ -436,11 +403,4 @@ fn ends(git: &Git, context: &Context) -> Result<Option<(Sha, Sha)>, GitError> {
         None => git.head()?,
     };
     Ok(base.zip(head))
-}
-
-/// Returns the merge that a pull request stands for; `None` where its commits are not told.
-fn merge(git: &Git, path: &RepoPath, context: &Context) -> Result<Option<MergeView>, GitError> {
-    let ends = ends(git, context)?;
-    let merge = ends.map(|(base, head)| git.merge_view(&base, &head, path));
-    merge.transpose()
 }

@@ -17,17 +17,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::Timestamp;
 
-use super::failure::Failure;
 use super::forge::{Forge, path_in_repository};
-use super::settings::{Run, setting};
+use super::settings::setting;
+use super::{Failure, Result, Run, Say};
 use crate::account::actual::Actual;
 use crate::apply::NotRecorded;
 use crate::base::files;
 use crate::base::id::Id;
 use crate::base::text::file_error;
 use crate::commands::cli::{GiteaArgs, InventoryArgs};
-use crate::commands::logging::Say;
-use crate::forge::gitea::GiteaError;
+use crate::forge::ci::Context;
 use crate::forge::gitea::inventory::{BRANCH, InventoryBranch};
 use crate::git::{Git, Opened, RepoPath, Sha, has_git_above};
 use crate::inventory::{Inventory, Unreadable};
@@ -58,6 +57,20 @@ pub(super) struct InventoryWanted<'a> {
     pub(super) is_wanted: bool,
 }
 
+impl<'a> InventoryWanted<'a> {
+    /// The inventory of a run that only reads it.
+    pub(super) fn by(run: &'a Run, inventory: &'a InventoryArgs, gitea: &'a GiteaArgs) -> Self {
+        InventoryWanted {
+            run,
+            inventory,
+            key_copies: None,
+            gitea,
+            writes: false,
+            is_wanted: true,
+        }
+    }
+}
+
 /// Where the inventory is.
 pub(super) struct InventoryPlace {
     at: At,
@@ -70,9 +83,7 @@ pub(super) struct InventoryPlace {
     /// The branch of the inventory, also where nobody can reach it.
     branch: String,
     writes: bool,
-    is_ci: bool,
-    is_fork: bool,
-    run: Option<String>,
+    context: Context,
     /// Whether sealed keys are copied, as asked for, or as is found out.
     copies: OnceLock<bool>,
     /// The commit of the run.
@@ -131,7 +142,7 @@ pub(super) struct Others {
 
 impl InventoryPlace {
     /// Finds the place.
-    pub(super) fn find(wanted: &InventoryWanted) -> Result<InventoryPlace, Failure> {
+    pub(super) fn find(wanted: &InventoryWanted) -> Result<InventoryPlace> {
         let Run {
             context,
             file,
@@ -175,7 +186,6 @@ impl InventoryPlace {
             Some(forge) => forge.path().to_owned(),
             None => path_in_repository(file).unwrap_or_else(|_| file.display().to_string()),
         };
-        let pull = context.pull_request.as_ref();
         Ok(InventoryPlace {
             at,
             forge,
@@ -184,9 +194,7 @@ impl InventoryPlace {
             path,
             branch,
             writes: wanted.writes,
-            is_ci: context.is_ci,
-            is_fork: pull.is_some_and(|pull| pull.is_fork),
-            run: context.run_url.clone(),
+            context: context.clone(),
             copies: copies.map(OnceLock::from).unwrap_or_default(),
             commit: context.sha.clone().map(OnceLock::from).unwrap_or_default(),
             account: OnceLock::new(),
@@ -196,9 +204,9 @@ impl InventoryPlace {
     }
 
     /// Reads the inventory. It says of which account it is; whether that is the run's, [`of_account`](Self::of_account) asks.
-    pub(super) fn read(&self) -> Result<FoundInventory, Failure> {
+    pub(super) fn read(&self) -> Result<FoundInventory> {
         let none = |notice| Ok(FoundInventory::none(Standing::Unknown, notice));
-        let told = match &self.at {
+        match &self.at {
             At::Unwanted => return none(None),
             At::Nowhere(_) if self.writes => return none(None),
             At::Nowhere(why) if self.may_do_without() => {
@@ -208,45 +216,21 @@ impl InventoryPlace {
                     why => OfInventory::NotAsked { why, branch },
                 }));
             }
-            At::Nowhere(why) => Err(((*why).to_owned(), None)),
-            At::Absent => Ok(None),
-            At::Forge(branch) => match branch.read(&self.path) {
-                Err(error) if error.is_not_found() && self.waits_for_its_first_push() => Ok(None),
-                Err(error) => Err((brief(&error), error.hint())),
-                Ok(stored) => Ok(stored.map(|stored| stored.bytes)),
-            },
-            At::File { path, is_named } => match files::read(path, files::LARGE) {
-                Ok(text) => Ok(Some(text)),
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    Err((file_error(&error), None))
-                }
-                Err(_) if *is_named && self.is_ci => {
-                    let text = format!("there is no inventory {}", path.display());
-                    return Err(Failure::refused(text).hint(
-                        "a first one is only begun by a person at a terminal: run apply there, or put the file where the job \
-                         finds it",
-                    ));
-                }
-                Err(_) => Ok(None),
-            },
-            At::Clone(git, commit) => {
-                let path = in_clone(&file_stem(&self.environment));
-                let text = path.map(|path| git.show(commit, &path)).transpose();
-                text.map(Option::flatten).map_err(|error| {
-                    let said = error.to_string();
-                    let said = said.lines().next().unwrap_or_default();
-                    let why = format!("{said}; in a partial clone add --refetch --no-filter");
-                    (why, None)
-                })
+            _ => {}
+        }
+        let text = match (self.text(), &self.at) {
+            (Ok(Some(text)), _) => text,
+            (Ok(None), At::File { path, is_named }) if *is_named && self.context.is_ci => {
+                let text = format!("there is no inventory {}", path.display());
+                return Err(Failure::refused(text).hint(
+                    "a first one is only begun by a person at a terminal: run apply there, or put the file where the job finds it",
+                ));
             }
-        };
-        let text = match told {
-            Ok(text) => text,
-            Err((why, hint)) => return self.unread(why, hint),
-        };
-        let Some(text) = text else {
-            let notice = (!self.writes).then_some(OfInventory::First);
-            return Ok(FoundInventory::none(Standing::First, notice));
+            (Ok(None), _) => {
+                let notice = (!self.writes).then_some(OfInventory::First);
+                return Ok(FoundInventory::none(Standing::First, notice));
+            }
+            (Err((why, hint)), _) => return self.unread(why, hint, true),
         };
         let inventory = match Inventory::parse(&text) {
             Ok(inventory) => inventory,
@@ -274,9 +258,39 @@ impl InventoryPlace {
         })
     }
 
+    /// Returns the text of the inventory, none where it is known not to be there; or why it cannot be read, and what to do.
+    fn text(&self) -> Result<Option<Vec<u8>>, (String, Option<String>)> {
+        match &self.at {
+            At::Forge(branch) => match branch.read(&self.path) {
+                Err(error) if error.is_not_found() && self.waits_for_its_first_push() => Ok(None),
+                Err(error) => Err((error.to_string(), error.hint())),
+                Ok(stored) => Ok(stored.map(|stored| stored.bytes)),
+            },
+            At::File { path, .. } => match files::read(path, files::LARGE) {
+                Ok(text) => Ok(Some(text)),
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+                Err(error) => Err((file_error(&error), None)),
+            },
+            At::Clone(git, commit) => {
+                let path = in_clone(&file_stem(&self.environment));
+                let text = path.map(|path| git.show(commit, &path)).transpose();
+                text.map(Option::flatten).map_err(|error| {
+                    let said = error.to_string();
+                    let said = said.lines().next().unwrap_or_default();
+                    (
+                        format!("{said}; in a partial clone add --refetch --no-filter"),
+                        None,
+                    )
+                })
+            }
+            At::Nowhere(why) => Err(((*why).to_owned(), None)),
+            At::Absent | At::Unwanted => Ok(None),
+        }
+    }
+
     /// Sees that the inventory is of the account of the run, and keeps its id for the first one. Where the account was not asked
     /// for, nothing is compared.
-    pub(super) fn of_account(&self, inventory: &Inventory, actual: &Actual) -> Result<(), Failure> {
+    pub(super) fn of_account(&self, inventory: &Inventory, actual: &Actual) -> Result<()> {
         let theirs = &inventory.account;
         let accounts = actual.named(Kind::AccountSettings, "").iter();
         let ids: Vec<String> = accounts.map(|account| account.id.to_string()).collect();
@@ -327,7 +341,7 @@ impl InventoryPlace {
     }
 
     /// Returns whether copies of sealed keys are kept. `aloud`: who is told that a public repository keeps none.
-    pub(super) fn copies(&self, aloud: Option<Say>) -> Result<bool, Failure> {
+    pub(super) fn copies(&self, aloud: Option<Say>) -> Result<bool> {
         if let Some(told) = self.copies.get() {
             return Ok(*told);
         }
@@ -354,23 +368,22 @@ impl InventoryPlace {
         let refuse = |why: String, hint: Option<String>| Err(NotRecorded { why, hint });
         let why = match &self.at {
             At::Forge(branch) => {
-                let hint = || {
-                    format!(
-                        "let the token's user push to the branch {}, or name another with --inventory-branch",
-                        branch.branch()
-                    )
-                };
                 return match branch.may_write() {
                     Ok(Ok(())) => Ok(()),
-                    Ok(Err(why)) => refuse(why, Some(hint())),
+                    Ok(Err(why)) => {
+                        let branch = branch.branch();
+                        let hint = "or name another with --inventory-branch";
+                        let hint =
+                            format!("let the token's user push to the branch {branch}, {hint}");
+                        refuse(why, Some(hint))
+                    }
                     Err(error) => refuse(error.to_string(), error.hint()),
                 };
             }
             At::File { path, .. } => {
                 let there = path.ancestors().skip(1).find(|folder| folder.is_dir());
                 // an empty path is the current directory
-                let there = there.unwrap_or(Path::new("."));
-                return match tempfile::tempfile_in(there) {
+                return match tempfile::tempfile_in(there.unwrap_or(Path::new("."))) {
                     Ok(_) => Ok(()),
                     Err(error) => {
                         refuse(format!("{}: {}", path.display(), file_error(&error)), None)
@@ -386,31 +399,28 @@ impl InventoryPlace {
     }
 
     /// Reads the inventories of the other environments that are kept at the same place.
-    pub(super) fn others(&self, account: &str) -> Result<Others, Failure> {
+    pub(super) fn others(&self, account: &str) -> Result<Others> {
         let mut others = Others::default();
         for (environment, text) in self.texts_of_others()? {
-            let inventory = match Inventory::parse(&text) {
-                Ok(inventory) => inventory,
+            match Inventory::parse(&text) {
+                Ok(inventory) if inventory.account == account => {
+                    others.share_account = true;
+                    let ids = inventory.ids().into_iter().cloned();
+                    others
+                        .strange
+                        .extend(ids.map(|id| (id, inventory.file.clone())));
+                }
+                Ok(_) => {}
                 Err(why) => {
                     others.share_account = true;
                     others.unread = Some((environment, why.to_string()));
-                    continue;
                 }
-            };
-            if inventory.account != account {
-                continue;
             }
-            others.share_account = true;
-            let file = &inventory.file;
-            let theirs = inventory.recorded();
-            others
-                .strange
-                .extend(theirs.map(|(_, id, _)| (id.clone(), file.clone())));
         }
         Ok(others)
     }
 
-    fn texts_of_others(&self) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+    fn texts_of_others(&self) -> Result<Vec<(String, Vec<u8>)>> {
         let own = file_stem(&self.environment);
         match &self.at {
             At::Forge(branch) => match branch.others() {
@@ -460,47 +470,40 @@ impl InventoryPlace {
 
     /// Whether a plan may be made without the inventory: on a laptop, and in a fork's job without a token.
     fn may_do_without(&self) -> bool {
-        !self.writes && (!self.is_ci || self.is_fork && self.forge.is_none())
+        let pull = self.context.pull_request.as_ref();
+        let is_fork = pull.is_some_and(|pull| pull.is_fork);
+        !self.writes && (!self.context.is_ci || is_fork && self.forge.is_none())
     }
 
     /// A text that is no inventory.
-    fn garbled(&self, why: &Unreadable) -> Result<FoundInventory, Failure> {
+    fn garbled(&self, why: &Unreadable) -> Result<FoundInventory> {
+        // of a newer version the error says what to do, and what is fetched again is the same
         let is_newer = matches!(why, Unreadable::Newer(_));
         let why = why.to_string();
         if matches!(self.at, At::Clone(..)) && (!is_newer || self.may_do_without()) {
-            // what is fetched again is the same where it is newer than this program
-            return self.unread_of(why, (!is_newer).then(|| self.branch.clone()), None);
+            return self.unread(why, None, !is_newer);
         }
-        let failure = self.failure(&why);
-        // of a newer version the error says what to do
         let last = (!is_newer).then(|| self.last_that_reads()).flatten();
-        Err(match last {
-            Some(commit) => failure.hint(format!(
-                "commit {commit} of the branch {} is the last one that reads: put its text back",
-                self.branch
-            )),
-            None => failure,
+        let hint = last.map(|commit| {
+            let branch = &self.branch;
+            format!("commit {commit} of the branch {branch} is the last one that reads: put its text back")
+        });
+        Err(Failure {
+            hint,
+            ..self.failure(&why)
         })
     }
 
-    /// An inventory that is there, or may be, and that cannot be read.
-    fn unread(&self, why: String, hint: Option<String>) -> Result<FoundInventory, Failure> {
-        self.unread_of(why, Some(self.branch.clone()), hint)
-    }
-
-    /// The same; `branch`: what to fetch.
-    fn unread_of(
-        &self,
-        why: String,
-        branch: Option<String>,
-        hint: Option<String>,
-    ) -> Result<FoundInventory, Failure> {
-        if self.may_do_without() && !matches!(self.at, At::File { .. }) {
+    /// An inventory that is there, or may be, and that cannot be read. `fetch`: another one may be fetched.
+    fn unread(&self, why: String, hint: Option<String>, fetch: bool) -> Result<FoundInventory> {
+        let is_file = matches!(self.at, At::File { .. });
+        if self.may_do_without() && !is_file {
+            let branch = fetch.then(|| self.branch.clone());
             let notice = OfInventory::Unread { why, branch };
             return Ok(FoundInventory::none(Standing::Unknown, Some(notice)));
         }
         let failure = self.failure(&why);
-        if self.forge.is_some() || matches!(self.at, At::File { .. }) {
+        if self.forge.is_some() || is_file {
             return Err(Failure { hint, ..failure });
         }
         Err(failure.hint(format!(
@@ -553,53 +556,38 @@ impl InventoryPlace {
     }
 }
 
-/// Returns what a forge answered; where it did not, why.
-fn brief(error: &GiteaError) -> String {
-    match error.answer() {
-        Some(answer) => format!("{} {}", answer.status, answer.message)
-            .trim()
-            .to_owned(),
-        None => error.to_string(),
-    }
-}
-
 /// Where an environment's inventory is in a clone of the branch.
 fn in_clone(folder: &str) -> Option<RepoPath> {
     RepoPath::parse(&format!("{ROOT}/{folder}/inventory.json"))
 }
 
 /// Finds the place of a run without a forge and without a named file.
-fn without_forge(wanted: &InventoryWanted, branch: &str, folder: &str) -> Result<At, Failure> {
-    let beside = || match wanted.run.context.is_ci {
+fn without_forge(wanted: &InventoryWanted, branch: &str, folder: &str) -> Result<At> {
+    let file = &wanted.run.file;
+    let beside = match wanted.run.context.is_ci {
         true => At::Absent,
         false => At::File {
-            path: wanted
-                .run
-                .file
+            path: file
                 .with_file_name(ROOT)
                 .join(folder)
                 .join("inventory.json"),
             is_named: false,
         },
     };
-    let git = match Git::around(&wanted.run.file)? {
+    let git = match Git::around(file)? {
         Opened::Checkout(git) => git,
-        Opened::NoGit
-            if has_git_above(&std::path::absolute(&wanted.run.file).unwrap_or_default()) =>
-        {
-            return Ok(At::Nowhere(
-                "git is not installed, so the clone's remote cannot be asked",
-            ));
+        Opened::NoGit if has_git_above(&std::path::absolute(file).unwrap_or_default()) => {
+            let why = "git is not installed, so the clone's remote cannot be asked";
+            return Ok(At::Nowhere(why));
         }
-        Opened::NotACheckout | Opened::NoGit => return Ok(beside()),
+        Opened::NotACheckout | Opened::NoGit => return Ok(beside),
     };
-    let fetched = git.find(&format!("refs/remotes/origin/{branch}"))?;
-    Ok(match fetched {
+    Ok(match git.find(&format!("refs/remotes/origin/{branch}"))? {
         Some(commit) if !wanted.writes => At::Clone(git, commit),
         Some(_) => At::Nowhere(REMOTE_HAS_IT),
-        None if git.origin().is_none() => beside(),
+        None if git.origin().is_none() => beside,
         None => match git.remote_has(branch) {
-            Some(false) => beside(),
+            Some(false) => beside,
             Some(true) => At::Nowhere(REMOTE_HAS_IT),
             None => At::Nowhere(
                 "the clone's remote cannot be asked, and there is no token for the forge",

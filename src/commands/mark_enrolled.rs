@@ -3,19 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::apply::early_gates;
 use super::branch::refuse_other_branches;
-use super::failure::Failure;
 use super::forge::Forge;
-use super::settings::{Run, readable};
-use super::{Ending, end, unreported};
+use super::settings::readable;
+use super::{Ending, Exit, Failure, Result, Run, end, unreported};
 use crate::base::files;
 use crate::base::text::{did_you_mean, listed, quote, visible};
 use crate::check::edit::{self, Edit};
 use crate::commands::cli::MarkArgs;
-use crate::commands::exit::Exit;
 use crate::file::MAX_BYTES;
 
 pub(super) fn run(run: &Run, args: &MarkArgs) -> Exit {
@@ -57,7 +55,7 @@ fn vanished(edit: &Edit, file: &Path) -> Option<Failure> {
 }
 
 /// Returns what became of the names, and where.
-fn make(run: &Run, args: &MarkArgs) -> Result<(Edit, String), Failure> {
+fn make(run: &Run, args: &MarkArgs) -> Result<(Edit, String)> {
     let (path, context) = (&run.file, &run.context);
     if !args.local {
         early_gates("mark-enrolled", context)?;
@@ -70,13 +68,7 @@ fn make(run: &Run, args: &MarkArgs) -> Result<(Edit, String), Failure> {
     }
     if names.is_empty() {
         // what an idle sync-events leaves is no failure of the pipeline behind it
-        let nothing = Edit {
-            text: Vec::new(),
-            flipped: BTreeSet::new(),
-            already: BTreeSet::new(),
-            missing: BTreeSet::new(),
-        };
-        return Ok((nothing, "no setup key is named".into()));
+        return Ok((Edit::default(), "no setup key is named".into()));
     }
     if args.local {
         // looked at first: one unknown name, and nothing is written
@@ -95,7 +87,7 @@ fn make(run: &Run, args: &MarkArgs) -> Result<(Edit, String), Failure> {
 }
 
 /// Checks before anything is written that the file is valid, that it has each name, and that each can be marked.
-fn look(text: &[u8], names: &BTreeSet<String>, place: &str) -> Result<(), Failure> {
+fn look(text: &[u8], names: &BTreeSet<String>, place: &str) -> Result<()> {
     let missing = edit::mark_enrolled(place, text, names)?.missing;
     if missing.is_empty() {
         return Ok(());
@@ -105,68 +97,56 @@ fn look(text: &[u8], names: &BTreeSet<String>, place: &str) -> Result<(), Failur
         "{place} declares no setup key {}; nothing was written",
         names.join(", ")
     );
-    let failure = Failure::error(visible(&error));
     let keys = edit::key_names(text);
     let near = |name: &String| did_you_mean(name, keys.iter().map(String::as_str));
     let near: Vec<String> = missing.iter().filter_map(near).collect();
-    Err(match (near.is_empty(), keys.is_empty()) {
-        (false, _) => failure.hint(near.join("\n")),
-        (true, true) => failure.hint("it has no setup keys at all"),
+    let hint = match (near.is_empty(), keys.is_empty()) {
+        (false, _) => near.join("\n"),
+        (true, true) => "it has no setup keys at all".into(),
         (true, false) => {
             let known: Vec<String> = keys.iter().map(|name| quote(name)).collect();
-            failure.hint(format!("its setup keys are {}", listed(&known)))
+            format!("its setup keys are {}", listed(&known))
         }
-    })
+    };
+    Err(Failure::error(visible(&error)).hint(hint))
 }
 
 fn said(edit: &Edit, text: &str) -> String {
     let list = |names: &BTreeSet<String>| {
-        let names: Vec<String> = names
-            .iter()
-            .map(|name| visible(name).into_owned())
-            .collect();
-        names.join(", ")
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        visible(&names.join(", ")).into_owned()
     };
+    let text = visible(text);
     let mut out = String::new();
     if !edit.flipped.is_empty() {
-        out.push_str(&format!(
-            "Marked enrolled: {}; {}.\n",
-            list(&edit.flipped),
-            visible(text)
-        ));
+        out += &format!("Marked enrolled: {}; {text}.\n", list(&edit.flipped));
     }
     if !edit.already.is_empty() {
-        out.push_str(&format!("Marked already: {}.\n", list(&edit.already)));
+        out += &format!("Marked already: {}.\n", list(&edit.already));
     }
-    if out.is_empty() {
-        out.push_str(&format!("Nothing to mark: {}.\n", visible(text)));
+    match out.as_str() {
+        "" => format!("Nothing to mark: {text}.\n"),
+        _ => out,
     }
-    out
 }
 
 /// Names of the file for `--from`.
 fn names_in(text: &str) -> Vec<String> {
-    let json: Option<serde_json::Value> = serde_json::from_str(text).ok();
-    let entries = json
-        .as_ref()
-        .and_then(|json| json["enrollments"].as_array());
-    match entries {
-        Some(entries) => {
-            let done = entries.iter().filter(|entry| entry["error"].is_null());
-            done.filter_map(|entry| Some(entry["setup_key_name"].as_str()?.to_owned()))
-                .collect()
-        }
-        None => text
-            .lines()
-            .map(str::trim)
+    let json: Value = serde_json::from_str(text).unwrap_or_default();
+    let Some(entries) = json["enrollments"].as_array() else {
+        let lines = text.lines().map(str::trim);
+        return lines
             .filter(|line| !line.is_empty())
             .map(str::to_owned)
-            .collect(),
-    }
+            .collect();
+    };
+    let done = entries.iter().filter(|entry| entry["error"].is_null());
+    let names = done.filter_map(|entry| entry["setup_key_name"].as_str());
+    names.map(str::to_owned).collect()
 }
 
 /// Reads names from a file, or from stdin where it is `-`.
-fn read_names(path: &Path) -> Result<Vec<String>, Failure> {
+fn read_names(path: &Path) -> Result<Vec<String>> {
     let text = files::read_text(path, 64 * files::SMALL);
     let text = text.map_err(|error| Failure::of_file("read", path, &error))?;
     Ok(names_in(&text))

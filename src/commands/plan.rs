@@ -1,15 +1,12 @@
 //! `plan`: what an apply would do.
 
-use super::failure::Failure;
 use super::forge::Forge;
 use super::history::is_touched;
 use super::inventory::{InventoryPlace, InventoryWanted};
 use super::publish::Publisher;
-use super::session::{LiveFrom, Request, Session, Stopped};
-use super::settings::Run;
-use super::{Body, Ending, blank, end, refused};
+use super::session::{LiveFrom, Request, Session};
+use super::{Body, Ending, Exit, Result, Run, blank, end, refused};
 use crate::commands::cli::{PlanArgs, Planning};
-use crate::commands::exit::Exit;
 use crate::forge::ci::PullRequest;
 use crate::model::change::Change;
 use crate::model::notice::{Notice, OfRun};
@@ -43,28 +40,26 @@ pub(super) fn run(run: &Run, args: &PlanArgs) -> Exit {
 }
 
 /// Returns what is known of the plan, how the run ends, and the refusals that the pull request of this job causes.
-fn make(run: &Run, args: &PlanArgs) -> (Document, Result<Exit, Failure>, Vec<Refusal>) {
+fn make(run: &Run, args: &PlanArgs) -> (Document, Result<Exit>, Vec<Refusal>) {
     let planning = &args.planning;
     // before any secret is needed: the workflow runs for each pull request
+    let mut document = blank(run);
     match unplanned(run, args) {
         Ok(None) => {}
-        unplanned => {
-            let mut document = blank(run);
-            let came_to = unplanned.map(|why| {
-                document.unplanned = why;
-                Exit::Done
-            });
-            return (document, came_to, Vec::new());
+        Ok(why) => {
+            document.unplanned = why;
+            return (document, Ok(Exit::Done), Vec::new());
         }
+        Err(failure) => return (document, Err(failure), Vec::new()),
     }
     let origin = match &args.live {
         Some(path) => LiveFrom::File(path),
         None => LiveFrom::Server(&planning.server),
     };
     let request = Request::of(run, origin, planning);
-    let mut session = match Session::open(&request) {
+    let mut session = match Session::open(&request, &mut document) {
         Ok(session) => session,
-        Err(Stopped { document, failure }) => return (*document, Err(failure), Vec::new()),
+        Err(failure) => return (document, Err(failure), Vec::new()),
     };
     let judged = session.judged(&request).map(|plan| {
         let red = session.red(&plan, &request);
@@ -91,7 +86,7 @@ fn make(run: &Run, args: &PlanArgs) -> (Document, Result<Exit, Failure>, Vec<Ref
 }
 
 /// Returns why the pull request of this job needs no plan, if it needs none.
-fn unplanned(run: &Run, args: &PlanArgs) -> Result<Option<Unplanned>, Failure> {
+fn unplanned(run: &Run, args: &PlanArgs) -> Result<Option<Unplanned>> {
     let (path, context) = (&run.file, &run.context);
     let pull = context.pull_request.as_ref();
     let Some(pull) = pull.filter(|_| context.is_pull_request_event()) else {
@@ -111,15 +106,9 @@ fn unplanned(run: &Run, args: &PlanArgs) -> Result<Option<Unplanned>, Failure> {
 }
 
 /// Errors where the environment, and so the comment, is that of another file.
-fn of_other_file(run: &Run, planning: &Planning) -> Result<(), Failure> {
-    let place = InventoryPlace::find(&InventoryWanted {
-        run,
-        inventory: &planning.inventory,
-        key_copies: None,
-        gitea: &planning.gitea,
-        writes: false,
-        is_wanted: true,
-    });
+fn of_other_file(run: &Run, planning: &Planning) -> Result<()> {
+    let wanted = InventoryWanted::by(run, &planning.inventory, &planning.gitea);
+    let place = InventoryPlace::find(&wanted);
     match place.and_then(|place| place.read()) {
         Err(failure) if failure.is_of_other_file => Err(failure),
         _ => Ok(()),
@@ -128,7 +117,7 @@ fn of_other_file(run: &Run, planning: &Planning) -> Result<(), Failure> {
 
 /// Whether the pull request of this job is merged or closed, by the event or by now: a plan of what it brings would take the
 /// place of the one that was reviewed.
-fn is_closed(pull: &PullRequest, run: &Run, args: &PlanArgs) -> Result<bool, Failure> {
+fn is_closed(pull: &PullRequest, run: &Run, args: &PlanArgs) -> Result<bool> {
     if pull.is_closed || !args.comment {
         return Ok(pull.is_closed);
     }

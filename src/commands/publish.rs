@@ -2,15 +2,13 @@
 
 use std::path::Path;
 
-use super::failure::Failure;
 use super::forge::{Forge, SETTINGS};
-use super::settings::Run;
 use super::versions::of_gitea;
+use super::{Failure, Result, Run};
 use crate::commands::cli::GiteaArgs;
-use crate::commands::logging::Say;
-use crate::forge::ci::JobEvent;
+use crate::forge::ci::{Context, JobEvent};
 use crate::forge::gitea::post::Board;
-use crate::git::{Git, GitError, Opened};
+use crate::git::{Git, GitError, Opened, Sha};
 use crate::render::{self, Document, markdown};
 
 /// How many commits back an apply looks for pull requests whose own run was superseded, cancelled or never started.
@@ -29,28 +27,34 @@ pub(super) struct Publisher<'a> {
 impl Publisher<'_> {
     /// Posts the plan. Errors where a comment that was asked for could not be posted: an older plan must not stand as if
     /// it were new.
-    pub(super) fn plan(&self, document: &Document) -> Result<(), Failure> {
-        let forge = self.open()?;
-        let text = text(document, false);
-        let posted = comments(&forge, self.pull_request()?).keep("", &text);
-        let posted = posted.map_err(|error| {
-            let pull = self.run.context.pull_request.as_ref();
-            let of_fork = self.run.context.event == JobEvent::PullRequest
-                && pull.is_some_and(|pull| pull.is_fork)
-                && error.is_no_right();
+    pub(super) fn plan(&self, document: &Document) -> Result<()> {
+        self.post(&self.open()?, self.pull_request()?, &text(document, false))
+            .map(drop)
+    }
+
+    /// Posts a text, and returns who wrote it.
+    fn post(&self, forge: &Forge, number: u64, body: &str) -> Result<Option<i64>> {
+        let Context {
+            event,
+            pull_request,
+            ..
+        } = &self.run.context;
+        let posted = comments(forge, number).keep("", body).map_err(|error| {
+            let is_fork = pull_request.as_ref().is_some_and(|pull| pull.is_fork);
+            let is_cut_down = is_fork && *event == JobEvent::PullRequest && error.is_no_right();
             let failure = of_gitea(&forge.repo, error);
-            match of_fork {
+            match is_cut_down {
                 true => failure.hint(OF_FORK),
                 false => failure,
             }
         })?;
         self.run.say.note(&format!("comment: {}", posted.url));
-        Ok(())
+        Ok(posted.author)
     }
 
     /// Corrects the comment of a pull request that does not change the file (any more). One that never did has none, and
     /// needs no settings for it.
-    pub(super) fn correction(&self, document: &Document) -> Result<(), Failure> {
+    pub(super) fn correction(&self, document: &Document) -> Result<()> {
         let Some(forge) = Forge::open(self.run, self.args)? else {
             return Ok(());
         };
@@ -70,34 +74,46 @@ impl Publisher<'_> {
     /// Posts what an apply came to on the pull request that its commit merged, and, where it `did` its work, on those
     /// merged before whose own run did not get to it. Errors as [`plan`](Self::plan) does; a commit that is no merge has
     /// nowhere to answer.
-    pub(super) fn result(&self, document: &Document, did: bool) -> Result<(), Failure> {
-        let forge = self.open()?;
-        let say = self.run.say;
+    pub(super) fn result(&self, document: &Document, did: bool) -> Result<()> {
+        let (forge, say, context) = (self.open()?, self.run.say, &self.run.context);
         let body = &text(document, true);
-        let posts = Posts {
-            forge: &forge,
-            body,
-            say,
-        };
-        let Some(sha) = &self.run.context.sha else {
+        let Some(sha) = &context.sha else {
             say.note("no comment: this job does not say which commit it is for");
             return Ok(());
         };
         let mut me = None;
+        // what an earlier attempt of this run did stands, and what somebody starts by hand is about no pull request
+        let gives_way = document.did_nothing() || context.event == JobEvent::WorkflowDispatch;
         match forge.repo.pull_merged_as(sha)? {
-            // what an earlier attempt of this run did stands, and what somebody starts by hand is about no pull request
-            Some(pull)
-                if (document.did_nothing()
-                    || self.run.context.event == JobEvent::WorkflowDispatch)
-                    && posts.has_result(pull.number, &mut me)? =>
-            {
+            Some(pull) if gives_way && has_result(&forge, pull.number, body, &mut me)? => {
                 say.note("no comment: this commit has its result already");
             }
-            Some(pull) => me = posts.post(pull.number)?,
+            Some(pull) => me = self.post(&forge, pull.number, body)?,
             None => say.note("no comment: this commit is not the merge of a pull request"),
         }
         if did {
-            posts.earlier(&self.run.file, me)?;
+            self.earlier(&forge, body, me)?;
+        }
+        Ok(())
+    }
+
+    /// Posts the result on the pull requests that were merged before this one and have none yet, back to the first that has.
+    fn earlier(&self, forge: &Forge, body: &str, mut me: Option<i64>) -> Result<()> {
+        // after a rebase or a fast-forward the last commit of a pull request alone is known to be its: what changed the
+        // file before it, back to the next one that is known, is taken to have come with it
+        let mut open: Option<u64> = None;
+        for (sha, touches) in commits(&self.run.file)?.iter().skip(1) {
+            if let Some(pull) = forge.repo.pull_merged_as(sha.as_str())? {
+                open = Some(pull.number);
+            }
+            let Some(number) = open.filter(|_| *touches) else {
+                continue;
+            };
+            if has_result(forge, number, body, &mut me)? {
+                return Ok(());
+            }
+            me = self.post(forge, number, body)?.or(me);
+            open = None;
         }
         Ok(())
     }
@@ -105,7 +121,7 @@ impl Publisher<'_> {
     /// Posts what an apply has come to before its end, so that the sealed keys stand there if it is killed. Nobody is told
     /// where that does not work: the comment at the end says so.
     pub(super) fn under_way(&self, document: &Document) {
-        let post = || -> Result<(), Failure> {
+        let post = || -> Result<()> {
             let forge = self.open()?;
             if let Some(sha) = &self.run.context.sha
                 && let Some(pull) = forge.repo.pull_merged_as(sha)?
@@ -119,11 +135,11 @@ impl Publisher<'_> {
         }
     }
 
-    fn open(&self) -> Result<Forge, Failure> {
+    fn open(&self) -> Result<Forge> {
         Forge::wanted(self.run, self.args, SETTINGS)
     }
 
-    fn pull_request(&self) -> Result<u64, Failure> {
+    fn pull_request(&self) -> Result<u64> {
         if let Some(pull) = &self.run.context.pull_request {
             return Ok(pull.number);
         }
@@ -149,62 +165,23 @@ fn comments(forge: &Forge, pull: u64) -> Board<'_> {
     }
 }
 
-/// The comments of one apply.
-struct Posts<'a> {
-    forge: &'a Forge,
-    body: &'a str,
-    say: Say,
-}
-
-impl Posts<'_> {
-    /// Posts the result, and returns who wrote it.
-    fn post(&self, number: u64) -> Result<Option<i64>, Failure> {
-        let posted = comments(self.forge, number).keep("", self.body);
-        let posted = posted.map_err(|error| of_gitea(&self.forge.repo, error))?;
-        self.say.note(&format!("comment: {}", posted.url));
-        Ok(posted.author)
-    }
-
-    /// Does the pull request say what an apply made of it? That it was refused, or the like, is no result.
-    fn has_result(&self, number: u64, me: &mut Option<i64>) -> Result<bool, Failure> {
-        let texts = comments(self.forge, number).texts(self.body, me)?;
-        Ok(texts.iter().any(|text| render::is_result(text)))
-    }
-
-    /// Posts the result on the pull requests that were merged before this one and have none yet, back to the first that has.
-    fn earlier(&self, file: &Path, mut me: Option<i64>) -> Result<(), Failure> {
-        let commits = commits(file)?;
-        // after a rebase or a fast-forward the last commit of a pull request alone is known to be its: what changed the
-        // file before it, back to the next one that is known, is taken to have come with it
-        let mut open: Option<u64> = None;
-        for (sha, touches) in commits
-            .iter()
-            .skip(1)
-            .map(|(sha, touches)| (sha.as_str(), *touches))
-        {
-            if let Some(pull) = self.forge.repo.pull_merged_as(sha)? {
-                open = Some(pull.number);
-            }
-            let Some(number) = open.filter(|_| touches) else {
-                continue;
-            };
-            if self.has_result(number, &mut me)? {
-                return Ok(());
-            }
-            me = self.post(number)?.or(me);
-            open = None;
-        }
-        Ok(())
-    }
+/// Does the pull request say what an apply made of it? That it was refused, or the like, is no result.
+fn has_result(forge: &Forge, number: u64, body: &str, me: &mut Option<i64>) -> Result<bool> {
+    let texts = comments(forge, number).texts(body, me)?;
+    Ok(texts.iter().any(|text| render::is_result(text)))
 }
 
 /// The newest commits of the checkout along first parents, and of each whether it changed the file.
-fn commits(file: &Path) -> Result<Vec<(crate::git::Sha, bool)>, GitError> {
+fn commits(file: &Path) -> Result<Vec<(Sha, bool)>, GitError> {
     let Opened::Checkout(git) = Git::around(file)? else {
         return Ok(Vec::new());
     };
-    match git.head()? {
-        Some(head) => git.first_parents(&head, &git.locate(file)?, BACK + 1),
-        None => Ok(Vec::new()),
-    }
+    let Some(head) = git.head()? else {
+        return Ok(Vec::new());
+    };
+    let changed = git.changes(None, &head, &[&git.locate(file)?], BACK + 1)?;
+    let all = git.changes(None, &head, &[], BACK + 1)?.into_iter();
+    Ok(all
+        .map(|commit| (commit.0.clone(), changed.contains(&commit)))
+        .collect())
 }

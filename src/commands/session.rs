@@ -11,21 +11,21 @@ use std::time::Instant;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use super::failure::Failure;
 use super::history::{History, Through};
 use super::inventory::{FoundInventory, InventoryPlace, InventoryWanted};
 use super::settings::{
-    Run, adopted, connect, environment, protected, readable, recipients, replaced, setting,
+    adopted, connect, environment, protected, readable, recipients, replaced, setting,
 };
 use super::versions::of_netbird;
+use super::{Failure, Result, Run};
 use crate::account::actual::Actual;
 use crate::account::fetch::{self, Ahead, More, Needs};
 use crate::account::snapshot::Snapshot;
+use crate::base::files;
 use crate::base::id::Id;
 use crate::base::json;
-use crate::base::text::{hex, short_commit};
+use crate::base::text::{hex, short_commit, visible};
 use crate::check::validate::{Valid, validate};
-use crate::commands::blank;
 use crate::commands::cli::{
     AccessLevel, Gates, GiteaArgs, InventoryArgs, Planning, Scope, Sealing, Server,
 };
@@ -47,7 +47,7 @@ use crate::wire::api::Api;
 use crate::wire::api::objects::Event;
 
 /// Validates; all problems are one error.
-pub(super) fn check(source: &Source) -> Result<Valid, Failure> {
+pub(super) fn check(source: &Source) -> Result<Valid> {
     validate(source).map_err(|problems| Failure::from(&problems))
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Session {
     pub(super) place: InventoryPlace,
     pub(super) context: Context,
     /// What was said of deletions, and what is known of the changes that cause them.
-    statements: Statements,
+    pub(super) statements: Statements,
     /// What of the plan somebody agreed to.
     agreed: BTreeSet<Row>,
     access: AccessLevel,
@@ -84,18 +84,6 @@ pub(super) struct Session {
     /// What the run says, as far as it knows.
     pub(super) document: Document,
     started: Instant,
-}
-
-/// A run that stopped, with what it knew by then.
-pub(super) struct Stopped {
-    pub(super) document: Box<Document>,
-    pub(super) failure: Failure,
-}
-
-impl From<Stopped> for Failure {
-    fn from(stopped: Stopped) -> Failure {
-        stopped.failure
-    }
 }
 
 /// Where the live account comes from.
@@ -161,30 +149,16 @@ impl<'a> Request<'a> {
 }
 
 impl Session {
-    /// Reads the file, the settings and the live account.
-    pub(super) fn open(request: &Request) -> Result<Session, Stopped> {
-        let mut document = blank(request.run);
-        match Session::read_all(request, &mut document) {
-            Ok(mut session) => {
-                session.document = document;
-                Ok(session)
-            }
-            Err(failure) => Err(Stopped {
-                document: Box::new(document),
-                failure,
-            }),
-        }
-    }
-
-    fn read_all(request: &Request, document: &mut Document) -> Result<Session, Failure> {
+    /// Reads the file, the settings and the live account. `document` says what is known where that fails.
+    pub(super) fn open(request: &Request, document: &mut Document) -> Result<Session> {
         let started = Instant::now();
         readable()?;
         let path = &request.run.file;
         let context = request.run.context.clone();
         // of a fork's plan the job's own commit is the base's
-        let head = context.pull_request.as_ref();
-        let head = head.filter(|_| context.is_pull_request_event());
-        let head = head.and_then(|pull| pull.head_sha.clone());
+        let pull = context.pull_request.as_ref();
+        let pull = pull.filter(|_| context.is_pull_request_event());
+        let head = pull.and_then(|pull| pull.head_sha.clone());
         let commit = head.or_else(|| environment("GITHUB_SHA"));
         document.commit = commit.map(|sha| short_commit(&sha).to_owned());
         document.actor.clone_from(&context.actor);
@@ -193,10 +167,11 @@ impl Session {
             LiveFrom::Server(server) => Some(connect(server, context.is_pull_request_event())),
             LiveFrom::File(_) => None,
         };
-        let ahead = match (&api, request.access) {
+        let ahead = match &api {
             // what another run makes and records in between would seem to be gone
-            _ if request.writes => Ahead::default(),
-            (Some(Ok(api)), AccessLevel::Groups | AccessLevel::Peers) => Ahead::begin(api),
+            Some(Ok(api)) if request.access != AccessLevel::None && !request.writes => {
+                Ahead::begin(api)
+            }
             _ => Ahead::default(),
         };
         let asked = match request.writes {
@@ -216,7 +191,7 @@ impl Session {
         let (on_disk, history, found) = std::thread::scope(|scope| {
             let history =
                 scope.spawn(|| History::read(path, &request.sealing.recipients_file, &context));
-            let found = scope.spawn(|| -> Result<(InventoryPlace, FoundInventory), Failure> {
+            let found = scope.spawn(|| -> Result<(InventoryPlace, FoundInventory)> {
                 let place = InventoryPlace::find(&wanted)?;
                 let found = place.read()?;
                 Ok((place, found))
@@ -251,23 +226,16 @@ impl Session {
         let valid = valid.map_err(|problems| Failure::from(&problems))?;
         document.notices.extend(notices::of_planned_file(&valid));
         // a base without a valid file grants nothing
-        let base = history.tip().is_some();
-        let base = base.then(|| history.base(path).unwrap_or_default());
+        let base = history
+            .tip()
+            .map(|_| history.base(path).unwrap_or_default());
         let recipients = recipients(request.sealing, history.recipients.clone())?;
-        document
-            .notices
-            .extend(notices::new_recipients(request.sealing, &history));
-        document.recipients = recipients
-            .describe()
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        let replace = request
-            .scope
-            .replace
-            .iter()
-            .map(|text| replaced(text))
-            .collect::<Result<_, _>>()?;
+        let new = notices::new_recipients(request.sealing, &history);
+        document.notices.extend(new);
+        let who = recipients.describe();
+        document.recipients = who.iter().map(ToString::to_string).collect();
+        let replace = request.scope.replace.iter().map(|text| replaced(text));
+        let replace = replace.collect::<Result<_, _>>()?;
         let protected = protected(&request.scope.protect)?;
         let api = api.transpose()?;
         let (place, mut found) = found?;
@@ -352,11 +320,12 @@ impl Session {
         }
         document.notices.extend(found.notices);
         document.requests = session.api.as_ref().map_or(0, Api::requests);
+        session.document = std::mem::take(document);
         Ok(session)
     }
 
     /// Reads the snapshot into actual state, and finds which object each entry stands for.
-    fn read(&mut self) -> Result<(), Failure> {
+    fn read(&mut self) -> Result<()> {
         let read = plan::read(&self.valid.desired, &self.snapshot, &self.options);
         (self.actual, self.binding) = read.map_err(unreadable)?;
         Ok(())
@@ -364,7 +333,7 @@ impl Session {
 
     /// Asks, where an entry may adopt something, or what is not declared and not recorded may be deleted: what the inventories of
     /// other environments have, and what the event log proves that a run of ours made. Returns what a reader should know of that.
-    fn learn(&mut self) -> Result<Option<Notice>, Failure> {
+    fn learn(&mut self) -> Result<Option<Notice>> {
         let ours = &self.options.ours;
         if ours.standing == Standing::Unknown {
             return Ok(None);
@@ -442,15 +411,13 @@ impl Session {
     fn made(&self) -> BTreeSet<Id> {
         let events = self.snapshot.rest.events.iter().flatten();
         let events: Vec<Event> = events.filter_map(|event| event.read().ok()).collect();
-        match &self.actual.me {
-            Some(me) => made_by(me, &events),
-            None => BTreeSet::new(),
-        }
+        let me = self.actual.me.as_ref();
+        me.map(|me| made_by(me, &events)).unwrap_or_default()
     }
 
     /// Returns which of these are keys without groups of which a sealed copy is kept: no killed run left them, but one whose inventory
     /// is lost.
-    fn sealed(&self, made: &BTreeSet<Id>) -> Result<BTreeSet<Id>, Failure> {
+    fn sealed(&self, made: &BTreeSet<Id>) -> Result<BTreeSet<Id>> {
         let inventory = &self.options.ours.inventory;
         let keys = self.actual.keys.values().filter(|key| {
             let is_bare = key.valid && key.auto_groups.is_empty();
@@ -468,7 +435,7 @@ impl Session {
     }
 
     /// Returns how far the file is applied once this apply is through; none where what counts as applied stays.
-    pub(super) fn through(&self) -> Result<Option<Through>, Failure> {
+    pub(super) fn through(&self) -> Result<Option<Through>> {
         let applied = self.options.ours.inventory.applied_commit.as_deref();
         let text = self.source.text().as_bytes();
         self.history
@@ -480,16 +447,11 @@ impl Session {
 
     /// Makes the plan; where it deletes, what could refer to that is fetched and the plan is made again, so that all
     /// referrers are named at once.
-    pub(super) fn plan_whole(&mut self) -> Result<Plan, Failure> {
+    pub(super) fn plan_whole(&mut self) -> Result<Plan> {
         loop {
-            let ours = &self.options.ours;
-            let was_cut = ours.versions.is_cut();
-            let planned = plan::plan(
-                &self.valid.desired,
-                &self.actual,
-                &self.binding,
-                &self.options,
-            );
+            let was_cut = self.options.ours.versions.is_cut();
+            let desired = &self.valid.desired;
+            let planned = plan::plan(desired, &self.actual, &self.binding, &self.options);
             let more = match &planned {
                 Ok(plan) => self.more(plan),
                 Err(problems) => More {
@@ -512,7 +474,7 @@ impl Session {
     }
 
     /// Fetches what a plan needs beside the lists of every plan. Returns whether anything was missing.
-    fn complete(&mut self, more: More) -> Result<bool, Failure> {
+    fn complete(&mut self, more: More) -> Result<bool> {
         match self.api.clone() {
             Some(api) => Ok(fetch::complete(&api, more, &mut self.snapshot)?),
             None => Ok(false),
@@ -529,22 +491,17 @@ impl Session {
     }
 
     fn more(&self, plan: &Plan) -> More {
-        let loses = || {
-            plan.changes
-                .iter()
-                .any(|change| !change.removed_members().is_empty())
-        };
+        let mut changes = plan.changes.iter();
+        let loses = changes.any(|change| !change.removed_members().is_empty());
         // what is held back since something needs it names all that does
         let is_needed = |held: &Held| {
-            matches!(
-                held.why,
-                Why::Needed(_) | Why::NeededHere(_) | Why::NeededByGone(_)
-            )
+            use Why::{Needed, NeededByGone, NeededHere};
+            matches!(held.why, Needed(_) | NeededHere(_) | NeededByGone(_))
         };
         More {
             referrers: plan.deletes_referred() || plan.held.iter().any(is_needed),
             events: self.options.prune == Prune::All
-                && (loses() || !plan.unmanaged_members.is_empty()),
+                && (loses || !plan.unmanaged_members.is_empty()),
         }
     }
 
@@ -579,15 +536,8 @@ impl Session {
                 format!("{}:{line}:{column}  {path}\n    ", self.valid.file)
             });
             let what = format!("{} {told}", problem.address.quoted());
-            text.push_str(&format!(
-                "\n{}{}",
-                at.unwrap_or_default(),
-                crate::base::text::visible(&what)
-            ));
-            text.extend(
-                hint.iter()
-                    .map(|hint| format!("\n    {}", crate::base::text::visible(hint))),
-            );
+            text += &format!("\n{}{}", at.unwrap_or_default(), visible(&what));
+            text.extend(hint.iter().map(|hint| format!("\n    {}", visible(hint))));
         }
         Failure::error(text)
     }
@@ -598,19 +548,15 @@ fn server_name(api: &Api) -> String {
     base.strip_suffix("/api").unwrap_or(&base).to_owned()
 }
 
-pub(super) fn recorded(path: &Path) -> Result<Snapshot, Failure> {
-    let shown = path.display();
-    let text = crate::base::files::read(path, crate::base::files::LARGE)
-        .map_err(|error| Failure::of_file("read", path, &error))?;
+pub(super) fn recorded(path: &Path) -> Result<Snapshot> {
+    let text = files::read(path, files::LARGE);
+    let text = text.map_err(|error| Failure::of_file("read", path, &error))?;
     // as a map first: serde takes a list, an empty one too, for a struct
     let lists = serde_json::from_slice::<serde_json::Map<_, _>>(&text);
     let snapshot = lists.and_then(|lists| serde_json::from_value(lists.into()));
     snapshot.map_err(|error| {
-        Failure::error(format!(
-            "{shown} is not a recorded account: {}",
-            json::why(&error)
-        ))
-        .hint(
+        let (path, why) = (path.display(), json::why(&error));
+        Failure::error(format!("{path} is not a recorded account: {why}")).hint(
             "it holds the answers of the server's lists: {\"groups\": […], \"setup_keys\": […], …}",
         )
     })

@@ -1,8 +1,8 @@
 //! Which server a run failed on: an old one lacks what the program needs, and its errors do not say so.
 
-use super::failure::Failure;
+use super::Failure;
 use crate::forge::gitea::{GiteaError, Repo};
-use crate::wire::api::{Api, ApiError, Meaning};
+use crate::wire::api::{Api, ApiError};
 use crate::wire::http::Trouble;
 
 /// The oldest NetBird that everything works with (docs/netbird-api.md, "Versions").
@@ -16,13 +16,12 @@ const FORGEJO: (u32, u32) = (15, 0);
 
 /// Returns what an error of NetBird means for a run, with the server's version where that is an old one.
 pub(super) fn of_netbird(api: &Api, error: anyhow::Error) -> Failure {
-    let asks = error
-        .downcast_ref::<ApiError>()
-        .is_some_and(|error| match error {
-            ApiError::Http(error) => error.trouble == Trouble::Decode,
-            ApiError::Answered(Meaning::Throttled, _) => false,
-            error => !error.is_access(),
-        });
+    let asks = error.downcast_ref::<ApiError>();
+    let asks = asks.is_some_and(|error| match error.trouble {
+        Trouble::Decode => true,
+        Trouble::Throttled => false,
+        _ => error.answer.is_some() && !error.is_access(),
+    });
     let old = if asks { old_netbird(api) } else { None };
     Failure::from(error).aside(old)
 }
@@ -56,7 +55,10 @@ pub(super) fn commands_work(version: &str) -> bool {
 
 /// Returns what an error of Gitea means for a run, with the server's version where that is an old one.
 pub(super) fn of_gitea(repo: &Repo, error: GiteaError) -> Failure {
-    let asks = error.answer().is_some_and(|answer| answer.status != 401);
+    let asks = error
+        .answer
+        .as_ref()
+        .is_some_and(|answer| answer.status != 401);
     let old = if asks { old_gitea(repo) } else { None };
     Failure::from(error).aside(old)
 }

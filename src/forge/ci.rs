@@ -178,24 +178,11 @@ impl Context {
 const PREFIXES: [&str; 3] = ["GITEA_", "FORGEJO_", "GITHUB_"];
 
 /// What is read of them.
-const NAMES: [&str; 12] = [
-    "ACTIONS",
-    "ACTOR",
-    "BASE_REF",
-    "EVENT_NAME",
-    "EVENT_PATH",
-    "REF",
-    "REPOSITORY",
-    "RUN_ID",
-    "RUN_NUMBER",
-    "SERVER_URL",
-    "SHA",
-    "TOKEN",
-];
+const NAMES: &str = "ACTIONS ACTOR BASE_REF EVENT_NAME EVENT_PATH REF REPOSITORY RUN_ID RUN_NUMBER SERVER_URL SHA TOKEN";
 
 /// Is it a variable of a job that the program reads?
 pub fn is_variable(name: &str) -> bool {
-    let read = |rest: &str| NAMES.contains(&rest);
+    let read = |rest: &str| NAMES.split(' ').any(|name| name == rest);
     PREFIXES
         .iter()
         .any(|prefix| name.strip_prefix(prefix).is_some_and(read))
@@ -211,7 +198,7 @@ impl<F: Fn(&str) -> Option<String>> Variables<'_, F> {
 
     /// Returns a variable of the job by its name behind `GITEA_`, `FORGEJO_` or `GITHUB_`.
     fn job(&self, name: &str) -> Option<String> {
-        debug_assert!(NAMES.contains(&name), "{name} is checked to be text");
+        debug_assert!(is_variable(&format!("GITEA_{name}")), "{name} is read");
         PREFIXES
             .iter()
             .find_map(|prefix| self.get(&format!("{prefix}{name}")))
@@ -225,15 +212,13 @@ impl<F: Fn(&str) -> Option<String>> Variables<'_, F> {
 
     /// Forgejo's runner says that it is Gitea's, too (docs/gitea-api.md, "A job's environment").
     fn runner(&self) -> Runner {
-        if self.is_on("FORGEJO_ACTIONS") {
-            Runner::Forgejo
-        } else if self.is_on("GITEA_ACTIONS") {
-            Runner::Gitea
-        } else if self.is_on("GITHUB_ACTIONS") {
-            Runner::Other
-        } else {
-            Runner::None
-        }
+        let runners = [
+            ("FORGEJO_ACTIONS", Runner::Forgejo),
+            ("GITEA_ACTIONS", Runner::Gitea),
+            ("GITHUB_ACTIONS", Runner::Other),
+        ];
+        let found = runners.into_iter().find(|(name, _)| self.is_on(name));
+        found.map_or(Runner::None, |(_, runner)| runner)
     }
 }
 

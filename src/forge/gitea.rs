@@ -28,17 +28,20 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::base::text::{is_hidden, percent_encoded as encode};
-use crate::wire::http::{BaseUrl, Client, Config, HttpError, Method, Reply, text};
+use crate::wire::http::{BaseUrl, Client, Config, Method, Reply, text};
 
 pub use crate::wire::http::Token;
-pub use contents::{FileWrite, ForgeFile, NewCommit, NewFile};
-pub use error::{GiteaError, Unfit};
+pub use contents::{FileWrite, ForgeFile, NewCommit};
+pub use error::GiteaError;
 pub use issues::{IssueEdit, Post};
 pub use message::{commit_message, subject};
 pub use pulls::{MayWrite, Pull};
 pub use rights::{BranchInfo, RepoInfo, Tip};
 pub use rule::BranchRule;
 pub use scopes::Scopes;
+
+/// What Gitea answers, or why it did not.
+type Result<T, E = GiteaError> = std::result::Result<T, E>;
 
 /// A user, or the automatic one of jobs, whose id is −2 (docs/gitea-api.md, "Users").
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -61,7 +64,7 @@ pub struct Repo {
 /// Returns the default settings for the server at `url`, written with or without `/api/v1`.
 ///
 /// Errors with a refusal ([`GiteaError::is_url_refused`]) when no token may be sent there.
-pub fn config(url: &str) -> Result<Config, GiteaError> {
+pub fn config(url: &str) -> Result<Config> {
     let mut config = Config::new(BaseUrl::parse(url, "/api/v1")?);
     // Gitea limits nobody by itself (docs/gitea-api.md, "Refusals"); a job should not hang for what a proxy does.
     config.retry.throttle_waits = 3;
@@ -72,7 +75,7 @@ impl Repo {
     /// Returns the repository named `full_name`, as in `owner/name`. Makes no request itself.
     ///
     /// Errors when that is no such name, or the proxy or the CA file of `config` cannot be read.
-    pub fn new(config: Config, token: &Token, full_name: &str) -> Result<Repo, GiteaError> {
+    pub fn new(config: Config, token: &Token, full_name: &str) -> Result<Repo> {
         let (owner, name) = match full_name.trim().split_once('/') {
             Some((owner, name)) if is_name(owner) && is_name(name) => (owner, name),
             _ => {
@@ -97,23 +100,23 @@ impl Repo {
     }
 
     /// Returns the server's version, as in `1.26.3`, or `15.0.3+gitea-1.22.0` of a Forgejo. Needs no scope.
-    pub fn version(&self) -> Result<String, GiteaError> {
+    pub fn version(&self) -> Result<String> {
         #[derive(Deserialize)]
         struct Version {
             version: String,
         }
-        let version: Version = decode(&self.ok(Method::Get, "/version", None)?, "a version")?;
+        let version: Version = decode(&self.ok(Method::GET, "/version", None)?, "a version")?;
         Ok(version.version)
     }
 
     /// Returns the token's user (docs/gitea-api.md, "Users"). Needs `read:user`, which the bot's token does without:
     /// [`GiteaError::is_scope`] then.
-    pub fn user(&self) -> Result<ForgeUser, GiteaError> {
-        decode(&self.ok(Method::Get, "/user", None)?, "a user")
+    pub fn user(&self) -> Result<ForgeUser> {
+        decode(&self.ok(Method::GET, "/user", None)?, "a user")
     }
 
     /// Returns the same, `None` where the token may not ask.
-    fn me(&self) -> Result<Option<ForgeUser>, GiteaError> {
+    fn me(&self) -> Result<Option<ForgeUser>> {
         match self.user() {
             Err(error) if error.is_denied() => Ok(None),
             user => user.map(Some),
@@ -126,19 +129,20 @@ impl Repo {
     }
 
     /// Makes a request to a path below the repository, as in `/branches/main`, and returns the answer if it is a success.
-    fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, GiteaError> {
+    fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply> {
         let (owner, name) = (encode(&self.owner), encode(&self.name));
         self.ok(method, &format!("/repos/{owner}/{name}{path}"), body)
     }
 
     /// Reads what stands at such a path.
-    fn get<T: DeserializeOwned>(&self, path: &str, wanted: &'static str) -> Result<T, GiteaError> {
-        decode(&self.send(Method::Get, path, None)?, wanted)
+    fn get<T: DeserializeOwned>(&self, path: &str, wanted: &'static str) -> Result<T> {
+        decode(&self.send(Method::GET, path, None)?, wanted)
     }
 
-    fn ok(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, GiteaError> {
-        let reply = self.client.send(method, path, body)?;
-        match GiteaError::of(&reply) {
+    fn ok(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply> {
+        let reply = self.client.send(method, path, body);
+        let reply = reply.map_err(GiteaError::or_renamed)?;
+        match GiteaError::of_gitea(&reply) {
             None => Ok(reply),
             Some(error) => Err(error),
         }
@@ -148,26 +152,18 @@ impl Repo {
     ///
     /// The server caps pages silently, and its `Link` headers may name a host that a job cannot reach
     /// (docs/gitea-api.md, "Pages and links"): pages are counted here, against the total.
-    fn list<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        wanted: &'static str,
-    ) -> Result<Vec<T>, GiteaError> {
+    fn list<T: DeserializeOwned>(&self, path: &str, wanted: &'static str) -> Result<Vec<T>> {
         let (owner, name) = (encode(&self.owner), encode(&self.name));
         self.pages(&format!("/repos/{owner}/{name}{path}"), wanted)
     }
 
-    fn pages<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        wanted: &'static str,
-    ) -> Result<Vec<T>, GiteaError> {
+    fn pages<T: DeserializeOwned>(&self, path: &str, wanted: &'static str) -> Result<Vec<T>> {
         const LIMIT: usize = 50;
         let mut all = Vec::new();
         let separator = if path.contains('?') { '&' } else { '?' };
         for page in 1..=PAGES_MAX {
             let page = format!("{path}{separator}limit={LIMIT}&page={page}");
-            let reply = self.ok(Method::Get, &page, None)?;
+            let reply = self.ok(Method::GET, &page, None)?;
             let items: Vec<T> = decode(&reply, wanted)?;
             let count = items.len();
             all.extend(items);
@@ -198,17 +194,17 @@ fn encode_path(path: &str) -> String {
 }
 
 /// Returns `None` where there is nothing of that name, as far as the token may see.
-fn unless_absent<T>(answer: Result<T, GiteaError>) -> Result<Option<T>, GiteaError> {
+fn unless_absent<T>(answer: Result<T>) -> Result<Option<T>> {
     match answer {
         Err(error) if error.is_not_found() => Ok(None),
         answer => answer.map(Some),
     }
 }
 
-fn decode<T: DeserializeOwned>(reply: &Reply, wanted: &'static str) -> Result<T, GiteaError> {
+fn decode<T: DeserializeOwned>(reply: &Reply, wanted: &'static str) -> Result<T> {
     let value = without_nulls(reply.json()?);
     serde_json::from_value(value)
-        .map_err(|_| HttpError::decode(&reply.call, &format!("not {wanted}")).into())
+        .map_err(|_| GiteaError::decode(&reply.call, &format!("not {wanted}")))
 }
 
 /// Returns a value without the fields that are `null`: they mean the same as those that are absent.

@@ -7,30 +7,15 @@ use std::io::{self, Seek, Write};
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use super::GitError;
+use super::{GitError, Result};
 use crate::base::text::file_error;
 
 /// The variables that git gets. Everything else stays here: tokens under whatever name, and `GIT_DIR` and its like,
 /// which are set where this runs in a hook. The three of git's own say where the user's configuration is, in which
 /// `safe.directory` stands (what `GIT_CONFIG_COUNT` says of it goes too, see `trusted`); `SUDO_UID` is another part of that
 /// check.
-const KEPT: [&str; 15] = [
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "XDG_CONFIG_HOME",
-    "USERPROFILE",
-    "SYSTEMROOT",
-    "PROGRAMDATA",
-    "TMPDIR",
-    "TEMP",
-    "TMP",
-    "LD_LIBRARY_PATH",
-    "SUDO_UID",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
-];
+const KEPT: &str = "HOME USER LOGNAME XDG_CONFIG_HOME USERPROFILE SYSTEMROOT PROGRAMDATA TMPDIR TEMP TMP LD_LIBRARY_PATH SUDO_UID \
+                    GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM";
 
 /// Said on the command line, these win over every file. In a checkout they are a second wall, since the commands that
 /// run there start nothing anyway; in the scratch repository they make output independent of the user's taste.
@@ -74,9 +59,8 @@ impl GitCommand {
     pub(super) fn in_checkout(dir: &Path) -> Self {
         let mut process = std::process::Command::new("git");
         process.env_clear().current_dir(dir).env("PATH", path());
-        let kept = KEPT
-            .iter()
-            .filter_map(|name| Some((name, env::var_os(name)?)));
+        let kept = KEPT.split(' ');
+        let kept = kept.filter_map(|name| Some((name, env::var_os(name)?)));
         process.envs(kept);
         // of what else the environment sets, only whom git trusts: the rest could name programs
         let trusted = trusted(|name| env::var_os(name));
@@ -146,7 +130,7 @@ impl GitCommand {
     }
 
     /// Runs it and returns its stdout.
-    pub(super) fn run(&mut self) -> Result<Vec<u8>, GitError> {
+    pub(super) fn run(&mut self) -> Result<Vec<u8>> {
         let output = self.output()?;
         match output.status.success() {
             true => Ok(output.stdout),
@@ -155,7 +139,7 @@ impl GitCommand {
     }
 
     /// Runs it and returns its stdout; `None` where it ends with 1, by which git says no.
-    pub(super) fn run_or_no(&mut self) -> Result<Option<Vec<u8>>, GitError> {
+    pub(super) fn run_or_no(&mut self) -> Result<Option<Vec<u8>>> {
         let output = self.output()?;
         match output.status.code() {
             Some(0) => Ok(Some(output.stdout)),
@@ -165,7 +149,7 @@ impl GitCommand {
     }
 
     /// Runs it and returns all of what came, whatever its exit code.
-    pub(super) fn output(&mut self) -> Result<Output, GitError> {
+    pub(super) fn output(&mut self) -> Result<Output> {
         log::debug!("git {}", self.shown());
         let stdin = match &self.input {
             // a pipe could be full while git waits for its answers to be read

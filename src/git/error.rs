@@ -128,5 +128,5 @@ const HINTS: &[(&[&str], &str)] = &[
 ];
 
 /// The way out where the checkout lacks objects.
-pub(super) const MISSING_OBJECTS: &str = "the checkout does not hold all objects; fetch all of it: fetch-depth: 0 and no filter \
+const MISSING_OBJECTS: &str = "the checkout does not hold all objects; fetch all of it: fetch-depth: 0 and no filter \
      in the checkout step; in a clone of yours, git fetch --refetch --no-filter";

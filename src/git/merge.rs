@@ -6,9 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::command::GitCommand;
-use super::scratch::ObjectStore;
-use super::{Git, GitEntry, GitError, RepoPath, Sha};
+use super::{Git, GitCommand, GitEntry, GitError, ObjectStore, RepoPath, Result, Sha};
 use crate::base::text::visible;
 use crate::model::notice::OfMerge;
 
@@ -65,12 +63,7 @@ impl Git {
     ///
     /// Merge drivers, named by attributes, are not run: git's own merge of text is what counts. Errors where a version is
     /// too large to be read, and where git would look into other files: see [`moved`](Self::moved).
-    pub fn merge_view(
-        &self,
-        base: &Sha,
-        head: &Sha,
-        path: &RepoPath,
-    ) -> Result<MergeView, GitError> {
+    pub fn merge_view(&self, base: &Sha, head: &Sha, path: &RepoPath) -> Result<MergeView> {
         let starts = self.merge_bases(base, head)?;
         // git merges several ancestors first; where all lead to one result, so does that
         let mut files = Vec::new();
@@ -102,7 +95,7 @@ impl Git {
         base: &Sha,
         head: &Sha,
         path: &RepoPath,
-    ) -> Result<MergedFile, GitError> {
+    ) -> Result<MergedFile> {
         let [first, ours, theirs] = [start, base, head].map(|commit| self.entry(commit, path));
         let (first, ours, theirs) = (first?, ours?, theirs?);
         if first.is_none() && ours.is_some() != theirs.is_some() {
@@ -134,7 +127,7 @@ impl Git {
     /// Errors where the file is new in `new`, and a file that is gone from there was changed in `other` meanwhile: it may be
     /// the same one under its old name. git would compare their contents, of whatever size; after a merge or a rebase the
     /// question is gone.
-    fn moved(&self, start: &Sha, new: &Sha, other: &Sha, path: &RepoPath) -> Result<(), GitError> {
+    fn moved(&self, start: &Sha, new: &Sha, other: &Sha, path: &RepoPath) -> Result<()> {
         let paths = |to: &Sha, filter: &str| {
             let mut diff = self.scratch.command(ObjectStore::Checkout);
             diff.args("diff-tree -r -z --no-renames --name-only --no-commit-id".split(' '));
@@ -168,7 +161,7 @@ impl Git {
         commits: [&Sha; 3],
         versions: [GitEntry; 3],
         path: &RepoPath,
-    ) -> Result<MergedFile, GitError> {
+    ) -> Result<MergedFile> {
         let version = GitCommand::in_checkout(&self.dir).args(["version"]).run()?;
         let version = parse_version(&String::from_utf8_lossy(&version));
         if version < FIRST {
@@ -212,7 +205,7 @@ impl Git {
     }
 
     /// Returns the commits at which the histories of the two part; none where this checkout has none.
-    fn merge_bases(&self, a: &Sha, b: &Sha) -> Result<Vec<Sha>, GitError> {
+    fn merge_bases(&self, a: &Sha, b: &Sha) -> Result<Vec<Sha>> {
         let mut command = self.scratch.command(ObjectStore::Checkout);
         command.args(["merge-base", "--all", a.as_str(), b.as_str()]);
         let found = command.run_or_no()?.unwrap_or_default();
@@ -221,12 +214,12 @@ impl Git {
     }
 
     /// Returns the commit that both have in common; `None` where this checkout has none.
-    pub fn merge_base(&self, a: &Sha, b: &Sha) -> Result<Option<Sha>, GitError> {
+    pub fn merge_base(&self, a: &Sha, b: &Sha) -> Result<Option<Sha>> {
         Ok(self.merge_bases(a, b)?.into_iter().next())
     }
 
     /// Returns how many commits `base` has that `head` has not.
-    fn behind(&self, base: &Sha, head: &Sha) -> Result<usize, GitError> {
+    fn behind(&self, base: &Sha, head: &Sha) -> Result<usize> {
         let (base, head) = (base.as_str(), head.as_str());
         let mut command = self.scratch.command(ObjectStore::Checkout);
         command.args(["rev-list", "--count", base, "--not", head, "--"]);

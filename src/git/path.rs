@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-use super::GitError;
+use super::{GitError, Result};
 use crate::base::text::{file_error, visible};
 
 /// A file's path from the root of the checkout, with slashes.
@@ -29,7 +29,7 @@ impl fmt::Display for RepoPath {
 }
 
 /// Resolves links and dots; an empty path is the current directory.
-pub(super) fn canonical(path: &Path) -> Result<PathBuf, GitError> {
+pub(super) fn canonical(path: &Path) -> Result<PathBuf> {
     let path = if path.as_os_str().is_empty() {
         Path::new(".")
     } else {
@@ -48,7 +48,7 @@ pub(crate) fn has_git_above(dir: &Path) -> bool {
 }
 
 /// A path that git printed, with the newline behind it.
-pub(super) fn from_output(mut output: Vec<u8>) -> Result<PathBuf, GitError> {
+pub(super) fn from_output(mut output: Vec<u8>) -> Result<PathBuf> {
     if output.last() == Some(&b'\n') {
         output.pop();
     }
@@ -59,7 +59,7 @@ pub(super) fn from_output(mut output: Vec<u8>) -> Result<PathBuf, GitError> {
 }
 
 /// The path below `top`, the canonical root, of a file that need not exist.
-pub(super) fn locate(top: &Path, file: &Path) -> Result<RepoPath, GitError> {
+pub(super) fn locate(top: &Path, file: &Path) -> Result<RepoPath> {
     let (shown, root) = (file.display(), top.display());
     let name = file.file_name();
     let name = name.ok_or_else(|| GitError::new(format!("{shown} does not name a file")))?;
@@ -93,7 +93,7 @@ pub(super) fn named(top: &Path, file: &Path) -> Option<String> {
 }
 
 /// Canonical as far as it exists; the rest (the directory of a file that moved away) word by word.
-fn lexical(dir: &Path) -> Result<PathBuf, GitError> {
+fn lexical(dir: &Path) -> Result<PathBuf> {
     let mut found = if dir.is_absolute() {
         PathBuf::new()
     } else {

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use super::Git;
-use super::command::GitCommand;
-use super::scratch::ObjectStore;
+use super::{Git, GitCommand, ObjectStore};
 
 impl Git {
     /// Returns the root of the work tree, canonical.

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::GitError;
-use super::command::GitCommand;
+use super::{GitCommand, GitError, Result};
 use crate::base::text::file_error;
 
 /// Where a command in the scratch repository finds objects.
@@ -32,7 +31,7 @@ pub(super) struct Scratch {
 
 impl Scratch {
     /// Makes one that borrows `objects`. `boundary` is the checkout's file of shallow commits, if it has one.
-    pub(super) fn new(objects: PathBuf, boundary: &Path, sha256: bool) -> Result<Self, GitError> {
+    pub(super) fn new(objects: PathBuf, boundary: &Path, sha256: bool) -> Result<Self> {
         let refuse = |error: io::Error| {
             let why = file_error(&error);
             GitError::new(format!("cannot make a temporary directory for git: {why}"))

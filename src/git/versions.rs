@@ -11,14 +11,11 @@ use crate::git::Sha;
 use crate::model::desired::Desired;
 use crate::model::origin::Cause;
 
-/// The most versions that are read at once.
-const BLOCK: usize = 500;
-
 /// Reads what the file asked for.
 pub trait VersionReader: Debug + Send + Sync {
-    /// Returns what the file of each of these commits asks for; `None` for one that no command would accept. Returns `None` where
-    /// the checkout lacks one of them.
-    fn read(&self, commits: &[Sha]) -> Option<Vec<Option<Arc<Desired>>>>;
+    /// Returns what the file of a commit asks for; `Some(None)` where no command would accept it, and `None` where the checkout lacks
+    /// it.
+    fn read(&self, commit: &Sha) -> Option<Option<Arc<Desired>>>;
 }
 
 /// The versions of the file since the one that was applied last.
@@ -51,16 +48,12 @@ impl Past {
     fn own(&self, at: usize) -> Option<&Option<Arc<Desired>>> {
         let own = self.read.get(at)?;
         if own.get().is_none() && !self.is_cut.load(Ordering::Relaxed) {
-            // as many again as were read before
-            let known = self.commits.len() - 1 - at;
-            let first = at.saturating_sub(known.min(BLOCK));
-            let commits = &self.commits[first..=at];
-            match self.reader.as_ref().and_then(|reader| reader.read(commits)) {
-                Some(files) => {
-                    for (cell, file) in self.read[first..=at].iter().zip(files) {
-                        cell.get_or_init(|| file);
-                    }
-                }
+            match self
+                .reader
+                .as_ref()
+                .and_then(|it| it.read(&self.commits[at]))
+            {
+                Some(file) => drop(own.set(file)),
                 None => self.is_cut.store(true, Ordering::Relaxed),
             }
         }

@@ -189,25 +189,25 @@ impl StoredFile {
     ///
     /// An older file that it had replaced comes back, from memory: where the process is killed before this, only the new
     /// one is there. What cannot come back: a symbolic link, and a file of more than 1 MiB.
-    pub fn remove(self) -> Result<Removal> {
+    pub fn remove(&self) -> Result<Removal> {
         let StoredFile {
             path,
             content,
             older,
         } = self;
-        if read_older(&path).as_ref() != Some(&content) {
+        if read_older(path).as_ref() != Some(content) {
             return Ok(Removal::LeftAlone);
         }
-        let done = match &older {
+        let done = match older {
             Some(older) => {
                 let parent = path.parent().unwrap_or(Path::new("."));
                 let file = temporary(parent).and_then(|file| fill(file, older));
-                file.and_then(|file| put(file, &path))
+                file.and_then(|file| put(file, path))
                     .map(|()| Removal::Restored)
             }
-            None => fs::remove_file(&path).map(|()| Removal::Removed),
+            None => fs::remove_file(path).map(|()| Removal::Removed),
         };
-        let done = done.and_then(|removal| sync_parent(&path).map(|()| removal));
+        let done = done.and_then(|removal| sync_parent(path).map(|()| removal));
         done.map_err(|error| {
             let why = file_error(&error);
             anyhow!("cannot take back {}: {why}", path.display())

@@ -18,10 +18,13 @@ use serde_json::Value;
 use crate::base::entry::{Entry, Listed};
 use crate::base::mask;
 use crate::base::text::percent_encoded;
-use crate::wire::http::{BaseUrl, Client, Config, HttpError, Method, Reply, Trouble, text};
+use crate::wire::http::{BaseUrl, Client, Config, Method, Reply, Trouble, text};
 
 pub use crate::wire::http::Token;
-pub use error::{ApiError, Meaning};
+pub use error::ApiError;
+
+/// What NetBird answers, or why it did not.
+type Result<T, E = ApiError> = std::result::Result<T, E>;
 
 /// A NetBird server and a token for it. Clones share connections; threads may share it.
 #[derive(Debug, Clone)]
@@ -53,7 +56,7 @@ pub struct Greeting {
 /// Returns the default settings for the server at `url`, written with or without `/api`.
 ///
 /// Errors with a refusal ([`ApiError::is_url_refused`]) when no token may be sent there.
-pub fn config(url: &str) -> Result<Config, ApiError> {
+pub fn config(url: &str) -> Result<Config> {
     let mut config = Config::new(BaseUrl::parse(url, "/api")?);
     config.passes = error::policies_change;
     Ok(config)
@@ -63,7 +66,7 @@ impl Api {
     /// Returns a client. Makes no request itself.
     ///
     /// Errors when the proxy or the CA file of `config` cannot be read.
-    pub fn new(config: Config, token: &Token) -> Result<Api, ApiError> {
+    pub fn new(config: Config, token: &Token) -> Result<Api> {
         Ok(Api {
             client: Client::new(config, "Token", token)?,
             writes: Arc::default(),
@@ -86,13 +89,13 @@ impl Api {
     }
 
     /// Returns the server's version, as in `0.77.1`, or `development`.
-    pub fn version(&self) -> Result<String, ApiError> {
+    pub fn version(&self) -> Result<String> {
         self.greet().map(|greeting| greeting.version)
     }
 
     /// Returns what the server says of itself.
-    pub fn greet(&self) -> Result<Greeting, ApiError> {
-        let reply = self.success(Method::Get, "/instance/version", None)?;
+    pub fn greet(&self) -> Result<Greeting> {
+        let reply = self.success(Method::GET, "/instance/version", None)?;
         let answer = object(&reply)?;
         let version = answer["management_current_version"].as_str();
         Ok(Greeting {
@@ -103,20 +106,20 @@ impl Api {
     }
 
     /// Reads one object. `path` starts with a slash, as in `/dns/settings`, and may carry a query.
-    pub fn get(&self, path: &str) -> Result<Value, ApiError> {
-        object(&self.success(Method::Get, path, None)?)
+    pub fn get(&self, path: &str) -> Result<Value> {
+        object(&self.success(Method::GET, path, None)?)
     }
 
     /// Reads one object, and when the server says it answered.
-    pub fn get_at(&self, path: &str) -> Result<(Value, Option<jiff::Timestamp>), ApiError> {
-        let reply = self.success(Method::Get, path, None)?;
+    pub fn get_at(&self, path: &str) -> Result<(Value, Option<jiff::Timestamp>)> {
+        let reply = self.success(Method::GET, path, None)?;
         Ok((object(&reply)?, reply.server_time()))
     }
 
     /// Reads a list as texts, to be read one by one. `null` is an empty one (docs/netbird-api.md, "Null, empty and
     /// absent").
-    pub fn list(&self, path: &str) -> Result<Vec<Entry>, ApiError> {
-        let mut reply = self.success(Method::Get, path, None)?;
+    pub fn list(&self, path: &str) -> Result<Vec<Entry>> {
+        let mut reply = self.success(Method::GET, path, None)?;
         match reply.entries()? {
             Some(entries) => Ok(entries),
             // what is not a list is told by reading it whole
@@ -125,8 +128,8 @@ impl Api {
     }
 
     /// Lists likewise, with what is read of each entry where all of them can be.
-    pub fn list_read<T: DeserializeOwned>(&self, path: &str) -> Result<Listed<T>, ApiError> {
-        let mut reply = self.success(Method::Get, path, None)?;
+    pub fn list_read<T: DeserializeOwned>(&self, path: &str) -> Result<Listed<T>> {
+        let mut reply = self.success(Method::GET, path, None)?;
         match reply.entries_read()? {
             Some(listed) => Ok(listed),
             None => Ok((list(&reply)?.into_iter().map(Entry::from).collect(), None)),
@@ -134,33 +137,33 @@ impl Api {
     }
 
     /// Reads a list as a whole.
-    pub fn values(&self, path: &str) -> Result<Vec<Value>, ApiError> {
-        list(&self.success(Method::Get, path, None)?)
+    pub fn values(&self, path: &str) -> Result<Vec<Value>> {
+        list(&self.success(Method::GET, path, None)?)
     }
 
     /// Creates an object and returns it as the server has it. Never made again, but after a 429.
-    pub fn post(&self, path: &str, body: &Value) -> Result<Value, ApiError> {
-        object(&self.success(Method::Post, path, Some(body))?)
+    pub fn post(&self, path: &str, body: &Value) -> Result<Value> {
+        object(&self.success(Method::POST, path, Some(body))?)
     }
 
     /// Replaces an object as a whole and returns it as the server has it.
-    pub fn put(&self, path: &str, body: &Value) -> Result<Value, ApiError> {
-        object(&self.success(Method::Put, path, Some(body))?)
+    pub fn put(&self, path: &str, body: &Value) -> Result<Value> {
+        object(&self.success(Method::PUT, path, Some(body))?)
     }
 
     /// Deletes an object.
     ///
     /// When the connection ends without an answer the request is made once more; if the first one arrived, the second
     /// is told that the object is gone ([`ApiError::is_gone`]): a success to whoever wants it deleted.
-    pub fn delete(&self, path: &str) -> Result<(), ApiError> {
-        self.success(Method::Delete, path, None).map(drop)
+    pub fn delete(&self, path: &str) -> Result<()> {
+        self.success(Method::DELETE, path, None).map(drop)
     }
 
     /// Creates a setup key. No other answer ever has the whole key (docs/netbird-api.md, "Setup keys").
     ///
-    /// Errors with [`ApiError::KeyUnusable`] when the key is masked or is not a UUID.
-    pub fn create_key(&self, path: &str, body: &Value) -> Result<NewKey, ApiError> {
-        let reply = self.success(Method::Post, path, Some(body))?;
+    /// Errors with [`Trouble::KeyUnusable`] when the key is masked or is not a UUID.
+    pub fn create_key(&self, path: &str, body: &Value) -> Result<NewKey> {
+        let reply = self.success(Method::POST, path, Some(body))?;
         let mut object = object(&reply)?;
         let fields = object.as_object_mut();
         let key = match fields.and_then(|fields| fields.remove("key")) {
@@ -173,37 +176,36 @@ impl Api {
         match key {
             Ok(secret) => Ok(NewKey { object, secret }),
             Err(problem) => {
-                let call = &reply.call;
-                let id = object["id"].as_str();
-                Err(ApiError::KeyUnusable {
-                    text: format!("{call}: the setup key was created, but its secret {problem}"),
-                    id: id.map(|id| text::clean(id, 100)),
-                })
+                let text = format!(
+                    "{}: the setup key was created, but its secret {problem}",
+                    reply.call
+                );
+                let id = object["id"].as_str().map(|id| text::clean(id, 100));
+                Err(ApiError::not_made(Trouble::KeyUnusable(id), text, None))
             }
         }
     }
 
-    fn success(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, ApiError> {
+    fn success(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply> {
         let reply = self.client.send(method, path, body)?;
-        match ApiError::of(&reply) {
-            None => {
-                self.writes
-                    .fetch_add(u64::from(method.writes()), Ordering::Relaxed);
-                Ok(reply)
-            }
-            Some(error) => Err(error),
+        if let Some(error) = ApiError::of_netbird(&reply) {
+            return Err(error);
         }
+        if !reply.call.method.is_safe() {
+            self.writes.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(reply)
     }
 }
 
-fn object(reply: &Reply) -> Result<Value, ApiError> {
+fn object(reply: &Reply) -> Result<Value> {
     match reply.json()? {
         value @ Value::Object(_) => Ok(value),
         other => Err(decode(reply, "an object", &other)),
     }
 }
 
-fn list(reply: &Reply) -> Result<Vec<Value>, ApiError> {
+fn list(reply: &Reply) -> Result<Vec<Value>> {
     match reply.json()? {
         Value::Array(items) => Ok(items),
         Value::Null => Ok(Vec::new()),
@@ -221,7 +223,7 @@ fn decode(reply: &Reply, wanted: &str, found: &Value) -> ApiError {
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     };
-    HttpError::decode(&reply.call, &format!("{found}, not {wanted}")).into()
+    ApiError::decode(&reply.call, &format!("{found}, not {wanted}"))
 }
 
 /// Checks that a key is whole: a UUID of 36 characters, with no star of the masked form.
@@ -240,10 +242,10 @@ fn whole_key(key: SecretString) -> Result<SecretString, &'static str> {
 /// Returns the path of one object, as in `/groups/ch8i4ug6lnn4g9hqv7m0`, with the id percent-encoded.
 ///
 /// Errors when the id is empty, `.` or `..`: the path would be another one's.
-pub fn object_path(collection: &str, id: &str) -> Result<String, ApiError> {
+pub fn object_path(collection: &str, id: &str) -> Result<String> {
     if matches!(id, "" | "." | "..") {
         let text = format!("an object of {collection} has an id that fits no path");
-        return Err(HttpError::not_made(Trouble::Setting, text, None).into());
+        return Err(ApiError::not_made(Trouble::Setting, text, None));
     }
     Ok(format!("{collection}/{}", percent_encoded(id)))
 }

@@ -16,7 +16,6 @@ mod tls;
 mod token;
 mod url;
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -28,45 +27,15 @@ pub use reply::{Call, Reply};
 pub use retry::Retry;
 pub(crate) use retry::{jittered, random};
 pub use token::{Token, with_origin};
+pub use ureq::http::Method;
 pub use url::BaseUrl;
+
+/// An answer, or why there is none.
+type Result<T, E = HttpError> = std::result::Result<T, E>;
 
 /// What this program calls itself. NetBird lifts its rate limit for names with "terraform" in them
 /// (docs/netbird-api.md, "Rate limit"); we are not that.
 pub const USER_AGENT: &str = concat!("netbird-gitops/", env!("CARGO_PKG_VERSION"));
-
-/// A method of HTTP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Method {
-    /// Reads.
-    Get,
-    /// Creates.
-    Post,
-    /// Replaces as a whole.
-    Put,
-    /// Changes parts (Gitea has it, NetBird does not).
-    Patch,
-    /// Deletes.
-    Delete,
-}
-
-impl Method {
-    /// Does it change something?
-    pub fn writes(self) -> bool {
-        self != Method::Get
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Method::Get => "GET",
-            Method::Post => "POST",
-            Method::Put => "PUT",
-            Method::Patch => "PATCH",
-            Method::Delete => "DELETE",
-        })
-    }
-}
 
 /// The settings of a client.
 #[derive(Debug, Clone)]

@@ -262,9 +262,9 @@ fn the_blobs_id_is_sent_though_other_files_came_later() {
     let requests = site.gitea().requests();
     let put = requests
         .iter()
-        .find(|request| request.method == "PUT")
+        .find(|request| request.method == "POST")
         .unwrap();
-    assert_eq!(put.body.as_ref().unwrap()["sha"], json!(sha));
+    assert_eq!(put.body.as_ref().unwrap()["files"][0]["sha"], json!(sha));
     assert_eq!(put.body.as_ref().unwrap()["branch"], "main");
 }
 
@@ -273,8 +273,8 @@ fn a_stale_write_is_made_again_on_the_new_text() {
     let site = site();
     let human = text().replacen("{\n", "{\n  \"groups\": {},\n", 1);
     let pushed = human.clone();
-    let contents = site.gitea().path("/contents/netbird.json");
-    site.gitea().before("PUT", &contents, move |gitea| {
+    let contents = site.gitea().path("/contents");
+    site.gitea().before("POST", &contents, move |gitea| {
         gitea.push("main", "netbird.json", &pushed, "by hand");
     });
     site.run(&["mark-enrolled", "a"]).expect(0);

@@ -334,6 +334,29 @@ fn an_apply_that_cannot_comment_does_not_say_that_nothing_changed() {
     run.expect(1).says("cannot comment");
 }
 
+/// Who reads JSON alone knows that people see no result, also where the apply failed before.
+#[test]
+fn a_comment_that_could_not_be_posted_is_an_error_in_json() {
+    let proposal = Proposal::new();
+    let merge = proposal.site.repo().merge(proposal.number);
+    let job = Job::push(&proposal.site, &merge);
+    let comments = proposal.path(&format!("{}/comments", proposal.number));
+    let fault = Fault::on("POST", &comments);
+    proposal.site.gitea().fault(fault.always());
+    let error = || {
+        let args = ["apply", "--comment", "--format", "json"];
+        let run = proposal.site.in_job(&args, &job).expect(4);
+        run.json()["error"]["message"].as_str().unwrap().to_owned()
+    };
+    let refusal = json!({ "message": "no", "code": 422 });
+    let fault = Fault::on("POST", "/groups").then(Effect::Status(422, refusal));
+    proposal.site.bench.netbird().fault(fault);
+    let both = error();
+    assert!(both.starts_with("stopped after "), "{both}");
+    assert!(both.contains("\ncannot comment: POST "), "{both}");
+    assert!(error().starts_with("cannot comment: POST "));
+}
+
 #[test]
 fn a_failed_apply_says_so_on_the_pull_request() {
     let proposal = Proposal::new();

@@ -87,7 +87,7 @@ fn an_idle_run_is_one_request() {
     // nothing used
     site.run(&["sync-events"])
         .expect(0)
-        .shows("Nothing enrolled");
+        .shows("Nothing to mark: every");
     assert_eq!(calls(&site), ["GET /setup-keys"]);
     assert!(site.gitea().requests().is_empty());
 

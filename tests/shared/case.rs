@@ -41,8 +41,8 @@ pub(crate) fn desired(file: &Value) -> Desired {
 struct Files(BTreeMap<Sha, Arc<Desired>>);
 
 impl VersionReader for Files {
-    fn read(&self, commits: &[Sha]) -> Option<Vec<Option<Arc<Desired>>>> {
-        Some(commits.iter().map(|sha| self.0.get(sha).cloned()).collect())
+    fn read(&self, commit: &Sha) -> Option<Option<Arc<Desired>>> {
+        Some(self.0.get(commit).cloned())
     }
 }
 

@@ -1,30 +1,27 @@
 //! Keys that an earlier run of the same commit made: their sealed text is not in this run's result.
 
-use super::super::failure::Failure;
-use super::super::session::Session;
+use super::{Notice, Plan, Result, Session};
 use crate::base::id::Id;
 use crate::inventory::RecordedAs;
 use crate::model::address::Address;
 use crate::model::kind::Kind;
-use crate::model::notice::{Notice, OfKey};
-use crate::plan::Plan;
+use crate::model::notice::OfKey;
 
 /// Says in a job where the sealed text of a key is that nobody used yet and that a run made since the commit that changed the file
 /// last: a run that was killed did not say it. Times decide only whether it is said.
-pub(super) fn made_earlier(session: &Session, plan: &Plan) -> Result<Vec<Notice>, Failure> {
+pub(super) fn made_earlier(session: &Session, plan: &Plan) -> Result<Vec<Notice>> {
     let (Some((git, path)), Some(tip)) = (session.history.checkout(), session.history.tip()) else {
         return Ok(Vec::new());
     };
     if !session.context.is_ci || plan.waiting_keys.is_empty() {
         return Ok(Vec::new());
     }
-    let changes = git.changes(None, tip, &[path], 1)?;
-    let Some((_, changed)) = changes.first() else {
+    let Some((_, changed)) = git.changes(None, tip, &[path], 1)?.pop() else {
         return Ok(Vec::new());
     };
     let inventory = &session.options.ours.inventory;
     let is_made = |id: &Id| inventory.origin(id) == Some(RecordedAs::Created);
-    let is_newer = |id: &Id| id.created_at().is_some_and(|made| made >= *changed);
+    let is_newer = |id: &Id| id.created_at().is_some_and(|made| made >= changed);
     let keys = plan.waiting_keys.iter();
     let keys = keys.filter(|(id, _)| is_made(id) && is_newer(id));
     let keys: Vec<(&str, &Id)> = keys.map(|(id, name)| (name.as_str(), id)).collect();

@@ -7,13 +7,12 @@ use std::sync::Arc;
 use super::super::failure::Failure;
 use super::super::history::Through;
 use super::super::inventory::InventoryPlace;
-use super::super::session::Session;
-use crate::apply::{Applied, NotRecorded, Recorder};
-use crate::inventory::{Delta, Inventory};
+use super::{Applied, Delta, NotRecorded, Notice, Plan, Session};
+use crate::apply::Recorder;
+use crate::inventory::Inventory;
 use crate::model::change::Operation;
-use crate::model::notice::{Notice, OfInventory};
+use crate::model::notice::OfInventory;
 use crate::model::origin::Cause;
-use crate::plan::Plan;
 use crate::plan::options::Options;
 use crate::plan::ours::{Ours, Standing};
 
@@ -156,19 +155,21 @@ impl<'a> Recording<'a> {
     }
 
     /// Returns why the inventory does not have what this run did, with the ids of what it made, and what to do about it.
-    pub(super) fn failure(self, applied: &Applied) -> Option<(String, Option<String>)> {
+    pub(super) fn failure(self, applied: &Applied) -> Option<Failure> {
         let NotRecorded { why, hint } = self.failed?;
-        let mut lines = vec![format!("the inventory could not be written: {why}")];
+        let mut text = format!("the inventory could not be written: {why}");
         let made = applied.made_or_met();
         let lost = made.filter(|(_, id)| self.written.origin(id).is_none());
-        let ids = lost.map(|(address, id)| format!("  {} {id}", address.key()));
-        let mut ids: Vec<String> = ids.collect();
+        let ids = lost.map(|(address, id)| format!("\n  {} {id}", address.key()));
+        let ids: BTreeSet<String> = ids.collect();
         if !ids.is_empty() {
-            lines.push("it does not have these objects, which this run made:".into());
-            ids.sort();
-            lines.append(&mut ids);
+            text += "\nit does not have these objects, which this run made:";
+            text.extend(ids);
         }
-        Some((lines.join("\n"), hint))
+        Some(Failure {
+            hint,
+            ..Failure::partial(text)
+        })
     }
 
     fn delta(&self, applied: &Applied, plan: &Plan) -> Delta {

@@ -11,7 +11,8 @@ use crate::commands::forge::{self, Forge, SETTINGS};
 use crate::commands::settings::{environment, find_token};
 use crate::commands::versions::{commands_work, is_version, told_of_gitea};
 use crate::forge::ci::Runner;
-use crate::forge::gitea::{self, ForgeUser, GiteaError, Repo, RepoInfo, Scopes, Unfit};
+use crate::forge::gitea::{self, ForgeUser, GiteaError, Repo, RepoInfo, Scopes};
+use crate::wire::http::Trouble;
 
 /// Why the rest was not looked at.
 type Ended = &'static str;
@@ -117,13 +118,13 @@ impl Doctor<'_> {
             config
         });
         let repo = config.and_then(|config| Repo::new(config, &token, &name));
-        repo.map_err(|error| match error {
-            GiteaError::Unfit(Unfit::Name, ..) => {
+        repo.map_err(|error| match error.trouble {
+            Trouble::BadName => {
                 let hint = "give it as OWNER/NAME, with --gitea-repo (GITEA_REPO)";
                 self.put("gitea_repository", wrong(error.to_string(), hint));
                 "no repository is named"
             }
-            error => {
+            _ => {
                 self.put("gitea_url", Err(error.into()));
                 "the server is not known"
             }

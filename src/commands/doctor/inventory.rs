@@ -24,13 +24,10 @@ impl Doctor<'_> {
         if !self.run.file.is_file() {
             return self.put_rest("inventory", "there is no such file");
         }
+        let servers = &self.args.servers;
         let place = InventoryPlace::find(&InventoryWanted {
-            run: self.run,
-            inventory: &self.args.servers.inventory,
             key_copies: self.args.sealing.key_copies.as_ref(),
-            gitea: &self.args.servers.gitea,
-            writes: false,
-            is_wanted: true,
+            ..InventoryWanted::by(self.run, &servers.inventory, &servers.gitea)
         });
         match place.and_then(|place| Ok((place.read()?, place))) {
             Ok((found, place)) => {

@@ -16,7 +16,8 @@ use crate::model::kind::Kind;
 use crate::model::notice::{Notice, OfRun};
 use crate::plan::gates;
 use crate::wire::api::objects::{User, UserToken};
-use crate::wire::api::{Api, ApiError, Greeting, Meaning, Token, object_path};
+use crate::wire::api::{Api, ApiError, Greeting, Token, object_path};
+use crate::wire::http::Trouble;
 
 /// Days that a token should have left at least: somebody has to make the next one.
 const DAYS_LEFT: i64 = 14;
@@ -176,7 +177,7 @@ impl Doctor<'_> {
 
 /// Whether the server refused a request because there were too many.
 fn is_throttled<T>(answer: &Result<T, ApiError>) -> bool {
-    matches!(answer, Err(ApiError::Answered(Meaning::Throttled, _)))
+    matches!(answer, Err(error) if error.trouble == Trouble::Throttled)
 }
 
 /// Returns a client. Without a token the URL can be looked at all the same: the answer is a refusal of NetBird's own.
@@ -191,10 +192,10 @@ fn open_api(server: &Server, token: &Result<Token, Failure>) -> Result<Api, Fail
 
 /// Is it NetBird that says so? A proxy before a server that is down knows no id of the request.
 fn answers(error: &ApiError) -> bool {
-    match error {
-        ApiError::Answered(Meaning::Server, answer) => answer.request_id.is_some(),
-        ApiError::Answered(Meaning::Throttled, _) => true,
-        error => error.is_access(),
+    match (&error.trouble, &error.answer) {
+        (Trouble::Server, Some(answer)) => answer.request_id.is_some(),
+        (Trouble::Throttled, _) => true,
+        _ => error.is_access(),
     }
 }
 

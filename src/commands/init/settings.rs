@@ -15,8 +15,9 @@ use crate::commands::logging::Say;
 use crate::commands::settings::{environment, find_token, inventory_branch, setting};
 use crate::commands::signals;
 use crate::commands::versions::of_gitea;
-use crate::forge::gitea::{self, BranchRule, GiteaError, Repo, Token, Unfit};
+use crate::forge::gitea::{self, BranchRule, GiteaError, Repo, Token};
 use crate::secret::{ENVIRONMENT, Sources};
+use crate::wire::http::Trouble;
 
 /// The secrets of the workflows, and what each is.
 const SECRETS: [(&str, &str); 3] = [
@@ -346,7 +347,7 @@ const OWNERS_TOKEN: &str = "make a token of your own (Settings → Applications)
 
 /// What an error means where the token is to be the owner's.
 fn of_owner(repo: &Repo, error: GiteaError) -> Failure {
-    let status = error.answer().map(|answer| answer.status);
+    let status = error.answer.as_ref().map(|answer| answer.status);
     let failure = of_gitea(repo, error);
     match status {
         Some(401 | 403) => failure.hint(OWNERS_TOKEN),
@@ -483,7 +484,7 @@ fn there(repo: &Repo, wanted: &Wanted, wait: Duration) -> Result<There, Failure>
         Ok(_) => true,
         // an empty repository, too
         Err(error) if error.is_not_found() => false,
-        Err(GiteaError::Unfit(Unfit::NotAFile, ..)) => false,
+        Err(error) if error.trouble == Trouble::NotAFile => false,
         Err(error) => return Err(of_owner(error)),
     };
     let rule_of = |branch: &str| -> Result<Option<BranchRule>, Failure> {

@@ -2,25 +2,21 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 
 use super::message::message;
-use super::{At, InventoryPlace, ROOT};
-use crate::apply::{KeyCopy, NotRecorded, Recorded, Recorder};
+use super::{At, Id, Inventory, InventoryPlace, NotRecorded, ROOT, file_error, file_stem};
+use crate::apply::{KeyCopy, Recorded, Recorder};
 use crate::base::files::{self, folder_of};
-use crate::base::id::Id;
-use crate::base::text::file_error;
 use crate::check::validate::validate;
 use crate::commands::failure::Failure;
 use crate::file;
 use crate::forge::gitea::commit::{CommitError, Patience, Revision};
-use crate::inventory::{Delta, Inventory};
+use crate::inventory::Delta;
 use crate::model::desired::Desired;
-use crate::secret::file_stem;
 
 /// Said where an inventory was there before.
 const GONE: &str =
@@ -28,11 +24,10 @@ const GONE: &str =
 
 impl Recorder for InventoryPlace {
     fn newest(&self) -> Result<Option<Inventory>> {
-        let text = match &self.at {
-            At::Forge(branch) => branch.read(&self.path)?.map(|stored| stored.bytes),
-            At::File { path, .. } => on_disk(path)?,
-            At::Clone(..) | At::Absent | At::Nowhere(_) | At::Unwanted => None,
-        };
+        let text = self.text().map_err(|(why, hint)| {
+            let hint = hint.map(|hint| format!("\nhint: {hint}"));
+            anyhow!("{}: {why}{}", self.named(), hint.unwrap_or_default())
+        })?;
         let Some(text) = text else {
             return Ok(None);
         };
@@ -51,18 +46,10 @@ impl Recorder for InventoryPlace {
     }
 
     fn record(&self, deltas: &[Delta], copies: &[KeyCopy]) -> Result<Recorded, NotRecorded> {
-        let keeps = match copies.is_empty() {
-            true => false,
-            false => self.copies(None).map_err(|failure| NotRecorded {
-                why: failure.error,
-                hint: failure.hint,
-            })?,
-        };
-        let copies = copies.iter();
-        let copies = copies.map(|copy| (name_of_copy(&copy.name, &copy.id), copy));
-        let copies: Vec<(String, &KeyCopy)> = copies.collect();
+        let keeps = !copies.is_empty() && self.copies(None)?;
+        let name = |copy: &KeyCopy| name_of_copy(&copy.name, &copy.id);
         let files = copies.iter().filter(|_| keeps);
-        let files = files.map(|(name, copy)| (name.clone(), copy.armored.clone().into_bytes()));
+        let files = files.map(|copy| (name(copy), copy.armored.clone().into_bytes()));
         let files: Vec<(String, Vec<u8>)> = files.collect();
         let deltas = self.listed(deltas);
         let written = match &self.at {
@@ -74,21 +61,20 @@ impl Recorder for InventoryPlace {
                     Ok(text)
                 };
                 let written = branch.write(&mut edit, &files, Patience::default());
-                let written = written.map_err(|error| NotRecorded {
+                written.map(|_| now).map_err(|error| NotRecorded {
                     why: match &error {
                         CommitError::Edit(_) => error.to_string(),
                         _ => format!("{}: {error}", self.named()),
                     },
                     hint: error.hint(),
-                });
-                written.map(|_| now)
+                })
             }
             At::File { path, .. } => {
-                self.onto_disk(path, &deltas, &files)
-                    .map_err(|error| NotRecorded {
-                        why: format!("{error:#}"),
-                        hint: None,
-                    })
+                let written = self.onto_disk(path, &deltas, &files);
+                written.map_err(|error| NotRecorded {
+                    why: format!("{error:#}"),
+                    hint: None,
+                })
             }
             At::Clone(..) | At::Absent | At::Nowhere(_) | At::Unwanted => {
                 self.writable().map(|()| None)
@@ -96,7 +82,7 @@ impl Recorder for InventoryPlace {
         };
         let inventory = written?.unwrap_or_default();
         self.is_known.store(true, Ordering::Relaxed);
-        let place = |(name, _): &(String, &KeyCopy)| keeps.then(|| self.place_of_copy(name));
+        let place = |copy: &KeyCopy| keeps.then(|| self.place_of_copy(&name(copy)));
         Ok(Recorded {
             inventory,
             places: copies.iter().map(place).collect(),
@@ -141,7 +127,7 @@ impl InventoryPlace {
                 before.as_ref(),
                 &next,
                 self.commit.get(),
-                self.run.as_ref(),
+                self.context.run_url.as_ref(),
             ),
         });
         Ok((next, revision))
@@ -190,7 +176,9 @@ impl InventoryPlace {
         for (name, bytes) in copies {
             put(&keys.join(name), bytes)?;
         }
-        let newest = on_disk(path)?;
+        let newest = self
+            .text()
+            .map_err(|(why, _)| anyhow!("cannot read {}: {why}", path.display()))?;
         let (next, revision) = self.next(newest.as_deref(), deltas)?;
         if let Some(revision) = revision {
             put(path, &revision.bytes)?;
@@ -257,19 +245,6 @@ impl InventoryPlace {
 /// The name of a key's copy.
 fn name_of_copy(name: &str, id: &Id) -> String {
     format!("{}.{}.age", file_stem(name), file_stem(&id.0))
-}
-
-/// Reads a file; none where it is not there.
-fn on_disk(path: &Path) -> Result<Option<Vec<u8>>> {
-    match files::read(path, files::LARGE) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(anyhow!(
-            "cannot read {}: {}",
-            path.display(),
-            file_error(&error)
-        )),
-    }
 }
 
 /// Puts a text in the place of a file.

@@ -66,16 +66,13 @@ impl Run {
                 ..Context::default()
             },
         };
+        let inventory = InventoryArgs {
+            inventory: inventory.map(|path| path.display().to_string()),
+            inventory_branch: None,
+        };
         let found = InventoryPlace::find(&InventoryWanted {
-            run: &run,
-            inventory: &InventoryArgs {
-                inventory: inventory.map(|path| path.display().to_string()),
-                inventory_branch: None,
-            },
-            key_copies: None,
-            gitea: &GITEA,
             writes: self.writes,
-            is_wanted: true,
+            ..InventoryWanted::by(&run, &inventory, &GITEA)
         });
         found.unwrap()
     }
@@ -353,7 +350,7 @@ fn the_message_of_a_commit_has_numbers_and_no_names() {
     );
     assert_eq!(
         message,
-        format!("chore(lab): 1 created, 1 deleted, 1 member\n\nCommit: 1b78\nRun: {run}")
+        format!("chore(lab): 1 created, 1 deleted\n\nCommit: 1b78\nRun: {run}")
     );
     let first = super::message::message("default", None, &before, None, None);
     assert_eq!(first, "chore: the first inventory");

@@ -4,30 +4,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{LiveFrom, Request, Session, notices};
+use anyhow::anyhow;
+
+use super::{
+    AccessLevel, Document, Gates, Id, Kind, LiveFrom, More, Notice, Plan, Request, Result, Row,
+    Session, notices, setting,
+};
 use crate::access::Delta;
-use crate::account::fetch::More;
-use crate::base::id::Id;
 use crate::base::text::listed;
-use crate::commands::agreements;
-use crate::commands::cli::{AccessLevel, Gates};
-use crate::commands::failure::Failure;
+use crate::commands::agreements::asked;
 use crate::commands::forge::Forge;
-use crate::commands::settings::{halt, setting};
+use crate::commands::settings::halt;
 use crate::model::change::Change;
-use crate::model::kind::Kind;
 use crate::model::let_go::LeftBy;
-use crate::model::notice::{Notice, OfAgreement, OfRun};
+use crate::model::notice::{OfAgreement, OfRun};
 use crate::model::origin::Cause;
+use crate::plan;
 use crate::plan::agreement::{self, Agreement, Judgement, Said};
 use crate::plan::gates::{self, Refusal};
-use crate::plan::{self, Plan, Row};
-use crate::render::Document;
 
 impl Session {
     /// Makes the plan, with what is let go where somebody agreed to delete it. Looks for agreements as far as the plan needs
     /// them.
-    pub(in crate::commands) fn plan(&mut self, request: &Request) -> Result<Plan, Failure> {
+    pub(in crate::commands) fn plan(&mut self, request: &Request) -> Result<Plan> {
         let gates = request.gates;
         // who is bound to a key whose entry was removed decides about a peer, so it is not left to times alone
         let more = More {
@@ -40,9 +39,7 @@ impl Session {
         let mut plan = self.plan_whole()?;
         let of_token = notices::of_token(&self.actual);
         self.document.notices.extend(of_token);
-        let asked = gates.allow_deletes.as_deref();
-        self.statements = agreements::asked(asked, &request.run.environment, &self.context)?;
-        agreements::of_this_job(&mut self.statements, &self.context);
+        self.statements = asked(request.run, gates.allow_deletes.as_deref())?;
         let mut outcome = self.outcome(&plan, request)?;
         let mut before = None;
         if !outcome.release.is_empty() {
@@ -78,24 +75,22 @@ impl Session {
 
     /// Gathers what was said, and judges the plan by it: in commits wherever something is deleted or let go, in pull requests
     /// where it is still wanted.
-    fn outcome(&mut self, plan: &Plan, request: &Request) -> Result<Judgement, Failure> {
-        let (gates, ours) = (request.gates, &self.options.ours);
+    fn outcome(&mut self, plan: &Plan, request: &Request) -> Result<Judgement> {
+        let gates = request.gates;
         if !plan.counted_rows().is_empty() || !plan.let_go.is_empty() {
-            agreements::in_messages(&mut self.statements, &self.history, ours)?;
+            self.in_messages()?;
         }
         let outcome = self.judge(plan, None, gates);
         let is_said = !outcome.agreements.iter().any(Agreement::is_unsaid);
         if is_said && !self.statements.lines.iter().any(Said::is_of_message) {
             return Ok(outcome);
         }
-        let forge = Forge::open(request.run, request.gitea);
-        let forge = forge.map_err(|failure| failure.error);
-        let asked = forge.and_then(|forge| {
-            let asked = self.ask(plan, gates, forge.as_ref());
-            asked.map_err(|error| format!("{error:#}"))
-        });
+        let asked = match Forge::open(request.run, request.gitea) {
+            Ok(forge) => self.ask(plan, gates, forge.as_ref()),
+            Err(failure) => Err(anyhow!(failure.error)),
+        };
         if let Err(error) = asked {
-            let notice = Notice::general(OfAgreement::NotAsked(error));
+            let notice = Notice::general(OfAgreement::NotAsked(format!("{error:#}")));
             self.document.notices.push(notice);
         }
         Ok(self.judge(plan, None, gates))
@@ -103,19 +98,13 @@ impl Session {
 
     /// Asks the forge who wrote the lines of messages, and what descriptions say.
     fn ask(&mut self, plan: &Plan, gates: &Gates, forge: Option<&Forge>) -> anyhow::Result<()> {
-        let (ours, history) = (self.options.ours.clone(), &self.history);
-        let statements = &mut self.statements;
-        agreements::by_writers(statements, history, forge, &ours, self.context.is_ci)?;
+        self.by_writers(forge)?;
         let outcome = self.judge(plan, None, gates);
         if !outcome.agreements.iter().any(Agreement::is_unsaid) {
             return Ok(());
         }
-        let (statements, history) = (&mut self.statements, &self.history);
-        agreements::in_this_description(statements, &self.context, forge)?;
-        match forge {
-            Some(forge) => agreements::in_descriptions(statements, history, forge, &ours, &outcome),
-            None => Ok(()),
-        }
+        self.in_this_description(forge)?;
+        forge.map_or(Ok(()), |forge| self.in_descriptions(forge, &outcome))
     }
 
     /// `before` is the plan as it was before what is let go was released.
@@ -127,7 +116,7 @@ impl Session {
     }
 
     /// Makes the plan and lets the gates judge it.
-    pub(in crate::commands) fn judged(&mut self, request: &Request) -> Result<Plan, Failure> {
+    pub(in crate::commands) fn judged(&mut self, request: &Request) -> Result<Plan> {
         let run = request.run;
         let plan = self.plan(request);
         self.measure();
@@ -171,14 +160,12 @@ impl Session {
             return Vec::new();
         }
         let base = self.base_plan(&request.run.file);
-        let own = match &base {
+        let own: BTreeSet<Row> = match &base {
             Some(base) => &plan.rows() - &base.rows(),
             // nobody can plan the base's file: what history says has to do
             None => {
-                let proposed = plan
-                    .causes
-                    .iter()
-                    .filter(|(_, cause)| **cause == Cause::Proposed);
+                let proposed = plan.causes.iter();
+                let proposed = proposed.filter(|(_, cause)| **cause == Cause::Proposed);
                 proposed.map(|(row, _)| row.clone()).collect()
             }
         };
@@ -187,19 +174,12 @@ impl Session {
             !rows.is_empty() && rows.iter().all(|row| !own.contains(row))
         };
         let places = plan.changes.iter().enumerate();
-        let others = places
-            .filter(|(_, change)| is_others(change))
-            .map(|(place, _)| place);
-        self.document.others = others.collect();
+        let others = places.filter(|(_, change)| is_others(change));
+        self.document.others = others.map(|(place, _)| place).collect();
         if !self.document.others.is_empty() {
             // what others left to do is nothing that this pull request opens or closes
             let mut own = plan.clone();
-            let mut place = 0..;
-            own.changes.retain(|_| {
-                !place
-                    .next()
-                    .is_some_and(|at| self.document.others.contains(&at))
-            });
+            own.changes.retain(|change| !is_others(change));
             self.document.access = self.document.access.take().and_then(|_| self.delta(&own));
         }
         let red = gates::deletions_of(plan, request.gates.max_deletes, &self.agreed, &own);
@@ -277,21 +257,14 @@ impl Session {
 
 /// Says whom an apply waits for, where it is refused for deletions of others alone.
 fn blame(document: &mut Document) {
-    let Document {
-        agreements,
-        refusals,
-        blamed,
-        ..
-    } = document;
-    let mut refused = refusals
-        .iter_mut()
-        .filter(|it| !it.rows.is_empty())
-        .peekable();
+    let agreements = &document.agreements;
+    let refusals = document.refusals.iter_mut();
+    let mut refused = refusals.filter(|it| !it.rows.is_empty()).peekable();
     if refused.peek().is_none() {
         return;
     }
     let others = agreement::open(agreements).filter(|agreement| !agreement.is_proposed);
-    blamed.extend(others.map(Agreement::whose));
+    document.blamed.extend(others.map(Agreement::whose));
     for refusal in refused {
         refusal.hint = agreement::way_out_of_others(agreements);
     }

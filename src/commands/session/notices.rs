@@ -3,20 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::super::history::History;
-use crate::account::actual::Actual;
+use super::{Actual, Address, History, Kind, Notice, Plan, Recipients, Sealing, Valid, files};
 use crate::base::code::Code;
-use crate::base::files;
 use crate::base::text::nearest;
-use crate::check::validate::Valid;
-use crate::commands::cli::Sealing;
-use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::desired::Desired;
-use crate::model::kind::Kind;
-use crate::model::notice::{Notice, OfKey, OfRun};
-use crate::plan::Plan;
-use crate::secret::Recipients;
+use crate::model::notice::{OfKey, OfRun};
 
 /// The notices of a valid file that a plan tells, too. Whether a group or a network resource that is not declared exists the
 /// plan knows, and is not a plan where it does not; whom a member means it knows as well.
@@ -41,12 +33,8 @@ pub(super) fn is_past(notice: &Notice, plan: &Plan, valid: &Valid) -> bool {
     let Some(place) = &notice.place else {
         return false;
     };
-    let creates = |change: &&Change| {
-        !matches!(
-            change.operation,
-            Operation::Update { .. } | Operation::Delete { .. }
-        )
-    };
+    use Operation::{Delete, Update};
+    let creates = |change: &&Change| !matches!(change.operation, Update { .. } | Delete { .. });
     let mut created = plan.changes.iter().filter(creates);
     let is_it = |change: &Change| {
         let entry = valid.position_of(&change.address);

@@ -2,12 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::account::actual::Actual;
-use crate::base::id::Id;
-use crate::model::kind::{Group, Kind, Resource};
-use crate::plan::Plan;
-use crate::plan::enrollment::Enrollment;
-use crate::render::Status;
+use super::{Actual, Enrollment, Id, Kind, Plan, Status};
+use crate::model::kind::Resource;
 
 /// What was done about one key.
 pub(super) struct Done {
@@ -100,10 +96,8 @@ fn error_of(enrollment: &Enrollment, plan: &Plan, statuses: &[Status]) -> Option
 
 fn is_member(enrollment: &Enrollment, group: &str, actual: &Actual) -> bool {
     let mut live = actual.named(Kind::Group, group).iter();
-    live.any(|live| match &live.resource {
-        Resource::Group(Group {
-            peers: Some(peers), ..
-        }) => peers.contains(&enrollment.peer),
-        _ => false,
+    live.any(|live| {
+        let members = live.resource.members();
+        members.is_some_and(|members| members.contains(&enrollment.peer))
     })
 }

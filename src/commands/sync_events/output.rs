@@ -5,24 +5,16 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Done, MarkedAt, Synced};
-use crate::base::text::{count, visible};
-use crate::forge::gitea::mark::{Marked, MarkedBy};
+use super::{Done, Kind, Marked, Notice, Remark, Synced, visible};
+use crate::base::text::count;
+use crate::forge::gitea::mark::MarkedBy;
 use crate::model::address::Address;
-use crate::model::kind::Kind;
-use crate::model::notice::{Notice, Remark};
 
 pub(super) fn text(synced: &Synced) -> String {
     let mut out = String::new();
     let moved = synced.marked.as_ref().is_some_and(Marked::is_new);
-    match synced.idle.filter(|_| !moved && synced.failure.is_none()) {
-        Some(MarkedAt::Checkout) => {
-            return "Nothing enrolled since: every used key is marked.\n".into();
-        }
-        Some(MarkedAt::Branch) => {
-            return "Nothing to mark: every used key is marked on the branch.\n".into();
-        }
-        None => {}
+    if synced.idle && !moved && synced.failure.is_none() {
+        return "Nothing to mark: every used key is marked.\n".into();
     }
     let mut line = |text: String| {
         out.push_str(&visible(&text));
@@ -30,12 +22,9 @@ pub(super) fn text(synced: &Synced) -> String {
     };
     // what waits in a pull request was told by the run that put it there
     let waits = synced.marked.as_ref().is_some_and(Marked::waits);
-    for done in synced
-        .done
-        .iter()
-        .filter(|done| !waits || done.is_news() || !done.is_ready())
-    {
-        line(done_line(done, synced.dry_run));
+    let told = |done: &&Done| !waits || done.is_news() || !done.is_ready();
+    for done in synced.done.iter().filter(told) {
+        line(done_line(done, synced.args.dry_run));
     }
     for (key, why) in &synced.open {
         line(format!("setup key {key} {}: left alone", why.words()));
@@ -48,13 +37,13 @@ pub(super) fn text(synced: &Synced) -> String {
             "note: peer {peer:?} enrolled with {key:?}, which the file does not declare"
         ));
     }
-    let age = synced
-        .oldest
-        .filter(|_| !waits)
-        .map(|oldest| Timestamp::now().as_second() - oldest.as_second());
-    if let Some(days) = age.map(|secs| secs / 86_400).filter(|days| *days > 0) {
-        let days = count(usize::try_from(days).unwrap_or_default(), "day", "days");
-        line(format!("The oldest of these enrolled {days} ago."));
+    if let Some(oldest) = synced.oldest.filter(|_| !waits) {
+        let days = (Timestamp::now().as_second() - oldest.as_second()) / 86_400;
+        let days = usize::try_from(days).unwrap_or_default();
+        if days > 0 {
+            let days = count(days, "day", "days");
+            line(format!("The oldest of these enrolled {days} ago."));
+        }
     }
     summary(synced).into_iter().for_each(line);
     out
@@ -114,22 +103,20 @@ fn summary(synced: &Synced) -> Vec<String> {
             _ if synced.failure.is_some() => Vec::new(),
             0 if synced.done.iter().any(|done| done.error.is_some()) => Vec::new(),
             0 => vec!["Nothing to mark.".into()],
-            _ if synced.dry_run => vec![format!("{} would be marked enrolled.", keys(ready))],
+            _ if synced.args.dry_run => vec![format!("{} would be marked enrolled.", keys(ready))],
             _ => vec![format!(
                 "{} not marked: nothing was committed.",
                 keys(ready)
             )],
         };
     };
-    let mut lines = Vec::new();
-    let written = marked.edit.flipped.len();
-    let text = &marked.text;
-    lines.extend(match marked.by {
-        MarkedBy::Commit => Some(format!("{} marked enrolled: {text}.", keys(written))),
-        MarkedBy::Pull => Some(format!("{} to be marked enrolled: {text}.", keys(written))),
-        MarkedBy::Others => Some(format!("Nothing to mark: {text}.")),
-        MarkedBy::OpenPull | MarkedBy::Nobody => None,
-    });
+    let (written, text) = (keys(marked.edit.flipped.len()), &marked.text);
+    let mut lines = match marked.by {
+        MarkedBy::Commit => vec![format!("{written} marked enrolled: {text}.")],
+        MarkedBy::Pull => vec![format!("{written} to be marked enrolled: {text}.")],
+        MarkedBy::Others => vec![format!("Nothing to mark: {text}.")],
+        MarkedBy::OpenPull | MarkedBy::Nobody => Vec::new(),
+    };
     let others = [
         (&marked.edit.already, "was marked by somebody else already"),
         (
@@ -147,16 +134,12 @@ fn summary(synced: &Synced) -> Vec<String> {
 }
 
 pub(super) fn json(synced: &Synced) -> Value {
-    let (ready, replacing): (Vec<&Done>, Vec<&Done>) = synced
-        .done
-        .iter()
-        .partition(|done| done.replaces.is_empty());
-    let open: Vec<_> = synced
-        .open
-        .iter()
-        .map(|(key, why)| json!({ "setup_key_name": key, "reason": why.words() }))
-        .collect();
+    let done = synced.done.iter();
+    let (ready, replacing): (Vec<_>, Vec<_>) = done.partition(|done| done.replaces.is_empty());
+    let open = synced.open.iter();
+    let open = open.map(|(key, why)| json!({ "setup_key_name": key, "reason": why.words() }));
     let undeclared: BTreeMap<_, _> = synced.undeclared.iter().cloned().collect();
+    let marked = synced.marked.as_ref();
     let remarks = synced.remarks.iter();
     let remarks = remarks.map(|(key, what)| remark(key, what));
     let notices = remarks.chain(synced.notices.iter().map(Notice::words));
@@ -164,13 +147,13 @@ pub(super) fn json(synced: &Synced) -> Value {
         "format_version": 1,
         "enrollments": ready.into_iter().map(entry).collect::<Vec<_>>(),
         "replacing": replacing.into_iter().map(entry).collect::<Vec<_>>(),
-        "left_alone": open,
+        "left_alone": open.collect::<Vec<_>>(),
         "notices": notices.collect::<Vec<_>>(),
         "undeclared": undeclared,
-        "marked": synced.marked.as_ref().map(|marked| &marked.edit.flipped).cloned().unwrap_or_default(),
-        "commit": synced.marked.as_ref().map(|marked| &marked.text),
-        "commit_place": synced.marked.as_ref().and_then(|marked| marked.place.as_ref()),
-        "dry_run": synced.dry_run,
+        "marked": marked.map(|marked| marked.edit.flipped.clone()).unwrap_or_default(),
+        "commit": marked.map(|marked| &marked.text),
+        "commit_place": marked.and_then(|marked| marked.place.as_ref()),
+        "dry_run": synced.args.dry_run,
         "requests": synced.requests,
     })
 }
@@ -196,9 +179,6 @@ fn entry(done: &Done) -> Value {
     });
     if !done.replaces.is_empty() {
         entry["replaces"] = json!(done.enrollment.replaces);
-    }
-    if done.waits_for_approval {
-        entry["waits_for_approval"] = json!(true);
     }
     if let Some(error) = &done.error {
         entry["error"] = json!(error);

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{FileWrite, ForgeFile, GiteaError, NewCommit, NewFile, Repo, Tip, unless_absent};
-use crate::wire::http::{jittered, random};
+use super::{FileWrite, ForgeFile, GiteaError, NewCommit, Repo, Result, Tip, unless_absent};
+use crate::wire::http::{Trouble, jittered, random};
 
 /// A file on a branch.
 #[derive(Debug, Clone, Copy)]
@@ -103,27 +103,25 @@ pub enum CommitError {
     Edit(anyhow::Error),
     /// The server's answer ends it: no access, no such file or branch, archived, renamed.
     Gitea(GiteaError),
-    /// The server refuses although nothing moved: a branch rule, a hook, a permission.
-    Refused {
-        /// The last refusal.
-        error: GiteaError,
-        /// How often it was tried.
-        rounds: u32,
-        /// What to do about it.
-        hint: Option<String>,
-    },
-    /// Nobody knows whether the commit is there, or others were faster again and again; and what to do about it.
-    Open(String, &'static str),
+    /// The server refuses although nothing moved (a branch rule, a hook, a permission), nobody knows whether the commit is there, or
+    /// others were faster again and again; and what to do about it.
+    Ended(String, Option<String>),
 }
 
 impl CommitError {
+    /// A refusal that stays, though nothing moved.
+    pub(super) fn refused(rounds: u32, error: &GiteaError, hint: Option<String>) -> Self {
+        let text =
+            format!("the commit was refused {rounds} times with nothing else pushed: {error}");
+        CommitError::Ended(text, hint)
+    }
+
     /// What to do about it, for a line of its own.
     pub fn hint(&self) -> Option<String> {
         match self {
             CommitError::Edit(_) => None,
             CommitError::Gitea(error) => error.hint(),
-            CommitError::Refused { hint, .. } => hint.clone(),
-            CommitError::Open(_, hint) => Some((*hint).to_owned()),
+            CommitError::Ended(_, hint) => hint.clone(),
         }
     }
 }
@@ -133,11 +131,7 @@ impl fmt::Display for CommitError {
         match self {
             CommitError::Edit(error) => write!(f, "{error:#}"),
             CommitError::Gitea(error) => error.fmt(f),
-            CommitError::Refused { error, rounds, .. } => write!(
-                f,
-                "the commit was refused {rounds} times with nothing else pushed: {error}"
-            ),
-            CommitError::Open(text, _) => f.write_str(text),
+            CommitError::Ended(text, _) => f.write_str(text),
         }
     }
 }
@@ -157,7 +151,7 @@ pub(super) struct Commit<'a> {
     /// Asked again about each newer text; it must give the same for the same text.
     pub(super) edit: &'a mut TextEdit<'a>,
     /// Files that are only ever created: copies of sealed keys.
-    pub(super) new: Vec<NewFile>,
+    pub(super) new: Vec<FileWrite>,
     /// Whether a missing file is made, and a missing branch off the default branch; each is an error otherwise.
     pub(super) makes: bool,
     /// The most bytes that are read or written.
@@ -181,15 +175,12 @@ struct Basis {
     /// commit has to replace it all the same.
     blob: Option<String>,
     /// Which new files are not there; `None` where that was not looked at.
-    missing: Option<Vec<usize>>,
+    missing: Option<Vec<FileWrite>>,
 }
 
-/// What a try sends.
+/// What a try sends: the text, unless it stays, and those of the new files that are missing.
 struct Attempt {
-    /// `None` where the text stays.
-    text: Option<Vec<u8>>,
-    /// Which of the new files.
-    new: Vec<usize>,
+    files: Vec<FileWrite>,
     message: String,
 }
 
@@ -208,12 +199,12 @@ impl Commit<'_> {
                     let text =
                         format!("the commit may have been made or not: {write}; then {read}");
                     let hint = "run again: what is committed already is found, and not made twice";
-                    return Err(CommitError::Open(text, hint));
+                    return Err(CommitError::Ended(text, Some(hint.into())));
                 }
                 (Err(read), _) => return Err(read.into()),
             };
             if let Some((before, sent, error)) = last.take() {
-                if seen.has(&sent) {
+                if self.has(&seen, &sent) {
                     log::info!("the commit is there although its answer was {error}");
                     let sha = seen.file.and_then(|file| file.last_commit);
                     return Ok(CommitOutcome::Committed { sha });
@@ -228,17 +219,13 @@ impl Commit<'_> {
                 // Out of time: what is known so far has to do.
                 if unmoved >= patience.rounds || (unmoved > 0 && !in_time) {
                     let hint = self.repo.why_refused(&error, self.at.branch, self.way_out);
-                    return Err(CommitError::Refused {
-                        error,
-                        rounds: unmoved,
-                        hint,
-                    });
+                    return Err(CommitError::refused(unmoved, &error, hint));
                 }
                 if !in_time {
                     let secs = patience.elapsed(start).as_secs();
                     let text = format!("other pushes came first for {secs} s: {error}");
                     let hint = "run again when fewer pushes go to the branch";
-                    return Err(CommitError::Open(text, hint));
+                    return Err(CommitError::Ended(text, Some(hint.into())));
                 }
             }
             let Some(sent) = self.prepare(&seen)? else {
@@ -262,7 +249,7 @@ impl Commit<'_> {
 
     /// Reads the branch's tip first, so that what comes between the readings shows as a move in the next round, and then
     /// what the write changes. `is_unclear`: a try may have arrived although it was refused, so the new files are looked for.
-    fn read(&self, is_unclear: bool) -> Result<Basis, GiteaError> {
+    fn read(&self, is_unclear: bool) -> Result<Basis> {
         let (repo, BranchFile { branch, path }) = (self.repo, self.at);
         let mut seen = match self.if_there(repo.branch(branch))? {
             Some(told) => {
@@ -294,7 +281,7 @@ impl Commit<'_> {
     }
 
     /// Returns `None` for what is not there, where a commit makes it.
-    fn if_there<T>(&self, answer: Result<T, GiteaError>) -> Result<Option<T>, GiteaError> {
+    fn if_there<T>(&self, answer: Result<T>) -> Result<Option<T>> {
         let BranchFile { branch, path } = self.at;
         match answer {
             Err(error) if self.makes && error.is_not_found() => Ok(None),
@@ -308,12 +295,12 @@ impl Commit<'_> {
         seen.base.as_deref().unwrap_or(self.at.branch)
     }
 
-    /// Returns which of the new files are not there yet. One whose path has other bytes is an error: a key is sealed once.
-    fn missing(&self, seen: &Basis) -> Result<Vec<usize>, GiteaError> {
+    /// Returns the new files that are not there yet. One whose path has other bytes is an error: a key is sealed once.
+    fn missing(&self, seen: &Basis) -> Result<Vec<FileWrite>> {
         let mut missing = Vec::new();
-        for (number, new) in self.new.iter().enumerate() {
+        for new in &self.new {
             match unless_absent(self.repo.file(self.ground(seen), &new.path, self.max))? {
-                None => missing.push(number),
+                None => missing.push(new.clone()),
                 Some(found) if found.bytes == new.bytes => {}
                 Some(_) => {
                     let text = format!("{} is there already, with other bytes", new.path);
@@ -328,68 +315,61 @@ impl Commit<'_> {
     fn prepare(&mut self, seen: &Basis) -> Result<Option<Attempt>, CommitError> {
         let before = seen.file.as_ref().map(|file| file.bytes.as_slice());
         let revision = (self.edit)(before).map_err(CommitError::Edit)?;
-        let (text, message) = match revision {
-            None => (None, None),
-            Some(Revision { bytes, message }) if before == Some(&bytes) => (None, Some(message)),
-            Some(Revision { bytes, message }) => (Some(bytes), Some(message)),
-        };
-        let new = match (&seen.missing, &text) {
+        let message = revision.as_ref().map(|revision| revision.message.clone());
+        let text = revision.map(|revision| revision.bytes);
+        let text = text.filter(|bytes| before != Some(bytes));
+        let mut files = match (&seen.missing, &text) {
             (Some(missing), _) => missing.clone(),
             // If one of them is there after all, the refusal leads to a look at each.
-            (None, Some(_)) => (0..self.new.len()).collect(),
+            (None, Some(_)) => self.new.clone(),
             (None, None) => self.missing(seen)?,
         };
-        if text.is_none() && new.is_empty() {
-            return Ok(None);
-        }
-        let size = text.as_ref().map_or(0, Vec::len) as u64;
-        if size > self.max {
-            return Err(too_big(self.at.path, size, self.max).into());
+        if let Some(bytes) = text {
+            let (path, size) = (self.at.path.to_owned(), bytes.len() as u64);
+            if size > self.max {
+                return Err(too_big(&path, size, self.max).into());
+            }
+            let replaces = seen.blob.clone();
+            files.insert(
+                0,
+                FileWrite {
+                    path,
+                    bytes,
+                    replaces,
+                },
+            );
         }
         let message = message.unwrap_or_else(|| OF_KEYS.to_owned());
-        Ok(Some(Attempt { text, new, message }))
+        Ok((!files.is_empty()).then_some(Attempt { files, message }))
     }
 
     /// Sends a try, and returns the commit's id where the server tells.
-    fn send(&self, seen: &Basis, sent: &Attempt) -> Result<Option<String>, GiteaError> {
+    fn send(&self, seen: &Basis, sent: &Attempt) -> Result<Option<String>> {
         let commit = NewCommit {
             branch: self.ground(seen),
             new_branch: seen.base.as_ref().map(|_| self.at.branch),
             message: &sent.message,
             date: (self.patience.now)(),
         };
-        let text = sent.text.iter().map(|bytes| FileWrite {
-            path: self.at.path,
-            bytes,
-            replaces: seen.blob.as_deref(),
-        });
-        let new = sent.new.iter().map(|number| FileWrite {
-            path: &self.new[*number].path,
-            bytes: &self.new[*number].bytes,
-            replaces: None,
-        });
-        let files: Vec<FileWrite> = text.chain(new).collect();
-        match files.as_slice() {
-            [file] if !self.makes => self.repo.put_file(file, &commit),
-            files => self.repo.write_files(files, &commit),
-        }
+        self.repo.commit(&sent.files, &commit)
+    }
+
+    /// Returns whether what a try sent is there, though its answer was none.
+    fn has(&self, seen: &Basis, sent: &Attempt) -> bool {
+        let files = sent.files.iter();
+        let (text, new): (Vec<_>, Vec<_>) = files.partition(|file| file.path == self.at.path);
+        let has = |text: &&FileWrite| seen.file.as_ref().is_some_and(|it| it.bytes == text.bytes);
+        // Nobody else stores our new files, so they tell whose commit it is.
+        let is_ours = match (new.is_empty(), &seen.missing) {
+            (true, _) => !seen.is_of_others(&sent.message),
+            (false, Some(missing)) => !new.iter().any(|new| missing.contains(new)),
+            (false, None) => false,
+        };
+        is_ours && seen.base.is_none() && text.iter().all(has)
     }
 }
 
 impl Basis {
-    /// Returns whether what a try sent is there, though its answer was none.
-    fn has(&self, sent: &Attempt) -> bool {
-        let file = self.file.as_ref();
-        let has = |text: &Vec<u8>| file.is_some_and(|file| file.bytes == *text);
-        let are_there = |missing: &Vec<usize>| sent.new.iter().all(|new| !missing.contains(new));
-        // Nobody else stores our new files, so they tell whose commit it is.
-        let is_ours = match sent.new.is_empty() {
-            true => !self.is_of_others(&sent.message),
-            false => self.missing.as_ref().is_some_and(are_there),
-        };
-        is_ours && self.base.is_none() && sent.text.iter().all(has)
-    }
-
     /// Returns whether the branch shows that somebody else wrote the text: its last commit is the tip, and has another
     /// message than ours.
     fn is_of_others(&self, message: &str) -> bool {
@@ -408,9 +388,10 @@ pub(super) fn too_big(path: &str, size: u64, max: u64) -> GiteaError {
 
 /// Does the error say nothing about the file, only that nobody could be asked?
 fn is_no_verdict(error: &GiteaError) -> bool {
-    match error {
-        GiteaError::Answered(answer) => matches!(answer.status, 429 | 500..),
-        GiteaError::Http(_) => true,
-        _ => false,
+    use Trouble::{BadContent, BadName, Missing, NotAFile, Refused, Server};
+    match error.trouble {
+        Refused | Server => matches!(error.status(), Some(429 | 500..)),
+        Missing { .. } | BadName | NotAFile | BadContent => false,
+        _ => true,
     }
 }

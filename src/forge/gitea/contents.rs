@@ -7,9 +7,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::commit::too_big;
-use super::error::{Missing, Unfit};
-use super::{GiteaError, Repo, decode, encode, encode_path, unless_absent};
-use crate::wire::http::{HttpError, Method, Reply, text};
+use super::{
+    GiteaError, Method, Reply, Repo, Result, decode, encode, encode_path, text, unless_absent,
+};
+use crate::wire::http::Trouble;
 
 /// A file as it stands on a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,24 +23,15 @@ pub struct ForgeFile {
     pub last_commit: Option<String>,
 }
 
-/// A file to be made.
+/// A file to be written in a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewFile {
+pub struct FileWrite {
     /// The path in the repository.
     pub path: String,
     /// Its content.
     pub bytes: Vec<u8>,
-}
-
-/// A file to be written in a commit.
-#[derive(Debug, Clone, Copy)]
-pub struct FileWrite<'a> {
-    /// The path in the repository.
-    pub path: &'a str,
-    /// Its content.
-    pub bytes: &'a [u8],
-    /// The blob that it replaces; `None` makes the file, which must not be there.
-    pub replaces: Option<&'a str>,
+    /// The blob that it replaces; `None` creates the file, which must not be there.
+    pub replaces: Option<String>,
 }
 
 /// A commit to be made of files.
@@ -77,14 +69,14 @@ impl Repo {
     /// last commit's id: an answer for a branch's name may come from a cache, or be of the default branch. Errors where there
     /// is no such branch or path, where there is something else, and where the server hands out nothing: that is never an
     /// empty file.
-    pub fn file(&self, reference: &str, path: &str, max: u64) -> Result<ForgeFile, GiteaError> {
+    pub fn file(&self, reference: &str, path: &str, max: u64) -> Result<ForgeFile> {
         let (path, found, reply) = self.find(Some(reference), path)?;
-        let no_base64 = || HttpError::decode(&reply.call, "not a file in base64");
+        let no_base64 = || GiteaError::decode(&reply.call, "not a file in base64");
         let whole = match found.content.as_deref() {
             Some(text) => Some(decode_base64(text, &found.encoding).ok_or_else(no_base64)?),
             None => None,
         };
-        let no_size = || HttpError::decode(&reply.call, "not a file with its size");
+        let no_size = || GiteaError::decode(&reply.call, "not a file with its size");
         let size = found.size.ok_or_else(no_size)?;
         if size > max {
             return Err(too_big(&path, size, max));
@@ -106,22 +98,18 @@ impl Repo {
     /// Returns the id of a file's blob, on the default branch where none is named. What the file holds is not looked at.
     ///
     /// Errors when there is no such file, as far as the token may see, and where there is something else.
-    pub fn blob(&self, branch: Option<&str>, path: &str) -> Result<String, GiteaError> {
+    pub fn blob(&self, branch: Option<&str>, path: &str) -> Result<String> {
         Ok(self.find(branch, path)?.1.sha)
     }
 
     /// Looks a file up; without a reference on the default branch. Returns its path as it was asked for, too.
-    fn find(
-        &self,
-        reference: Option<&str>,
-        path: &str,
-    ) -> Result<(String, Contents, Reply), GiteaError> {
+    fn find(&self, reference: Option<&str>, path: &str) -> Result<(String, Contents, Reply)> {
         let path = checked(path)?;
         let mut url = format!("/contents/{}", encode_path(&path));
         if let Some(reference) = reference {
             url.push_str(&format!("?ref={}", encode(reference)));
         }
-        let reply = self.send(Method::Get, &url, None)?;
+        let reply = self.send(Method::GET, &url, None)?;
         let found: Contents = match reply.json()? {
             // a directory is a list of its entries; so is an empty repository on Forgejo
             Value::Array(entries) => Contents {
@@ -136,23 +124,27 @@ impl Repo {
             "submodule" => "a submodule",
             "dir" => "a directory",
             "empty" => "in an empty repository",
-            _ => return Err(HttpError::decode(&reply.call, "not a file").into()),
+            _ => return Err(GiteaError::decode(&reply.call, "not a file")),
         };
         let (text, hint) = (
             format!("{path} is {what}, no file"),
             "give the path of the file itself, with --file",
         );
-        Err(GiteaError::Unfit(Unfit::NotAFile, text, Some(hint)))
+        Err(GiteaError::not_made(
+            Trouble::NotAFile,
+            text,
+            Some(hint.into()),
+        ))
     }
 
     /// Reads a file for which `/contents` gave none: one over the server's limit, and once the executable ones.
     ///
     /// `/raw` may answer for another ref than the one asked, or from a cache (docs/gitea-api.md, "Raw bytes"): its
     /// `ETag` has to name the blob.
-    fn raw(&self, path: &str, sha: &str, size: u64, at: &str) -> Result<Vec<u8>, GiteaError> {
+    fn raw(&self, path: &str, sha: &str, size: u64, at: &str) -> Result<Vec<u8>> {
         let url = format!("/raw/{}?ref={}", encode_path(path), encode(at));
         // The file is there. A "not found" here must not say that it is not.
-        if let Some(reply) = unless_absent(self.send(Method::Get, &url, None))? {
+        if let Some(reply) = unless_absent(self.send(Method::GET, &url, None))? {
             let tag = reply.header("etag").unwrap_or_default();
             let tag = tag.trim_start_matches("W/").trim_matches('"');
             // Apache says so where it compresses.
@@ -166,48 +158,21 @@ impl Repo {
         )))
     }
 
-    /// Writes a file that exists, as one commit, and returns the commit's id where the server tells.
-    ///
-    /// The blob's id is always sent: without it Gitea 1.26 makes a file that is not there (docs/gitea-api.md, "Writing
-    /// a file").
-    pub fn put_file(
-        &self,
-        file: &FileWrite<'_>,
-        commit: &NewCommit<'_>,
-    ) -> Result<Option<String>, GiteaError> {
-        let url = format!("/contents/{}", encode_path(&checked(file.path)?));
-        let file = file.request()?;
-        let body = json!({"content": file["content"], "sha": file["sha"]});
-        self.commit(Method::Put, &url, body, commit)
-    }
-
-    /// Writes several files, as one commit (docs/gitea-api.md, "Writing several files"), and returns the commit's id where
-    /// the server tells. Where one of the files cannot be written, none is.
-    pub fn write_files(
-        &self,
-        files: &[FileWrite<'_>],
-        commit: &NewCommit<'_>,
-    ) -> Result<Option<String>, GiteaError> {
-        let files: Result<Vec<Value>, GiteaError> = files.iter().map(FileWrite::request).collect();
-        self.commit(Method::Post, "/contents", json!({"files": files?}), commit)
-    }
-
-    fn commit(
-        &self,
-        method: Method,
-        url: &str,
-        mut body: Value,
-        commit: &NewCommit<'_>,
-    ) -> Result<Option<String>, GiteaError> {
+    /// Writes files, as one commit (docs/gitea-api.md, "Writing several files"), and returns the commit's id where the server
+    /// tells. Where one of the files cannot be written, none is.
+    pub fn commit(&self, files: &[FileWrite], commit: &NewCommit<'_>) -> Result<Option<String>> {
+        let files: Result<Vec<Value>> = files.iter().map(FileWrite::request).collect();
         let date = Timestamp::from_second(commit.date.as_second()).unwrap_or(commit.date);
-        let date = date.to_string();
-        body["branch"] = json!(commit.branch);
-        body["message"] = json!(commit.message);
-        body["dates"] = json!({"author": date, "committer": date});
+        let mut body = json!({
+            "files": files?,
+            "branch": commit.branch,
+            "message": commit.message,
+            "dates": {"author": date.to_string(), "committer": date.to_string()},
+        });
         if let Some(new_branch) = commit.new_branch {
             body["new_branch"] = json!(new_branch);
         }
-        let reply = self.send(method, url, Some(&body))?;
+        let reply = self.send(Method::POST, "/contents", Some(&body))?;
         // a 2xx whose body is cut short is a success all the same
         let body = reply.json().unwrap_or_default();
         let sha = body.pointer("/commit/sha").and_then(Value::as_str);
@@ -217,7 +182,7 @@ impl Repo {
     /// Returns the names of the directories in a directory.
     ///
     /// Errors when it is not there, as far as the token may see.
-    pub fn folders(&self, branch: &str, path: &str) -> Result<Vec<String>, GiteaError> {
+    pub fn folders(&self, branch: &str, path: &str) -> Result<Vec<String>> {
         let path = checked(path)?;
         let url = format!("/contents/{}?ref={}", encode_path(&path), encode(branch));
         let entries: Vec<Contents> = self.get(&url, "a directory")?;
@@ -228,10 +193,9 @@ impl Repo {
     /// Finds out what a "not found" about a file on a branch means: the server says the same of a repository, a branch and
     /// a file that are not there, and of what the token may not see.
     pub fn what_is_missing(&self, error: GiteaError, branch: &str, path: &str) -> GiteaError {
-        let answer = match error {
-            GiteaError::Answered(answer) if answer.status == 404 => answer,
-            error => return error,
-        };
+        if error.trouble != Trouble::Refused || !error.is_not_found() {
+            return error;
+        }
         let (is_file, text, hint) = match self.tip(branch) {
             Ok(_) => (
                 true,
@@ -247,27 +211,25 @@ impl Repo {
                     about.default_branch
                 ),
             ),
-            Err(_) => return GiteaError::Answered(answer),
+            Err(_) => return error,
         };
-        GiteaError::Missing(Box::new(Missing {
-            answer,
-            is_file,
-            text,
-            hint,
-        }))
+        let text = format!("{text}: {error}");
+        let mut missing = error.said(text, hint);
+        missing.trouble = Trouble::Missing { is_file };
+        missing
     }
 }
 
-impl FileWrite<'_> {
+impl FileWrite {
     /// Returns its part of the request. An update always names its blob: without one it overwrites whatever is there
     /// (docs/gitea-api.md, "Writing several files").
-    fn request(&self) -> Result<Value, GiteaError> {
+    fn request(&self) -> Result<Value> {
         let mut file = json!({
             "operation": "create",
-            "path": checked(self.path)?,
-            "content": STANDARD.encode(self.bytes),
+            "path": checked(&self.path)?,
+            "content": STANDARD.encode(&self.bytes),
         });
-        if let Some(sha) = self.replaces {
+        if let Some(sha) = &self.replaces {
             if sha.is_empty() {
                 return Err(GiteaError::bad_name(sha, "the id of a blob"));
             }
@@ -287,7 +249,7 @@ fn decode_base64(text: &str, encoding: &str) -> Option<Vec<u8>> {
 }
 
 /// Returns a path relative to the repository's root, without `./`.
-fn checked(path: &str) -> Result<String, GiteaError> {
+fn checked(path: &str) -> Result<String> {
     let segments: Vec<&str> = path.split('/').filter(|segment| *segment != ".").collect();
     let is_bad = |segment: &&str| matches!(*segment, "" | ".." | ".git");
     if segments.iter().any(is_bad) || path.contains('\0') {

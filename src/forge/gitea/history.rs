@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{GiteaError, PAGES_MAX, Repo, encode};
+use super::{PAGES_MAX, Repo, Result, encode};
 
 /// The most entries of a tree that are asked for at once: the server's own limit, as it comes.
 const TREE_PAGE: usize = 1000;
@@ -10,8 +10,6 @@ const TREE_PAGE: usize = 1000;
 /// A page of a tree.
 #[derive(Debug, Deserialize)]
 struct Page {
-    /// The id of the commit or the tree.
-    sha: String,
     /// Null on a page behind the last.
     #[serde(rename = "tree", default)]
     entries: Vec<TreeEntry>,
@@ -33,17 +31,15 @@ struct ListedCommit {
 }
 
 impl Repo {
-    /// Returns the paths of all files of a branch or a commit, in one request for each thousand entries.
+    /// Returns the paths of all files of a commit, in one request for each thousand entries.
     ///
-    /// Errors when there is no such revision: with [`Error::Refused`] (400) on Gitea and Forgejo, or [`Error::NotFound`].
-    pub fn paths(&self, revision: &str) -> Result<Vec<String>, GiteaError> {
+    /// Errors when there is no such commit: with 400 on Gitea and Forgejo, or 404.
+    pub fn paths(&self, commit: &str) -> Result<Vec<String>> {
         let mut paths = Vec::new();
-        let mut at = revision.to_owned();
         for number in 1..=PAGES_MAX {
-            // One part of the path: the slash of a branch's name has to be encoded here.
             let url = format!(
                 "/git/trees/{}?recursive=1&per_page={TREE_PAGE}&page={number}",
-                encode(&at)
+                encode(commit)
             );
             let page: Page = self.get(&url, "a tree")?;
             let is_last = !page.truncated || page.entries.is_empty();
@@ -53,8 +49,6 @@ impl Repo {
             if is_last {
                 break;
             }
-            // The branch may move between two pages.
-            at = page.sha;
         }
         Ok(paths)
     }
@@ -63,12 +57,7 @@ impl Repo {
     /// page of the server has.
     ///
     /// Errors when no commit touched it, and when there is no such branch.
-    pub fn commits_of(
-        &self,
-        branch: &str,
-        path: &str,
-        max: usize,
-    ) -> Result<Vec<String>, GiteaError> {
+    pub fn commits_of(&self, branch: &str, path: &str, max: usize) -> Result<Vec<String>> {
         let (branch, path) = (encode(branch), encode(path));
         let url =
             format!("/commits?sha={branch}&path={path}&stat=false&verification=false&files=false");

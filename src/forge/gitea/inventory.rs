@@ -10,7 +10,7 @@
 //! that takes an inventory for missing begins another.
 
 use super::commit::{BranchFile, Commit, CommitError, CommitOutcome, Patience, Revision, TextEdit};
-use super::{ForgeFile, GiteaError, NewFile, Repo, unless_absent};
+use super::{FileWrite, ForgeFile, Repo, Result, unless_absent};
 
 /// The branch, where nobody names another.
 pub const BRANCH: &str = "netbird-gitops/inventory";
@@ -58,7 +58,7 @@ impl InventoryBranch {
     ///
     /// `None`: it is known not to be there. The branch or the path is not found, and the same token reads `probe`, a file
     /// of the default branch, or where that is not there either, the default branch itself. All else is an error.
-    pub fn read(&self, probe: &str) -> Result<Option<ForgeFile>, GiteaError> {
+    pub fn read(&self, probe: &str) -> Result<Option<ForgeFile>> {
         let absent = match self.repo.file(&self.branch, &self.path(), SIZE_MAX) {
             Err(error) if error.is_not_found() => error,
             file => return file.map(Some),
@@ -75,14 +75,14 @@ impl InventoryBranch {
     }
 
     /// Sees that the token reads the default branch: what is not found then, is not there.
-    fn reads_repository(&self) -> Result<(), GiteaError> {
+    fn reads_repository(&self) -> Result<()> {
         let about = self.repo.about()?;
         self.repo.tip(&about.default_branch).map(drop)
     }
 
     /// Reads the inventories of the other environments on the branch: the names of their folders, sorted, and the texts.
     /// There are none without a branch.
-    pub fn others(&self) -> Result<Vec<(String, Vec<u8>)>, GiteaError> {
+    pub fn others(&self) -> Result<Vec<(String, Vec<u8>)>> {
         let Some(tip) = unless_absent(self.repo.tip(&self.branch))? else {
             self.reads_repository()?;
             return Ok(Vec::new());
@@ -114,9 +114,10 @@ impl InventoryBranch {
         keys: &[(String, Vec<u8>)],
         patience: Patience<'_>,
     ) -> Result<CommitOutcome, CommitError> {
-        let keys = keys.iter().map(|(name, bytes)| NewFile {
+        let keys = keys.iter().map(|(name, bytes)| FileWrite {
             path: format!("{}{name}", self.keys()),
             bytes: bytes.clone(),
+            replaces: None,
         });
         let mut edit = |text: Option<&[u8]>| {
             let skips = |revision: Revision| Revision {
@@ -146,7 +147,7 @@ impl InventoryBranch {
     ///
     /// That is asked of the repository, of the branch where it is there, and of the token's scopes. A branch rule's file
     /// patterns are not known there (docs/gitea-api.md, "Branches"), nor is a rule for a branch that is to be made.
-    pub fn may_write(&self) -> Result<Result<(), String>, GiteaError> {
+    pub fn may_write(&self) -> Result<Result<(), String>> {
         let InventoryBranch { repo, branch, .. } = self;
         let (about, name) = (repo.about()?, repo.full_name());
         if about.archived {
@@ -174,35 +175,26 @@ impl InventoryBranch {
     /// Returns the paths of the copies of keys, all that the folder `keys` has. There are none without a branch.
     ///
     /// That is one request for each thousand files of the branch.
-    pub fn copies(&self) -> Result<Vec<String>, GiteaError> {
-        let paths = match self.repo.paths(&self.branch) {
-            // a server, or what is before it, does not know the name, or takes offence at the encoded slash
-            Err(error) if matches!(error.status(), Some(400 | 404)) => {
-                match unless_absent(self.repo.tip(&self.branch))? {
-                    Some(tip) => self.repo.paths(&tip)?,
-                    None => {
-                        self.reads_repository()?;
-                        return Ok(Vec::new());
-                    }
-                }
-            }
-            paths => paths?,
+    pub fn copies(&self) -> Result<Vec<String>> {
+        let Some(tip) = unless_absent(self.repo.tip(&self.branch))? else {
+            self.reads_repository()?;
+            return Ok(Vec::new());
         };
         let keys = self.keys();
-        let paths = paths.into_iter();
+        let paths = self.repo.paths(&tip)?.into_iter();
         Ok(paths.filter(|path| path.starts_with(&keys)).collect())
     }
 
     /// Returns the ids of the last commits that touched the inventory, the newest first, `n` at most.
     ///
     /// Errors when there is no branch.
-    pub fn history(&self, n: usize) -> Result<Vec<String>, GiteaError> {
+    pub fn history(&self, n: usize) -> Result<Vec<String>> {
         let commits = unless_absent(self.repo.commits_of(&self.branch, &self.path(), n))?;
         Ok(commits.unwrap_or_default())
     }
 
     /// Reads the inventory as it was at a commit; `None` where it was not there.
-    pub fn read_at(&self, commit: &str) -> Result<Option<Vec<u8>>, GiteaError> {
+    pub fn read_at(&self, commit: &str) -> Result<Option<Vec<u8>>> {
         let file = unless_absent(self.repo.file(commit, &self.path(), SIZE_MAX))?;
         Ok(file.map(|file| file.bytes))
     }

@@ -3,9 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ForgeUser, GiteaError, Repo, decode, encode, shown};
+use super::{ForgeUser, Method, Repo, Result, decode, encode, shown};
 use crate::base::mask::masked;
-use crate::wire::http::Method;
 
 /// A comment on an issue or a pull request, or an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -51,6 +50,13 @@ pub struct IssueEdit<'a> {
 }
 
 impl IssueEdit<'_> {
+    /// Closes it.
+    pub const CLOSE: Self = IssueEdit {
+        title: None,
+        body: None,
+        state: Some("closed"),
+    };
+
     pub(super) fn to_json(self) -> Value {
         let IssueEdit { title, body, state } = self;
         let fields = [("title", title), ("body", body), ("state", state)];
@@ -66,33 +72,33 @@ impl Repo {
     ///
     /// One request: this list is not paginated, and a loop over pages would not end (docs/gitea-api.md, "Comments").
     /// For an unknown number Gitea answers 500.
-    pub fn comments(&self, number: u64) -> Result<Vec<Post>, GiteaError> {
+    pub fn comments(&self, number: u64) -> Result<Vec<Post>> {
         let path = format!("/issues/{number}/comments");
         self.get(&path, "a list of comments")
     }
 
     /// Writes a comment. It needs no more than read access to the pull request, and the scope `write:issue`.
-    pub fn create_comment(&self, number: u64, body: &str) -> Result<Post, GiteaError> {
+    pub fn create_comment(&self, number: u64, body: &str) -> Result<Post> {
         let path = format!("/issues/{number}/comments");
-        let reply = self.send(Method::Post, &path, Some(&json!({"body": masked(body)})))?;
+        let reply = self.send(Method::POST, &path, Some(&json!({"body": masked(body)})))?;
         decode(&reply, "a comment")
     }
 
     /// Changes a comment. Returns whether there was one to change: an event in the list of comments stays as it is (204).
-    pub fn edit_comment(&self, id: u64, body: &str) -> Result<bool, GiteaError> {
+    pub fn edit_comment(&self, id: u64, body: &str) -> Result<bool> {
         let path = format!("/issues/comments/{id}");
-        let reply = self.send(Method::Patch, &path, Some(&json!({"body": masked(body)})))?;
+        let reply = self.send(Method::PATCH, &path, Some(&json!({"body": masked(body)})))?;
         Ok(reply.status != 204)
     }
 
     /// Deletes a comment.
-    pub fn delete_comment(&self, id: u64) -> Result<(), GiteaError> {
-        self.send(Method::Delete, &format!("/issues/comments/{id}"), None)
+    pub fn delete_comment(&self, id: u64) -> Result<()> {
+        self.send(Method::DELETE, &format!("/issues/comments/{id}"), None)
             .map(drop)
     }
 
     /// Returns the open issues, newest first; with `created_by` only that user's. Pull requests are not among them.
-    pub fn open_issues(&self, created_by: Option<&str>) -> Result<Vec<Post>, GiteaError> {
+    pub fn open_issues(&self, created_by: Option<&str>) -> Result<Vec<Post>> {
         let mut path = "/issues?state=open&type=issues".to_owned();
         if let Some(login) = created_by {
             path.push_str(&format!("&created_by={}", encode(login)));
@@ -101,15 +107,15 @@ impl Repo {
     }
 
     /// Opens an issue.
-    pub fn create_issue(&self, title: &str, body: &str) -> Result<Post, GiteaError> {
+    pub fn create_issue(&self, title: &str, body: &str) -> Result<Post> {
         let new = json!({"title": masked(title), "body": masked(body)});
-        decode(&self.send(Method::Post, "/issues", Some(&new))?, "an issue")
+        decode(&self.send(Method::POST, "/issues", Some(&new))?, "an issue")
     }
 
     /// Changes an issue.
-    pub fn edit_issue(&self, number: u64, edit: IssueEdit<'_>) -> Result<(), GiteaError> {
+    pub fn edit_issue(&self, number: u64, edit: IssueEdit<'_>) -> Result<()> {
         let path = format!("/issues/{number}");
-        self.send(Method::Patch, &path, Some(&edit.to_json()))
+        self.send(Method::PATCH, &path, Some(&edit.to_json()))
             .map(drop)
     }
 }

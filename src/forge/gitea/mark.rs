@@ -10,8 +10,7 @@ use std::collections::BTreeSet;
 
 use super::commit::{BranchFile, Commit, CommitError, CommitOutcome, Patience, Revision};
 use super::{
-    FileWrite, ForgeFile, GiteaError, IssueEdit, NewCommit, Pull, Repo, commit_message,
-    unless_absent,
+    FileWrite, ForgeFile, IssueEdit, NewCommit, Pull, Repo, Result, commit_message, unless_absent,
 };
 use crate::base::files::MAX_BYTES;
 use crate::base::text::short_commit;
@@ -55,12 +54,12 @@ impl Marked {
         }
     }
 
-    fn pull(by: MarkedBy, pull: Pull, what: &str, edit: &Edit) -> Marked {
+    fn pull(by: MarkedBy, pull: Pull, what: &str, edit: Edit) -> Marked {
         Marked {
             by,
             text: format!("pull request #{} {what}: {}", pull.number, pull.html_url),
             place: Some(pull.html_url),
-            edit: edit.clone(),
+            edit,
         }
     }
 
@@ -90,116 +89,116 @@ pub fn branch_name(environment: &str) -> String {
     }
 }
 
-/// Marks setup keys as enrolled in the file on a branch, as one commit. The file is never made.
-pub fn commit(
-    repo: &Repo,
-    at: BranchFile<'_>,
-    environment: &str,
-    names: &BTreeSet<String>,
-    patience: Patience<'_>,
-) -> Result<Marked, CommitError> {
-    let mut last = None;
-    let mut edit = |text: Option<&[u8]>| {
-        let edit = edit::mark_enrolled(at.path, text.unwrap_or_default(), names)?;
-        let revision = revision(environment, &edit);
-        last = Some(edit);
-        Ok(revision)
-    };
-    let write = Commit {
-        repo,
-        at,
-        edit: &mut edit,
-        new: Vec::new(),
-        makes: false,
-        max: MAX_BYTES as u64,
-        patience,
-        way_out: "use --via-pr",
-    };
-    let outcome = write.make()?;
-    let edit = last.expect("there is no outcome without an edit");
-    let CommitOutcome::Committed { sha } = outcome else {
-        return Ok(Marked::nothing(edit));
-    };
-    let short = sha.as_deref().map(short_commit);
-    let short = short.map(|sha| format!(" as {sha}")).unwrap_or_default();
-    Ok(Marked {
-        by: MarkedBy::Commit,
-        text: format!("committed{short} to {}", at.branch),
-        place: sha,
-        edit,
-    })
+/// What is to be marked.
+#[derive(Clone, Copy)]
+pub struct Marking<'a> {
+    /// The repository.
+    pub repo: &'a Repo,
+    /// The file, on the branch that is applied.
+    pub at: BranchFile<'a>,
+    /// The environment, for messages and the name of the bot's branch.
+    pub environment: &'a str,
+    /// The keys. Without any a proposal looks after what is proposed already.
+    pub names: &'a BTreeSet<String>,
+    /// How long to go on.
+    pub patience: Patience<'a>,
 }
 
-/// Returns the commit that an edit asks for, `None` where nothing was flipped.
-fn revision(environment: &str, edit: &Edit) -> Option<Revision> {
-    (!edit.flipped.is_empty()).then(|| Revision {
-        bytes: edit.text.clone(),
-        message: commit_message(environment, &edit.flipped),
-    })
-}
+/// What else can be done where a commit for a pull request is refused.
+const WITHOUT_PULL: &str = "commit to the branch itself, without --via-pr";
 
-/// Proposes to mark setup keys as enrolled in the file on a branch. Without names, what is proposed already is looked after.
-pub fn propose(
-    repo: &Repo,
-    at: BranchFile<'_>,
-    environment: &str,
-    names: &BTreeSet<String>,
-    patience: Patience<'_>,
-) -> Result<Marked, CommitError> {
-    let proposal = Proposal {
-        repo,
-        at,
-        environment,
-        head: branch_name(environment),
-        names,
-        patience,
-    };
-    let mut rounds = 0;
-    loop {
-        rounds += 1;
-        let file = repo.file(at.branch, at.path, MAX_BYTES as u64);
-        let file = file.map_err(|error| repo.what_is_missing(error, at.branch, at.path))?;
-        match proposal.once(&file) {
-            // Another run made, moved or removed the branch or the pull request: look again.
-            Err(CommitError::Gitea(error)) if error.may_be_a_race() || error.is_not_found() => {
-                if rounds >= patience.rounds {
-                    let hint = error.hint();
-                    return Err(CommitError::Refused {
-                        error,
-                        rounds,
-                        hint,
-                    });
-                }
-                log::info!("not proposed yet: {error}");
-                (patience.sleep)(patience.first_wait * rounds);
-            }
-            proposed => return proposed,
-        }
+impl Marking<'_> {
+    /// Marks the keys by one commit. The file is never made.
+    pub fn commit(&self) -> Result<Marked, CommitError> {
+        self.commit_to(self.at.branch, self.names, "use --via-pr")
     }
-}
 
-struct Proposal<'a> {
-    repo: &'a Repo,
-    at: BranchFile<'a>,
-    environment: &'a str,
-    head: String,
-    names: &'a BTreeSet<String>,
-    patience: Patience<'a>,
-}
+    fn commit_to(
+        &self,
+        branch: &str,
+        names: &BTreeSet<String>,
+        way_out: &'static str,
+    ) -> Result<Marked, CommitError> {
+        let mut last = None;
+        let mut edit = |text: Option<&[u8]>| {
+            let edit = edit::mark_enrolled(self.at.path, text.unwrap_or_default(), names)?;
+            let revision = self.revision(&edit);
+            last = Some(edit);
+            Ok(revision)
+        };
+        let write = Commit {
+            repo: self.repo,
+            at: BranchFile { branch, ..self.at },
+            edit: &mut edit,
+            new: Vec::new(),
+            makes: false,
+            max: MAX_BYTES as u64,
+            patience: self.patience,
+            way_out,
+        };
+        let outcome = write.make()?;
+        let edit = last.expect("there is no outcome without an edit");
+        let CommitOutcome::Committed { sha } = outcome else {
+            return Ok(Marked::nothing(edit));
+        };
+        let short = sha.as_deref().map(short_commit);
+        let short = short.map(|sha| format!(" as {sha}")).unwrap_or_default();
+        Ok(Marked {
+            by: MarkedBy::Commit,
+            text: format!("committed{short} to {branch}"),
+            place: sha,
+            edit,
+        })
+    }
 
-impl Proposal<'_> {
+    /// Returns the commit that an edit asks for, `None` where nothing was flipped.
+    fn revision(&self, edit: &Edit) -> Option<Revision> {
+        (!edit.flipped.is_empty()).then(|| Revision {
+            bytes: edit.text.clone(),
+            message: commit_message(self.environment, &edit.flipped),
+        })
+    }
+
     fn edit(&self, file: &ForgeFile, names: &BTreeSet<String>) -> Result<Edit, CommitError> {
         let edit = edit::mark_enrolled(self.at.path, &file.bytes, names);
         edit.map_err(|error| CommitError::Edit(error.into()))
     }
 
-    fn once(&self, file: &ForgeFile) -> Result<Marked, CommitError> {
+    /// Proposes the marks in a pull request.
+    pub fn propose(&self) -> Result<Marked, CommitError> {
+        let (repo, BranchFile { branch, path }) = (self.repo, self.at);
+        let head = branch_name(self.environment);
+        let mut rounds = 0;
+        loop {
+            rounds += 1;
+            let file = repo.file(branch, path, MAX_BYTES as u64);
+            let file = file.map_err(|error| repo.what_is_missing(error, branch, path))?;
+            match self.try_to_propose(&head, &file) {
+                // Another run made, moved or removed the branch or the pull request: look again.
+                Err(CommitError::Gitea(error)) if error.may_be_a_race() || error.is_not_found() => {
+                    if rounds >= self.patience.rounds {
+                        // the branch that is applied is only read: a rule can cover the bot's
+                        let hint = match error.is_of_a_commit() {
+                            true => repo.why_refused(&error, &head, WITHOUT_PULL),
+                            false => error.hint(),
+                        };
+                        return Err(CommitError::refused(rounds, &error, hint));
+                    }
+                    log::info!("not proposed yet: {error}");
+                    (self.patience.sleep)(self.patience.first_wait * rounds);
+                }
+                proposed => return proposed,
+            }
+        }
+    }
+
+    fn try_to_propose(&self, head: &str, file: &ForgeFile) -> Result<Marked, CommitError> {
         let edit = self.edit(file, self.names)?;
-        let pull = self.repo.open_pull(self.at.branch, &self.head)?;
+        let pull = self.repo.open_pull(self.at.branch, head)?;
         if pull.is_none() && edit.flipped.is_empty() {
             return Ok(Marked::nothing(edit));
         }
-        let ours = self.repo.file(&self.head, self.at.path, MAX_BYTES as u64);
+        let ours = self.repo.file(head, self.at.path, MAX_BYTES as u64);
         let ours = unless_absent(ours)?;
         let mut names = self.names.clone();
         // a branch that was left behind proposes nothing any more
@@ -207,13 +206,13 @@ impl Proposal<'_> {
             // a text that cannot be read has no say, and is replaced
             names.extend(edit::marked_since(&file.bytes, &ours.bytes));
         }
-        let Some(wanted) = revision(self.environment, &self.edit(file, &names)?) else {
+        let Some(wanted) = self.revision(&self.edit(file, &names)?) else {
             let Some(pull) = pull else {
                 return Ok(Marked::nothing(edit));
             };
-            self.discard(Some(&pull))?;
+            self.discard(head, Some(&pull))?;
             let what = format!("closed, since {} has all of it", self.at.branch);
-            return Ok(Marked::pull(MarkedBy::Others, pull, &what, &edit));
+            return Ok(Marked::pull(MarkedBy::Others, pull, &what, edit));
         };
         let leads_to = |ours: &ForgeFile| {
             let edit = self.edit(ours, &names);
@@ -222,59 +221,55 @@ impl Proposal<'_> {
         let (pull, is_new) = match ours {
             Some(ours) if ours.bytes == wanted.bytes => (pull, false),
             Some(ours) if leads_to(&ours) => {
-                let onto = BranchFile {
-                    branch: &self.head,
-                    ..self.at
-                };
-                commit(self.repo, onto, self.environment, &names, self.patience)?;
+                self.commit_to(head, &names, WITHOUT_PULL)?;
                 (pull, true)
             }
-            ours => {
-                let pull = match ours {
-                    Some(_) => self.discard(pull.as_ref()).map(|()| None)?,
-                    None => pull,
-                };
-                self.branch_off(file, &wanted)?;
+            Some(_) => {
+                self.discard(head, pull.as_ref())?;
+                self.branch_off(head, file, &wanted)?;
+                (None, true)
+            }
+            None => {
+                self.branch_off(head, file, &wanted)?;
                 (pull, true)
             }
         };
-        let (pull, by, what) = self.open_or_update(pull, is_new, &wanted)?;
-        Ok(Marked::pull(by, pull, what, &edit))
+        let (pull, by, what) = self.open_or_update(head, pull, is_new, &wanted)?;
+        Ok(Marked::pull(by, pull, what, edit))
     }
 
     /// Closes the pull request first: whether the server does so by itself when its branch goes is nowhere stated.
-    fn discard(&self, pull: Option<&Pull>) -> Result<(), GiteaError> {
+    fn discard(&self, head: &str, pull: Option<&Pull>) -> Result<()> {
         pull.map(|pull| self.close(pull)).transpose()?;
-        log::info!("creating the branch {} again", self.head);
-        unless_absent(self.repo.delete_branch(&self.head)).map(drop)
+        log::info!("creating the branch {head} again");
+        unless_absent(self.repo.delete_branch(head)).map(drop)
     }
 
-    fn branch_off(&self, file: &ForgeFile, wanted: &Revision) -> Result<(), GiteaError> {
+    fn branch_off(&self, head: &str, file: &ForgeFile, new: &Revision) -> Result<()> {
         let write = FileWrite {
-            path: self.at.path,
-            bytes: &wanted.bytes,
-            replaces: Some(&file.sha),
+            path: self.at.path.to_owned(),
+            bytes: new.bytes.clone(),
+            replaces: Some(file.sha.clone()),
         };
         let commit = NewCommit {
             branch: self.at.branch,
-            new_branch: Some(&self.head),
-            message: &wanted.message,
+            new_branch: Some(head),
+            message: &new.message,
             date: (self.patience.now)(),
         };
-        self.repo.put_file(&write, &commit).map(drop)
+        self.repo.commit(&[write], &commit).map(drop)
     }
 
     /// Returns the open pull request with this text, and what was done. `is_new`: its branch was changed.
     fn open_or_update(
         &self,
+        head: &str,
         pull: Option<Pull>,
         is_new: bool,
         wanted: &Revision,
     ) -> Result<(Pull, MarkedBy, &'static str), CommitError> {
-        let (title, rest) = wanted
-            .message
-            .split_once('\n')
-            .unwrap_or((&wanted.message, ""));
+        let message = wanted.message.as_str();
+        let (title, rest) = message.split_once('\n').unwrap_or((message, ""));
         let body = format!(
             "{}\n\nThese keys were used to enroll a peer. Merging this records it in `{}`; until then every run of \
              `sync-events` looks at this pull request again. The branch is the bot's: it can be created again at any time.\n",
@@ -282,10 +277,10 @@ impl Proposal<'_> {
             self.at.path.replace('`', "'")
         );
         let body = body.trim_start();
-        let (pull, opened, is_new) = match pull {
+        let (pull, opened, is_other) = match pull {
             None => {
-                let (pull, opened) = self.open(title, body)?;
-                (pull, opened, is_new || opened)
+                let (pull, opened) = self.open(head, title, body)?;
+                (pull, opened, opened)
             }
             Some(pull) => {
                 // how a server keeps line ends is its own affair: every edit is a mail to somebody
@@ -299,10 +294,10 @@ impl Proposal<'_> {
                     };
                     self.repo.edit_pull(pull.number, edit)?;
                 }
-                (pull, false, is_new || !is_same)
+                (pull, false, !is_same)
             }
         };
-        Ok(match (opened, is_new) {
+        Ok(match (opened, is_new || is_other) {
             (true, _) => (pull, MarkedBy::Pull, "opened"),
             (_, true) => (pull, MarkedBy::Pull, "updated"),
             (_, false) => (pull, MarkedBy::OpenPull, "waits to be merged"),
@@ -311,11 +306,11 @@ impl Proposal<'_> {
 
     /// Opens a pull request, and gives way to one that came up meanwhile: of three runs at once a real Gitea 1.26.3 let two
     /// open one. Returns the one that stays, and whether it is ours.
-    fn open(&self, title: &str, body: &str) -> Result<(Pull, bool), GiteaError> {
+    fn open(&self, head: &str, title: &str, body: &str) -> Result<(Pull, bool)> {
         let base = self.at.branch;
-        let new = self.repo.create_pull(&self.head, base, title, body)?;
+        let new = self.repo.create_pull(head, base, title, body)?;
         // It stands. That this could not be checked is no reason to say otherwise.
-        let pulls = self.repo.open_pulls(base, &self.head).unwrap_or_default();
+        let pulls = self.repo.open_pulls(base, head).unwrap_or_default();
         match pulls.into_iter().find(|pull| pull.number < new.number) {
             Some(first) => {
                 if let Err(error) = self.close(&new) {
@@ -327,11 +322,7 @@ impl Proposal<'_> {
         }
     }
 
-    fn close(&self, pull: &Pull) -> Result<(), GiteaError> {
-        let close = IssueEdit {
-            state: Some("closed"),
-            ..IssueEdit::default()
-        };
-        self.repo.edit_pull(pull.number, close)
+    fn close(&self, pull: &Pull) -> Result<()> {
+        self.repo.edit_pull(pull.number, IssueEdit::CLOSE)
     }
 }

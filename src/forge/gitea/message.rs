@@ -22,24 +22,22 @@ pub fn subject(environment: &str, what: &str) -> String {
 /// from starting (docs/gitea-api.md, "Writing a file", "Triggers"). A name with anything but letters, digits, blank,
 /// dot, dash and underscore stays out. Several keys are a number in the subject.
 pub fn commit_message(environment: &str, names: &BTreeSet<String>) -> String {
-    let harmless: Vec<&str> = names
-        .iter()
-        .map(String::as_str)
-        .filter(|name| is_harmless(name))
-        .collect();
+    let harmless = names.iter().filter(|name| is_harmless(name));
+    let harmless: Vec<&str> = harmless.map(String::as_str).collect();
     let marks = |what: &str| subject(environment, &format!("mark {what} as enrolled [automated]"));
     if names.len() == 1 {
         return marks(harmless.first().unwrap_or(&"a key"));
     }
     let mut message = marks(&format!("{} keys", names.len()));
-    if !harmless.is_empty() {
-        message.push_str("\n\n");
+    if harmless.is_empty() {
+        return message;
     }
+    message.push_str("\n\n");
     for name in harmless.iter().take(NAMES_MAX) {
         message.push_str(&format!("- {name}\n"));
     }
     let rest = names.len() - harmless.len().min(NAMES_MAX);
-    if rest > 0 && !harmless.is_empty() {
+    if rest > 0 {
         message.push_str(&format!("- and {rest} more\n"));
     }
     message.trim_end().to_owned()

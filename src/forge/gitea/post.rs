@@ -10,7 +10,7 @@
 //! Scheduled runs set no commit status (docs/gitea-api.md, "Statuses"), so an issue is how they are heard. A closed issue
 //! is not opened again: the next drift is another story, and gets an issue of its own that people are told about.
 
-use super::{ForgeUser, GiteaError, IssueEdit, Post, Repo};
+use super::{ForgeUser, IssueEdit, Post, Repo, Result};
 use crate::render::markdown::{keep_earlier, keep_sealed};
 
 /// Where a text is kept.
@@ -55,7 +55,7 @@ impl Board<'_> {
     /// Posts a text: into our post that starts with its first line, or as a new one. A comment has no title.
     ///
     /// The sealed keys of a text that is replaced are kept: a job that ran again made others, and knows nothing of these.
-    pub fn keep(&self, title: &str, body: &str) -> Result<Posted, GiteaError> {
+    pub fn keep(&self, title: &str, body: &str) -> Result<Posted> {
         let own = self.own(body, &mut None)?;
         let mut refused = Vec::new();
         match self.write(&own, title, body, false, &mut refused)? {
@@ -66,25 +66,20 @@ impl Board<'_> {
 
     /// Writes a text into our post with its marker, if there is one: it only corrects an older one. `closes`: an issue is
     /// closed with it.
-    pub fn correct(
-        &self,
-        title: &str,
-        body: &str,
-        closes: bool,
-    ) -> Result<Option<Posted>, GiteaError> {
+    pub fn correct(&self, title: &str, body: &str, closes: bool) -> Result<Option<Posted>> {
         let own = self.own(body, &mut None)?;
         self.write(&own, title, body, closes, &mut Vec::new())
     }
 
     /// Returns the texts of our posts with the marker of `body`. Who we are is asked where there are such posts and `me`
     /// does not say it.
-    pub fn texts(&self, body: &str, me: &mut Option<i64>) -> Result<Vec<String>, GiteaError> {
+    pub fn texts(&self, body: &str, me: &mut Option<i64>) -> Result<Vec<String>> {
         let own = self.own(body, me)?.into_iter();
         Ok(own.map(|post| post.body).collect())
     }
 
     /// Returns our posts with the marker of `body`, the lowest number first.
-    fn own(&self, body: &str, me: &mut Option<i64>) -> Result<Vec<Post>, GiteaError> {
+    fn own(&self, body: &str, me: &mut Option<i64>) -> Result<Vec<Post>> {
         // a repository can have many issues: only those of one user are asked for
         let mut user = match self.pull {
             Some(_) => None,
@@ -111,7 +106,7 @@ impl Board<'_> {
 
     /// Returns the posts with the marker of `body`, the lowest number first; issues of this user alone, where the server can
     /// filter by it: the automatic user of jobs is in no list of users (docs/gitea-api.md, "Branch rules").
-    fn marked(&self, body: &str, user: Option<&ForgeUser>) -> Result<Vec<Post>, GiteaError> {
+    fn marked(&self, body: &str, user: Option<&ForgeUser>) -> Result<Vec<Post>> {
         let mut posts = match (self.pull, user) {
             (Some(pull), _) => self.repo.comments(pull)?,
             (None, Some(user)) if user.id > 0 => self.repo.open_issues(Some(&user.login))?,
@@ -133,7 +128,7 @@ impl Board<'_> {
         body: &str,
         closes: bool,
         refused: &mut Vec<u64>,
-    ) -> Result<Option<Posted>, GiteaError> {
+    ) -> Result<Option<Posted>> {
         let body = kept(own, body);
         for (n, post) in own.iter().enumerate() {
             let action = match closes {
@@ -157,7 +152,7 @@ impl Board<'_> {
     }
 
     /// Creates a post, and gives way to an older one of its author.
-    fn create(&self, title: &str, body: &str, refused: &[u64]) -> Result<Posted, GiteaError> {
+    fn create(&self, title: &str, body: &str, refused: &[u64]) -> Result<Posted> {
         let new = match self.pull {
             Some(pull) => self.repo.create_comment(pull, body)?,
             None => self.repo.create_issue(title, body)?,
@@ -184,7 +179,7 @@ impl Board<'_> {
     ///
     /// Of two edits at once the server refuses one with a 500 `the comment is already changed`, whose text only its
     /// administrators see (docs/gitea-api.md, "Versions"): so any 500 is tried again, with the same text.
-    fn edit(&self, id: u64, edit: IssueEdit<'_>) -> Result<bool, GiteaError> {
+    fn edit(&self, id: u64, edit: IssueEdit<'_>) -> Result<bool> {
         let mut n = 0;
         loop {
             let edited = match self.pull {
@@ -202,14 +197,10 @@ impl Board<'_> {
 
     /// Deletes surplus comments, closes surplus issues; the next run sees again what stays.
     fn remove(&self, posts: &[Post]) {
-        let close = IssueEdit {
-            state: Some("closed"),
-            ..IssueEdit::default()
-        };
         for post in posts {
             remains(match self.pull {
                 Some(_) => self.repo.delete_comment(post.id()),
-                None => self.repo.edit_issue(post.id(), close),
+                None => self.repo.edit_issue(post.id(), IssueEdit::CLOSE),
             });
         }
     }
@@ -225,7 +216,7 @@ fn posted(post: &Post, action: PostAction) -> Posted {
 }
 
 /// A post that stays is a nuisance and no failure.
-fn remains(removed: Result<(), GiteaError>) {
+fn remains(removed: Result<()>) {
     if let Err(error) = removed {
         log::warn!("a second comment or issue stays: {error}");
     }

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{ForgeUser, GiteaError, IssueEdit, Repo, decode, encode, shown, unless_absent};
-use crate::wire::http::Method;
+use super::{ForgeUser, IssueEdit, Method, Repo, Result, decode, encode, shown, unless_absent};
 
 /// A pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -96,19 +95,19 @@ impl Pull {
 
 impl Repo {
     /// Returns a pull request.
-    pub fn pull(&self, number: u64) -> Result<Pull, GiteaError> {
+    pub fn pull(&self, number: u64) -> Result<Pull> {
         self.get(&format!("/pulls/{number}"), "a pull request")
     }
 
     /// Returns the pull request that was merged as this commit, if there is one (docs/gitea-api.md, "Pull requests").
     /// The commit's full id.
-    pub fn pull_merged_as(&self, commit: &str) -> Result<Option<Pull>, GiteaError> {
+    pub fn pull_merged_as(&self, commit: &str) -> Result<Option<Pull>> {
         let path = format!("/commits/{}/pull", encode(commit));
         unless_absent(self.get(&path, "a pull request"))
     }
 
     /// Returns whether somebody may write to the code (docs/gitea-api.md, "Who agreed").
-    pub fn may_write(&self, user: &ForgeUser) -> Result<MayWrite, GiteaError> {
+    pub fn may_write(&self, user: &ForgeUser) -> Result<MayWrite> {
         let is_in = |users: &[ForgeUser]| users.iter().any(|one| one.id == user.id);
         if !is_in(&self.get::<Vec<ForgeUser>>("/assignees", "a list of users")?) {
             return Ok(MayWrite::No);
@@ -139,7 +138,7 @@ impl Repo {
     }
 
     /// Returns the open pull request of this repository's branch `head` into `base`.
-    pub fn open_pull(&self, base: &str, head: &str) -> Result<Option<Pull>, GiteaError> {
+    pub fn open_pull(&self, base: &str, head: &str) -> Result<Option<Pull>> {
         // Finds one of any state (docs/gitea-api.md, "Pull requests"): none at all is the usual case, and known after
         // one request.
         let path = format!("/pulls/{}/{}", encode(base), encode(head));
@@ -153,7 +152,7 @@ impl Repo {
 
     /// Returns all open pull requests of this repository's branch `head` into `base`, the lowest number first. There is one
     /// at most, but for two that were opened at the same instant.
-    pub fn open_pulls(&self, base: &str, head: &str) -> Result<Vec<Pull>, GiteaError> {
+    pub fn open_pulls(&self, base: &str, head: &str) -> Result<Vec<Pull>> {
         // The filters of this list are not to be relied on (docs/gitea-api.md, "Pull requests").
         let mut pulls: Vec<Pull> = self.list("/pulls?state=open", "a list of pull requests")?;
         pulls.retain(|pull| pull.is_open(base, head));
@@ -163,22 +162,16 @@ impl Repo {
     }
 
     /// Opens a pull request. Errors with 409 when there is an open one for these branches.
-    pub fn create_pull(
-        &self,
-        head: &str,
-        base: &str,
-        title: &str,
-        body: &str,
-    ) -> Result<Pull, GiteaError> {
+    pub fn create_pull(&self, head: &str, base: &str, title: &str, body: &str) -> Result<Pull> {
         let new = json!({"head": head, "base": base, "title": title, "body": body});
-        let reply = self.send(Method::Post, "/pulls", Some(&new))?;
+        let reply = self.send(Method::POST, "/pulls", Some(&new))?;
         decode(&reply, "a pull request")
     }
 
     /// Changes a pull request.
-    pub fn edit_pull(&self, number: u64, edit: IssueEdit<'_>) -> Result<(), GiteaError> {
+    pub fn edit_pull(&self, number: u64, edit: IssueEdit<'_>) -> Result<()> {
         let path = format!("/pulls/{number}");
-        self.send(Method::Patch, &path, Some(&edit.to_json()))
+        self.send(Method::PATCH, &path, Some(&edit.to_json()))
             .map(drop)
     }
 }

@@ -3,9 +3,7 @@
 
 use serde::Deserialize;
 
-use super::rule::BranchRule;
-use super::{GiteaError, Repo, Scopes, encode_path, unless_absent};
-use crate::wire::http::Method;
+use super::{BranchRule, GiteaError, Method, Repo, Result, Scopes, encode_path, unless_absent};
 
 /// What is known of a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -91,30 +89,30 @@ pub struct Tip {
 
 impl Repo {
     /// Returns what is known of the repository itself.
-    pub fn about(&self) -> Result<RepoInfo, GiteaError> {
+    pub fn about(&self) -> Result<RepoInfo> {
         self.get("", "a repository")
     }
 
     /// Returns what is told of a branch.
-    pub fn branch(&self, name: &str) -> Result<BranchInfo, GiteaError> {
+    pub fn branch(&self, name: &str) -> Result<BranchInfo> {
         self.get(&format!("/branches/{}", encode_path(name)), "a branch")
     }
 
     /// Returns the id of the commit at the tip of a branch.
-    pub fn tip(&self, branch: &str) -> Result<String, GiteaError> {
+    pub fn tip(&self, branch: &str) -> Result<String> {
         Ok(self.branch(branch)?.commit.id)
     }
 
     /// Returns the rule that covers a branch; of a branch that is not there yet, the one of its name. Only administrators may
     /// ask.
-    pub fn branch_rule(&self, branch: &str) -> Result<Option<BranchRule>, GiteaError> {
+    pub fn branch_rule(&self, branch: &str) -> Result<Option<BranchRule>> {
         let told = unless_absent(self.branch(branch))?.unwrap_or_default();
         self.rule(branch, &told)
     }
 
     /// Returns the rule of which a branch told the name, else one of the branch's name; `None` where neither is listed. Only
     /// administrators may ask.
-    pub fn rule(&self, branch: &str, told: &BranchInfo) -> Result<Option<BranchRule>, GiteaError> {
+    pub fn rule(&self, branch: &str, told: &BranchInfo) -> Result<Option<BranchRule>> {
         let mut rules: Vec<BranchRule> =
             self.get("/branch_protections", "a list of branch rules")?;
         let named = |name: &str| rules.iter().position(|rule| rule.rule_name == name);
@@ -131,7 +129,7 @@ impl Repo {
         branch: &str,
         way_out: &str,
     ) -> Option<String> {
-        let message = error.answer().map_or("", |answer| &answer.message);
+        let message = error.message();
         let says = |words: &str| message.contains(words);
         Some(if error.says_name_taken() {
             let taken = branch.split('/').next().unwrap_or_default();
@@ -180,25 +178,25 @@ impl Repo {
     }
 
     /// Deletes a branch.
-    pub fn delete_branch(&self, branch: &str) -> Result<(), GiteaError> {
+    pub fn delete_branch(&self, branch: &str) -> Result<()> {
         let path = format!("/branches/{}", encode_path(branch));
-        self.send(Method::Delete, &path, None).map(drop)
+        self.send(Method::DELETE, &path, None).map(drop)
     }
 
     /// Asks for comments: those of a pull request, or of the repository. What they say is not looked at.
-    pub fn reads_comments(&self, pull: Option<u64>) -> Result<(), GiteaError> {
+    pub fn reads_comments(&self, pull: Option<u64>) -> Result<()> {
         let path = match pull {
             Some(number) => format!("/issues/{number}/comments"),
             None => "/issues/comments?limit=1".to_owned(),
         };
-        self.send(Method::Get, &path, None).map(drop)
+        self.send(Method::GET, &path, None).map(drop)
     }
 
     /// Returns the scopes of the token: the refusal of what no bot's token covers names them.
-    pub fn scopes(&self) -> Result<Scopes, GiteaError> {
-        match self.ok(Method::Get, "/admin/cron?limit=1", None) {
-            Err(GiteaError::Answered(answer)) if answer.status == 403 => {
-                Ok(Scopes::in_refusal(&answer.message))
+    pub fn scopes(&self) -> Result<Scopes> {
+        match self.ok(Method::GET, "/admin/cron?limit=1", None) {
+            Err(error) if error.status() == Some(403) && error.answer.is_some() => {
+                Ok(Scopes::in_refusal(error.message()))
             }
             Ok(_) => Ok(Scopes::All),
             Err(error) => Err(error),

@@ -52,34 +52,30 @@ impl BranchRule {
             return gap(text, "take the pattern out");
         }
         let is_listed = |bot| self.lists(bot) || !self.push_whitelist_teams.is_empty();
-        let list = self.push_list();
-        match (self.enable_push, self.enable_push_whitelist) {
-            (false, _) if needs_push => {
-                let bot = bot.unwrap_or("the bot");
-                let text = format!("by it {bot} may not push, so every apply is refused");
-                gap(text, allow)
-            }
-            (false, _) => None,
-            (true, false) => gap(
-                "everybody who may write pushes past review".to_owned(),
-                "let the bot alone push (Allowlist Restricted Push), or nobody (Disable Push, and sync-events --via-pr)",
-            ),
-            _ => match bot.filter(|bot| !is_listed(bot)) {
-                Some(bot) if needs_push => {
-                    let text = format!("by it {bot} may not push, so every apply is refused");
-                    gap(text, allow)
-                }
-                Some(bot) => {
-                    let hint = format!("{allow}, or use sync-events --via-pr");
-                    Some((format!("{bot} may not push by it"), hint))
-                }
-                None if list.len() > 1 => {
-                    let text = format!("{} push past review", list.join(", "));
-                    gap(text, "leave the bot alone on the push allowlist")
-                }
-                None => None,
-            },
+        let refused = |bot: &str| {
+            let text = format!("by it {bot} may not push, so every apply is refused");
+            gap(text, allow)
+        };
+        if !self.enable_push {
+            return needs_push
+                .then(|| refused(bot.unwrap_or("the bot")))
+                .flatten();
         }
+        if !self.enable_push_whitelist {
+            let hint = "let the bot alone push (Allowlist Restricted Push), or nobody (Disable Push, and sync-events --via-pr)";
+            return gap("everybody who may write pushes past review".into(), hint);
+        }
+        if let Some(bot) = bot.filter(|bot| !is_listed(bot)) {
+            let hint = format!("{allow}, or use sync-events --via-pr");
+            return match needs_push {
+                true => refused(bot),
+                false => gap(format!("{bot} may not push by it"), &hint),
+            };
+        }
+        let list = self.push_list();
+        let text = format!("{} push past review", list.join(", "));
+        let hint = "leave the bot alone on the push allowlist";
+        (list.len() > 1).then(|| gap(text, hint)).flatten()
     }
 
     /// Returns who pushes, in words.

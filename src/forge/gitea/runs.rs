@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::{GiteaError, Repo, encode};
+use super::{Repo, Result, encode};
 
 /// A run of a workflow.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -62,8 +62,8 @@ const PAGES: usize = 20;
 impl Repo {
     /// Returns whether `tip` is a descendant of `commit`. The commits' full ids; both directions tell it without any
     /// object.
-    pub fn is_descendant(&self, tip: &str, commit: &str) -> Result<bool, GiteaError> {
-        let more = |from: &str, to: &str| -> Result<bool, GiteaError> {
+    pub fn is_descendant(&self, tip: &str, commit: &str) -> Result<bool> {
+        let more = |from: &str, to: &str| -> Result<bool> {
             let path = format!("/compare/{}...{}", encode(from), encode(to));
             Ok(self.get::<Comparison>(&path, "a comparison")?.total_commits > 0)
         };
@@ -72,7 +72,7 @@ impl Repo {
 
     /// Returns the runs of the same workflow as the run `id` on `branch` that are newer than it, and queued, running or
     /// successful; the newest first. None where the run itself is not to be seen.
-    pub fn newer_runs(&self, branch: &str, id: i64) -> Result<Vec<WorkflowRun>, GiteaError> {
+    pub fn newer_runs(&self, branch: &str, id: i64) -> Result<Vec<WorkflowRun>> {
         let mut runs: Vec<WorkflowRun> = Vec::new();
         for page in 1..=PAGES {
             let path = format!(

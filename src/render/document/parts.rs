@@ -91,9 +91,13 @@ fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> Row {
     };
     let mark = describe::mark(&change.operation);
     let what = describe::summary(change, plan);
+    let error = status.and_then(Status::error).map(Sentence::from);
     let fields = change.told_fields().map(FieldChange::named);
     Row {
-        more: fields.map(Sentence::from).collect(),
+        more: error
+            .into_iter()
+            .chain(fields.map(Sentence::from))
+            .collect(),
         ..columns(mark, &change.address, what, status, rank)
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
 
-use crate::base::entry::Entry;
+use super::Entry;
 use crate::base::id::Id;
 use crate::wire::key_type::KeyType;
 

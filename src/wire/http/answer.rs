@@ -42,7 +42,7 @@ impl ErrorAnswer {
         };
         // of a key that nobody has read yet, its form is all that is known
         let message = match reply.call.method {
-            Method::Post => mask::without_keys(&message),
+            Method::POST => mask::without_keys(&message),
             _ => message.into(),
         };
         ErrorAnswer {

@@ -17,7 +17,8 @@ use crate::base::budget::{Budget, Share};
 use super::error::classify;
 use super::retry::{Tries, TryEnd, Wait};
 use super::{
-    BaseUrl, Call, Config, HttpError, Method, Reply, Token, Trouble, proxy, retry, text, tls, url,
+    BaseUrl, Call, Config, HttpError, Method, Reply, Result, Token, Trouble, proxy, retry, text,
+    tls, url,
 };
 
 /// A client of one server. Clones share connections, token and count; threads may share it.
@@ -39,7 +40,7 @@ impl Client {
     /// Returns a client that sends `Authorization: SCHEME TOKEN` with each request. Makes no request itself.
     ///
     /// Errors when the proxy or the CA file cannot be read.
-    pub fn new(config: Config, scheme: &str, token: &Token) -> Result<Client, HttpError> {
+    pub fn new(config: Config, scheme: &str, token: &Token) -> Result<Client> {
         let (proxy, proxy_name) = proxy::resolve(&config.proxy, &config.base)?.unzip();
         let mut builder = Agent::config_builder()
             // As an error, a status would lose headers and body.
@@ -90,12 +91,7 @@ impl Client {
     ///
     /// `path` starts with a slash, is percent-encoded, and may carry a query. A GET has no body. Errors when there is no
     /// complete answer or when it is a redirect.
-    pub fn send(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Result<Reply, HttpError> {
+    pub fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply> {
         let Inner {
             config, requests, ..
         } = &*self.0;
@@ -120,7 +116,7 @@ impl Client {
             };
             log_try(&call, &result, start.elapsed(), retries);
             let retry_after = result.as_ref().ok().and_then(Reply::retry_after);
-            let Some(wait) = tries.next(&config.retry, method, end, retry_after) else {
+            let Some(wait) = tries.next(&config.retry, &call.method, end, retry_after) else {
                 return result.and_then(refuse_redirect);
             };
             log_wait(&call, &result, &wait);
@@ -137,24 +133,24 @@ impl Client {
         body: Option<&[u8]>,
     ) -> Result<Reply, (HttpError, TryEnd)> {
         let inner = &*self.0;
-        let classified =
-            |in_body| move |e| classify(&e, in_body, call, &inner.config, inner.proxy.as_deref());
-        let method = call.method.to_string();
-        let request = Request::builder().method(method.as_str()).uri(url);
+        let classified = |error: &ureq::Error, in_body| {
+            classify(error, in_body, call, &inner.config, inner.proxy.as_deref())
+        };
+        let request = Request::builder().method(&call.method).uri(url);
         let request = request.header(header::AUTHORIZATION, &inner.authorization);
-        let response = match (call.method, body) {
-            (Method::Get | Method::Delete, None) => {
-                let request = request.body(()).map_err(ureq::Error::from);
-                request.and_then(|request| inner.agent.run(request))
-            }
-            (_, body) => {
+        let body = match call.method {
+            Method::GET | Method::DELETE => body,
+            _ => Some(body.unwrap_or_default()),
+        };
+        let respond = || match body {
+            None => inner.agent.run(request.body(())?),
+            Some(body) => {
                 let request = request.header(header::CONTENT_TYPE, "application/json");
-                let request = request.body(body.unwrap_or_default());
-                let request = request.map_err(ureq::Error::from);
-                request.and_then(|request| inner.agent.run(request))
+                inner.agent.run(request.body(body)?)
             }
         };
-        let (head, body) = response.map_err(classified(false))?.into_parts();
+        let response = respond().map_err(|error| classified(&error, false))?;
+        let (head, body) = response.into_parts();
         let mut share = inner.budget.share();
         let body = read_all(body, inner.config.max_body_bytes, &mut share);
         Ok(Reply {
@@ -162,7 +158,7 @@ impl Client {
             status: head.status.as_u16(),
             token_origin: inner.token_origin.clone(),
             headers: head.headers,
-            body: body.map_err(classified(true))?,
+            body: body.map_err(|error| classified(&error, true))?,
             share,
         })
     }
@@ -195,7 +191,7 @@ fn read_all(body: Body, limit: u64, share: &mut Share) -> Result<Zeroizing<Vec<u
     }
 }
 
-fn refuse_redirect(reply: Reply) -> Result<Reply, HttpError> {
+fn refuse_redirect(reply: Reply) -> Result<Reply> {
     if !(300..400).contains(&reply.status) {
         return Ok(reply);
     }
@@ -237,7 +233,7 @@ fn origin(location: &str) -> Option<String> {
 }
 
 /// One line a try; never the token, a query or a body.
-fn log_try(call: &Call, result: &Result<Reply, HttpError>, took: Duration, retries: u32) {
+fn log_try(call: &Call, result: &Result<Reply>, took: Duration, retries: u32) {
     let (method, path, ms) = (
         call.method.to_string(),
         call.path(),
@@ -254,13 +250,13 @@ fn log_try(call: &Call, result: &Result<Reply, HttpError>, took: Duration, retri
     }
 }
 
-fn log_wait(call: &Call, result: &Result<Reply, HttpError>, wait: &Wait) {
+fn log_wait(call: &Call, result: &Result<Reply>, wait: &Wait) {
     let (number, of, secs) = (wait.number, wait.of, wait.delay.as_secs_f64());
     let what = match result {
         Ok(reply) => reply.status.to_string(),
         Err(error) => error.cause(call).to_owned(),
     };
-    let (method, path) = (call.method, call.path());
+    let (method, path) = (&call.method, call.path());
     if wait.is_throttled {
         log::warn!("{what} from {method} {path}: waiting {secs} s ({number} of {of})");
     } else {

@@ -1,24 +1,29 @@
-//! Why a request brought no answer that can be read, and what to do about it.
+//! Why a request did not do what it was for, and what to do about it.
 
 use std::fmt;
 
 use super::retry::TryEnd;
-use super::{Call, Config, tls};
+use super::{Call, Config, ErrorAnswer, tls};
 use crate::base::budget::UsedUp;
 use crate::base::text::system_words;
 
-/// An error beneath the statuses of the server.
+/// A request to NetBird or Gitea that did not do what it was for.
 #[derive(Debug)]
 pub struct HttpError {
     /// What it is, for those who decide by it.
     pub trouble: Trouble,
+    /// The answer, where it was one that is an error.
+    pub answer: Option<Box<ErrorAnswer>>,
     /// May a write have been carried out although this is an error? Always false for reads.
+    ///
+    /// A write is one transaction that may commit although its answer is lost (docs/netbird-api.md, "Requests and
+    /// answers"): after this, look before making it again.
     pub outcome_unknown: bool,
     text: String,
     hint: Option<String>,
 }
 
-/// What an error beneath the statuses is about.
+/// What an error is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
     /// A URL that no token is sent to (exit code 3).
@@ -36,6 +41,42 @@ pub enum Trouble {
     NotJson(u16),
     /// The body is JSON, but not what was asked for.
     Decode,
+    /// The server refuses the request: a 4xx that is none of the following. Of Gitea all of them: see the status.
+    Refused,
+    /// The server failed: 5xx.
+    Server,
+    /// NetBird does not take the token: 401, or a 404 `invalid token` (docs/netbird-api.md, "Tokens"). Never "object
+    /// missing".
+    Unauthenticated,
+    /// The token's user is blocked.
+    Blocked,
+    /// The token's user waits for approval.
+    Pending,
+    /// The role of the token's user does not allow this.
+    Forbidden,
+    /// NetBird has no such path: a plain-text 404 (docs/netbird-api.md, "Requests and answers").
+    PathUnknown,
+    /// There is no such object: a 404 (for the DELETE of a group a 400) that names the object of the path.
+    NotFound,
+    /// Too many requests, still after all waiting.
+    Throttled,
+    /// NetBird lists no policy at all while one of them has no rules: for a moment while policies are written, or for
+    /// good where one was left so (docs/netbird-api.md, "Policies: one rule").
+    PolicyWithoutRules,
+    /// A setup key was created, but its secret cannot be used: masked, or not of the known form. The new key's id, so that it can be
+    /// deleted.
+    KeyUnusable(Option<String>),
+    /// Gitea has the repository, and not what was asked for in it: a file on a branch that is there, or the branch.
+    Missing {
+        /// Whether it is the file.
+        is_file: bool,
+    },
+    /// The name of a repository or a path is none.
+    BadName,
+    /// What stands at a path is not a file.
+    NotAFile,
+    /// A file's content cannot be used: too large, not handed out, or another than it has to be.
+    BadContent,
 }
 
 /// What to do about a failure, by a part of its text. The first row counts: a certificate comes before the proxy that it came through.
@@ -107,9 +148,20 @@ impl HttpError {
     pub(crate) fn not_made(trouble: Trouble, text: String, hint: Option<String>) -> HttpError {
         HttpError {
             trouble,
+            answer: None,
             outcome_unknown: false,
             text,
             hint,
+        }
+    }
+
+    /// An answer that is an error.
+    pub(crate) fn answered(trouble: Trouble, answer: ErrorAnswer, hint: Option<String>) -> Self {
+        let (text, is_safe) = (answer.to_string(), answer.call.method.is_safe());
+        HttpError {
+            outcome_unknown: trouble == Trouble::Server && !is_safe,
+            answer: Some(Box::new(answer)),
+            ..HttpError::not_made(trouble, text, hint)
         }
     }
 
@@ -122,7 +174,7 @@ impl HttpError {
         hint: Option<String>,
     ) -> HttpError {
         HttpError {
-            outcome_unknown: call.method.writes() && !(300..500).contains(&status),
+            outcome_unknown: !call.method.is_safe() && !(300..500).contains(&status),
             ..HttpError::not_made(trouble, text, hint)
         }
     }
@@ -140,8 +192,26 @@ impl HttpError {
     }
 
     /// What to do about it, for a line of its own.
-    pub fn hint(&self) -> Option<&str> {
-        self.hint.as_deref()
+    pub fn hint(&self) -> Option<String> {
+        self.hint.clone()
+    }
+
+    /// Returns the status of the answer, also of one that is a page.
+    pub fn status(&self) -> Option<u16> {
+        match self.trouble {
+            Trouble::NotJson(status) => Some(status),
+            _ => Some(self.answer.as_ref()?.status),
+        }
+    }
+
+    /// What the server says.
+    pub fn message(&self) -> &str {
+        self.answer.as_ref().map_or("", |answer| &answer.message)
+    }
+
+    /// Is it the URL that a gate refuses (exit code 3)?
+    pub fn is_url_refused(&self) -> bool {
+        self.trouble == Trouble::UrlRefused
     }
 
     /// Returns the same error with other words.
@@ -256,7 +326,7 @@ pub(super) fn classify(
     };
     let through = proxy.map(|proxy| format!("{THROUGH}{proxy})"));
     let cause = cause + &through.unwrap_or_default();
-    let outcome_unknown = call.method.writes() && !not_sent;
+    let outcome_unknown = !call.method.is_safe() && !not_sent;
     let hint = match outcome_unknown && trouble == Trouble::Transport {
         true => Some("it may have been carried out all the same: look before making it again"),
         false => HINTS
@@ -269,10 +339,8 @@ pub(super) fn classify(
         _ => format!("{call}: {cause}"),
     };
     let error = HttpError {
-        trouble,
         outcome_unknown,
-        text,
-        hint: hint.map(str::to_owned),
+        ..HttpError::not_made(trouble, text, hint.map(str::to_owned))
     };
     (error, end)
 }
@@ -289,7 +357,7 @@ mod tests {
     fn a_certificate_comes_before_the_proxy() {
         let config = Config::new(BaseUrl::parse("https://nb.example", "").unwrap());
         let call = Call {
-            method: Method::Get,
+            method: Method::GET,
             url: "https://nb.example/api/groups".to_owned(),
         };
         for (error, part) in [
@@ -318,7 +386,7 @@ mod tests {
         };
         let config = Config::new(BaseUrl::parse("https://nb.example", "").unwrap());
         let call = Call {
-            method: Method::Post,
+            method: Method::POST,
             url: "https://nb.example/api/groups".to_owned(),
         };
         use TryEnd::*;

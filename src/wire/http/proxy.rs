@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{BaseUrl, HttpError, Trouble};
+use super::{BaseUrl, HttpError, Result, Trouble};
 use crate::base::spelling;
 
 /// Where the proxy of a client comes from.
@@ -126,7 +126,7 @@ fn split_port(entry: &str) -> (&str, Option<&str>) {
 pub(super) fn resolve(
     setting: &ProxySetting,
     url: &BaseUrl,
-) -> Result<Option<(ureq::Proxy, String)>, HttpError> {
+) -> Result<Option<(ureq::Proxy, String)>> {
     let choice = match setting {
         ProxySetting::Direct => None,
         ProxySetting::Url(proxy) => Some(("the proxy setting", proxy.clone())),
@@ -140,7 +140,7 @@ pub(super) fn resolve(
     choice.map(named).transpose()
 }
 
-fn read(source: &str, url: &SecretString) -> Result<ureq::Proxy, HttpError> {
+fn read(source: &str, url: &SecretString) -> Result<ureq::Proxy> {
     // the error of ureq says no more than "invalid"; and text of the URL could be a password
     ureq::Proxy::new(url.expose_secret()).map_err(|_| {
         let text = format!("the proxy in {source} is not a URL of a proxy");

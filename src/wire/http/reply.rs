@@ -14,7 +14,7 @@ use crate::base::entry::{Entry, Listed, NoList};
 use crate::base::json;
 
 use super::error::larger_than;
-use super::{HttpError, Method, Trouble, retry, text};
+use super::{HttpError, Method, Result, Trouble, retry, text};
 
 /// A request as messages name it: `GET https://host/api/groups`, without the query.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,19 +126,19 @@ impl Reply {
     /// Takes the body apart where it is a list; `None` where it is not, and then it stays for [`json`](Self::json).
     ///
     /// Errors where all answers together are too many.
-    pub fn entries(&mut self) -> Result<Option<Vec<Entry>>, HttpError> {
+    pub fn entries(&mut self) -> Result<Option<Vec<Entry>>> {
         self.taken(Entry::list)
     }
 
     /// Likewise, and reads each entry on the way.
-    pub fn entries_read<T: DeserializeOwned>(&mut self) -> Result<Option<Listed<T>>, HttpError> {
+    pub fn entries_read<T: DeserializeOwned>(&mut self) -> Result<Option<Listed<T>>> {
         self.taken(Entry::list_read)
     }
 
     fn taken<T>(
         &mut self,
         take: impl FnOnce(Vec<u8>, Share) -> Result<T, NoList>,
-    ) -> Result<Option<T>, HttpError> {
+    ) -> Result<Option<T>> {
         if self.is_html() {
             return Ok(None);
         }
@@ -157,7 +157,7 @@ impl Reply {
     ///
     /// Errors where it is none, and where it has more than 32 MiB. The error of an answer to a POST shows nothing of the body:
     /// it could hold a key.
-    pub fn json(&self) -> Result<Value, HttpError> {
+    pub fn json(&self) -> Result<Value> {
         if self.body.len() as u64 > MAX_JSON {
             return Err(HttpError::too_big(&self.call, larger_than(MAX_JSON)));
         }
@@ -170,7 +170,7 @@ impl Reply {
             let detail = match first {
                 None => "the body is empty".to_owned(),
                 // of JSON that goes wrong on its way, where says more than what
-                Some(byte) if self.call.method == Method::Post || b"{[".contains(byte) => {
+                Some(byte) if self.call.method == Method::POST || b"{[".contains(byte) => {
                     let (line, column) = (error.line(), error.column());
                     format!("{} at line {line}, column {column}", json::why(&error))
                 }
@@ -196,13 +196,11 @@ impl Reply {
     /// Returns the first `max` characters of the body on one line; nothing for an answer to a POST, which could hold a
     /// key.
     pub fn excerpt(&self, max: usize) -> String {
-        match self.call.method {
-            Method::Post => String::new(),
-            Method::Get | Method::Put | Method::Patch | Method::Delete => {
-                let bytes = &self.body[..self.body.len().min(4 * max)];
-                text::clean(&String::from_utf8_lossy(bytes), max)
-            }
+        if self.call.method == Method::POST {
+            return String::new();
         }
+        let bytes = &self.body[..self.body.len().min(4 * max)];
+        text::clean(&String::from_utf8_lossy(bytes), max)
     }
 }
 

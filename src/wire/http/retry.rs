@@ -76,7 +76,7 @@ impl Tries {
     pub(super) fn next(
         &mut self,
         retry: &Retry,
-        method: Method,
+        method: &Method,
         end: TryEnd,
         retry_after: Option<Duration>,
     ) -> Option<Wait> {
@@ -109,15 +109,15 @@ impl Tries {
     }
 
     /// How often `method` is made again after such an end, counted over all of them.
-    fn bound(&self, retry: &Retry, method: Method, end: TryEnd) -> u32 {
+    fn bound(&self, retry: &Retry, method: &Method, end: TryEnd) -> u32 {
         use TryEnd::{Answered, Disconnected, Passing};
         let reads = retry.tries.saturating_sub(1);
         match (method, end) {
-            (Method::Get, Answered(502..=504) | Disconnected | Passing) => reads,
+            (&Method::GET, Answered(502..=504) | Disconnected | Passing) => reads,
             // Several plain mistakes are 500s on this server (docs/netbird-api.md, "Errors"): one more try, no more.
-            (Method::Get, Answered(500)) if !self.is_after_500 => reads,
+            (&Method::GET, Answered(500)) if !self.is_after_500 => reads,
             // Replacing or deleting the same object twice ends the same.
-            (Method::Put | Method::Delete, Disconnected) => reads.min(1),
+            (&Method::PUT | &Method::DELETE, Disconnected) => reads.min(1),
             _ => 0,
         }
     }
@@ -161,14 +161,13 @@ mod tests {
     use super::*;
 
     /// Returns how often the same outcome is repeated.
-    fn repeats(method: Method, outcome: TryEnd) -> usize {
+    fn repeats(method: &Method, outcome: TryEnd) -> usize {
         let (mut tries, retry) = (Tries::default(), Retry::default());
         std::iter::from_fn(|| tries.next(&retry, method, outcome, None)).count()
     }
 
     #[test]
     fn repeats_by_method_and_outcome() {
-        use Method::*;
         use TryEnd::*;
         for (outcome, get, put_delete, post_patch) in [
             (Answered(200), 0, 0, 0),
@@ -185,11 +184,11 @@ mod tests {
             (Passing, 3, 0, 0),
             (Lasting, 0, 0, 0),
         ] {
-            assert_eq!(repeats(Get, outcome), get, "GET {outcome:?}");
-            for method in [Put, Delete] {
+            assert_eq!(repeats(&Method::GET, outcome), get, "GET {outcome:?}");
+            for method in [&Method::PUT, &Method::DELETE] {
                 assert_eq!(repeats(method, outcome), put_delete, "{method} {outcome:?}");
             }
-            for method in [Post, Patch] {
+            for method in [&Method::POST, &Method::PATCH] {
                 assert_eq!(repeats(method, outcome), post_patch, "{method} {outcome:?}");
             }
         }
@@ -200,7 +199,7 @@ mod tests {
         let (mut tries, retry) = (Tries::default(), Retry::default());
         let mut next = |outcome| {
             tries
-                .next(&retry, Method::Get, outcome, None)
+                .next(&retry, &Method::GET, outcome, None)
                 .map(|wait| (wait.number, wait.of))
         };
         assert_eq!(next(TryEnd::Answered(500)), Some((1, 3)));
@@ -217,7 +216,12 @@ mod tests {
         let retry = Retry::default();
         let wait = |outcome, after: Option<u64>| {
             Tries::default()
-                .next(&retry, Method::Get, outcome, after.map(Duration::from_secs))
+                .next(
+                    &retry,
+                    &Method::GET,
+                    outcome,
+                    after.map(Duration::from_secs),
+                )
                 .unwrap()
                 .delay
         };

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ureq::tls::{Certificate, PemItem, RootCerts, parse_pem};
 
-use super::{HttpError, Trouble};
+use super::{HttpError, Result, Trouble};
 use crate::base::files;
 use crate::base::text::file_error;
 
@@ -14,25 +14,19 @@ use crate::base::text::file_error;
 ///
 /// `SSL_CERT_FILE` and `SSL_CERT_DIR` replace the system's store, as in OpenSSL. A machine without any (an image from
 /// scratch) gets Mozilla's list from the binary, and a warning.
-pub(super) fn roots(ca_file: Option<&Path>) -> Result<RootCerts, HttpError> {
+pub(super) fn roots(ca_file: Option<&Path>) -> Result<RootCerts> {
     let own = ca_file.map(read_ca_file).transpose()?;
     let system = rustls_native_certs::load_native_certs();
     match own {
         Some(own) => {
-            let system = system
-                .certs
-                .iter()
-                .map(|der| Certificate::from_der(der).to_owned());
-            Ok(RootCerts::new_with_certs(
-                &system.chain(own).collect::<Vec<_>>(),
-            ))
+            let system = system.certs.iter();
+            let system = system.map(|der| Certificate::from_der(der).to_owned());
+            let all: Vec<Certificate> = system.chain(own).collect();
+            Ok(RootCerts::new_with_certs(&all))
         }
         None if system.certs.is_empty() => {
-            let why = system
-                .errors
-                .first()
-                .map(|e| format!(" ({e})"))
-                .unwrap_or_default();
+            let why = system.errors.first().map(|error| format!(" ({error})"));
+            let why = why.unwrap_or_default();
             log::warn!(
                 "no CA certificates found on this machine{why}: taking Mozilla's list from the binary"
             );
@@ -43,20 +37,19 @@ pub(super) fn roots(ca_file: Option<&Path>) -> Result<RootCerts, HttpError> {
 }
 
 /// Reads the certificates of a PEM file. Other items in it (a key) are left out.
-fn read_ca_file(path: &Path) -> Result<Vec<Certificate<'static>>, HttpError> {
+fn read_ca_file(path: &Path) -> Result<Vec<Certificate<'static>>> {
     let unusable = |problem: String| {
         let text = format!("CA file {}: {problem}", path.display());
         let hint = "give a PEM file: -----BEGIN CERTIFICATE----- …".to_owned();
         HttpError::not_made(Trouble::Setting, text, Some(hint))
     };
     let bytes = files::read(path, 16 * files::SMALL).map_err(|e| unusable(file_error(&e)))?;
-    let certificates = parse_pem(&bytes)
-        .filter_map(|item| match item {
-            Ok(PemItem::Certificate(certificate)) => Some(Ok(certificate)),
-            Ok(_) => None,
-            Err(e) => Some(Err(unusable(e.to_string()))),
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut certificates = Vec::new();
+    for item in parse_pem(&bytes) {
+        if let PemItem::Certificate(found) = item.map_err(|e| unusable(e.to_string()))? {
+            certificates.push(found);
+        }
+    }
     if certificates.is_empty() {
         return Err(unusable("there is no PEM certificate in it".to_owned()));
     }

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use ureq::http::Uri;
 
-use super::{HttpError, Trouble, text};
+use super::{HttpError, Result, Trouble, text};
 use crate::base::mask::MASK;
 
 /// Where an API lives: `https://host[:port][/sub/path]` and the API's own path behind it, without a slash at the end.
@@ -22,12 +22,14 @@ impl BaseUrl {
     /// `/api` or `/api/v1`) is added unless it stands there already.
     ///
     /// Errors where no token may be sent there, in words that hold none of the URL's secrets.
-    pub fn parse(text: &str, api_path: &str) -> Result<BaseUrl, HttpError> {
+    pub fn parse(text: &str, api_path: &str) -> Result<BaseUrl> {
         let text = text.trim();
         let shown = without_secrets(text);
         let refused = |what: String, hint: &str| {
             HttpError::not_made(Trouble::UrlRefused, what, Some(hint.to_owned()))
         };
+        let refuse =
+            |what: &str, hint: &str| Err(refused(format!("the URL {shown:?} {what}"), hint));
         let malformed = || {
             let hint = "write it as https://HOST or https://HOST:PORT/PATH; a name outside ASCII in its xn-- form";
             refused(format!("{shown:?} is not a URL of a server"), hint)
@@ -43,36 +45,28 @@ impl BaseUrl {
         let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
         if authority.contains('@') {
             let hint = "take user name and password out of the URL; a token goes into the environment or a file";
-            return Err(refused(
-                format!("the URL {shown:?} has credentials in it"),
-                hint,
-            ));
+            return refuse("has credentials in it", hint);
         }
         let https = match scheme.as_deref() {
             Some("https") => true,
             Some("http") => false,
-            Some(_) => {
-                let what = format!("the URL {shown:?} is not of https");
-                return Err(refused(what, "write it with https://"));
-            }
+            Some(_) => return refuse("is not of https", "write it with https://"),
             None => {
                 let rest = shown
                     .trim_start_matches("https:")
                     .trim_start_matches("http:");
                 let hint = format!("write https://{}", rest.trim_start_matches(['/', ':']));
-                let what = format!("the URL {shown:?} does not start with https://");
-                return Err(refused(what, &hint));
+                return refuse("does not start with https://", &hint);
             }
         };
         if rest.contains(['?', '#']) {
-            let what = format!("the URL {shown:?} has a query or fragment behind it");
             let hint = match rest.contains("account=") {
                 true => {
                     "leave out everything after ?, and name the account with --account (NETBIRD_ACCOUNT_ID)"
                 }
                 false => "leave out everything after ? or #",
             };
-            return Err(refused(what, hint));
+            return refuse("has a query or fragment behind it", hint);
         }
         let uri: Uri = text.parse().map_err(|_| malformed())?;
         let authority = uri.authority().ok_or_else(malformed)?;
@@ -88,8 +82,7 @@ impl BaseUrl {
         if !https && !is_loopback(&host) {
             let hint = "use https; plain http is for this machine (localhost, 127.0.0.1, [::1]) only, because anyone on the \
                         way can read the token";
-            let what = format!("the URL {shown:?} would send the token unencrypted");
-            return Err(refused(what, hint));
+            return refuse("would send the token unencrypted", hint);
         }
         Ok(BaseUrl {
             https,

@@ -8,7 +8,7 @@ use netbird_gitops::account::actual::Actual;
 use netbird_gitops::account::fetch::{More, Needs, complete, fetch};
 use netbird_gitops::apply::{
     Applied, Conduct, Custody, KeyCopy, NotRecorded, Observer, Recorded, Recorder, Records,
-    StepOutcome, Verified, apply, verify,
+    StepOutcome, Verified, Writer,
 };
 use netbird_gitops::check::validate::{Valid, validate};
 use netbird_gitops::file::Source;
@@ -163,7 +163,8 @@ impl Inner {
             fresh: &|| Ok(()),
             puts_back: true,
         };
-        let mut applied = apply(&self.api, plan, &self.actual, conduct, observer);
+        let mut writer = Writer::new(&self.api, &self.actual, observer);
+        let mut applied = writer.apply(plan, conduct);
         let planned = &self.options.ours.inventory;
         let inventory = record(&applied.delta(plan, planned, &|_| None));
         if !applied.is_complete() {
@@ -178,15 +179,8 @@ impl Inner {
             ours: Arc::new(ours),
             ..self.options.clone()
         };
-        let verified = verify(
-            &self.api,
-            &self.valid.desired,
-            &self.needs,
-            &options,
-            &self.actual,
-            &mut applied,
-            observer,
-        );
+        let desired = &self.valid.desired;
+        let verified = writer.verify(desired, &self.needs, &options, &mut applied);
         let verified = verified.expect("lists to verify by");
         record(&verified.record);
         (applied, Some(verified))

@@ -84,9 +84,9 @@ fn edits_of_people_meanwhile_survive_byte_for_byte() {
         1,
     );
     let pushed = human.clone();
-    let contents = site.gitea().path("/contents/netbird.json");
+    let contents = site.gitea().path("/contents");
     // between our reading and our write; and once more in the middle of the next write
-    site.gitea().before("PUT", &contents, move |gitea| {
+    site.gitea().before("POST", &contents, move |gitea| {
         gitea.push("main", "netbird.json", &pushed, "by hand");
     });
     site.gitea().race(|gitea| {
@@ -102,9 +102,9 @@ fn a_lost_answer_makes_no_second_commit() {
     use fakes::{Effect, Fault};
     let site = used(Site::fake(), ["a"]);
     let commits = site.gitea().log("main").len();
-    let contents = site.gitea().path("/contents/netbird.json");
+    let contents = site.gitea().path("/contents");
     site.gitea()
-        .fault(Fault::on("PUT", &contents).then(Effect::CutAfter));
+        .fault(Fault::on("POST", &contents).then(Effect::CutAfter));
     site.run(&["sync-events"])
         .expect(0)
         .shows("1 key marked enrolled: committed");
@@ -115,11 +115,11 @@ fn a_lost_answer_makes_no_second_commit() {
 fn forgejo_says_it_otherwise_and_gets_the_same_commit() {
     let site = used(Site::forgejo(), ["a"]);
     let before = site.file();
-    let contents = site.gitea().path("/contents/netbird.json");
+    let contents = site.gitea().path("/contents");
     // a stale sha is 409 there, a lost race 500 without a word
     let human = before.replacen("{\n", "{\n  \"$schema\": \"x\",\n", 1);
     let pushed = human.clone();
-    site.gitea().before("PUT", &contents, move |gitea| {
+    site.gitea().before("POST", &contents, move |gitea| {
         gitea.push("main", "netbird.json", &pushed, "by hand");
     });
     site.gitea().race(|gitea| {
@@ -130,10 +130,10 @@ fn forgejo_says_it_otherwise_and_gets_the_same_commit() {
     let puts = site.gitea().requests();
     let puts: Vec<u16> = puts
         .iter()
-        .filter(|request| request.method == "PUT")
+        .filter(|request| request.method == "POST")
         .map(|request| request.status)
         .collect();
-    assert_eq!(puts, [409, 500, 200]);
+    assert_eq!(puts, [409, 500, 201]);
 }
 
 #[test]
@@ -272,8 +272,8 @@ fn an_entry_that_goes_before_the_write_is_skipped() {
     let site = used(Site::fake(), ["a", "b"]);
     let rest = format!("{:#}\n", file(&["b"]));
     let pushed = rest.clone();
-    let contents = site.gitea().path("/contents/netbird.json");
-    site.gitea().before("PUT", &contents, move |gitea| {
+    let contents = site.gitea().path("/contents");
+    site.gitea().before("POST", &contents, move |gitea| {
         gitea.push("main", "netbird.json", &pushed, "a is not wanted any more");
     });
     site.run(&["sync-events"]).expect(0);

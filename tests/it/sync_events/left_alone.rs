@@ -170,7 +170,7 @@ fn reusable_and_ephemeral_keys_are_nobodys_name() {
     site.gitea().clear_requests();
     site.run(&["sync-events"])
         .expect(0)
-        .shows("Nothing enrolled");
+        .shows("Nothing to mark: every");
     assert_eq!(super::calls(&site), ["GET /setup-keys"]);
     // their peers are nobody's strangers, and keep their names where another key has news
     enroll(&site, &site.bench.unseal("a"), "one");

@@ -77,8 +77,8 @@ fn a_second_run_in_the_middle_of_the_first_changes_nothing_twice() {
         .env("GITEA_REPO", site.repo().full_name())
         .env("GITEA_TOKEN", site.repo().token())
         .env("GITEA_BRANCH", "main");
-    let contents = site.gitea().path("/contents/netbird.json");
-    site.gitea().before("PUT", &contents, move |_| {
+    let contents = site.gitea().path("/contents");
+    site.gitea().before("POST", &contents, move |_| {
         assert!(other.output().unwrap().status.success());
     });
     let run = site.run(&["sync-events"]).expect(0);

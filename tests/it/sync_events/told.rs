@@ -25,11 +25,11 @@ fn a_checkout_that_lacks_the_used_key_is_not_what_decides() {
         assert_eq!(site.file(), flipped(&pending, "a"), "{name}");
         // by now the branch has it, though this checkout does not
         let run = site.in_job(&["sync-events"], &job).expect(0);
-        run.shows("Nothing to mark: every used key is marked on the branch.");
+        run.shows("Nothing to mark: every used key is marked.");
     }
     // without Gitea there is nobody else to ask
     let run = site.bench.run(&["sync-events"]).expect(0);
-    run.shows("Nothing enrolled since: every used key is marked.");
+    run.shows("Nothing to mark: every used key is marked.");
 }
 
 #[test]
@@ -60,8 +60,8 @@ fn what_was_written_is_counted_and_not_what_was_meant() {
     let site = used(Site::fake(), ["a", "b", "c"]);
     let gone = flipped(&site.text(file(&["b", "c"])), "b");
     let pushed = gone.clone();
-    let contents = site.gitea().path("/contents/netbird.json");
-    site.gitea().before("PUT", &contents, move |gitea| {
+    let contents = site.gitea().path("/contents");
+    site.gitea().before("POST", &contents, move |gitea| {
         gitea.push("main", "netbird.json", &pushed, "by hand");
     });
     let run = site.run(&["sync-events"]).expect(0);
@@ -85,8 +85,8 @@ fn somebody_who_did_all_of_it_leaves_nothing_to_count() {
     let site = used(Site::fake(), ["a"]);
     let marked = flipped(&site.file(), "a");
     let pushed = marked.clone();
-    let contents = site.gitea().path("/contents/netbird.json");
-    site.gitea().before("PUT", &contents, move |gitea| {
+    let contents = site.gitea().path("/contents");
+    site.gitea().before("POST", &contents, move |gitea| {
         gitea.push("main", "netbird.json", &pushed, "by hand");
     });
     let run = site.run(&["sync-events", "--format", "json"]).expect(0);
@@ -161,14 +161,14 @@ fn a_pull_request_is_closed_when_somebody_else_did_the_work() {
     let dry = site
         .run(&["sync-events", "--via-pr", "--dry-run"])
         .expect(0);
-    dry.shows("Nothing enrolled since");
+    dry.shows("Nothing to mark: every");
     assert_eq!(state(), "open");
     let run = site.run(&["sync-events", "--via-pr"]).expect(0);
     run.shows("Nothing to mark: pull request #1 closed, since main has all of it: http");
     assert_eq!(state(), "closed");
     assert!(site.gitea().tip(&head).is_none());
     let run = site.run(&["sync-events", "--via-pr"]).expect(0);
-    run.shows("Nothing enrolled since");
+    run.shows("Nothing to mark: every");
     assert_eq!(site.gitea().pulls().len(), 1);
 }
 

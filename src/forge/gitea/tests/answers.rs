@@ -8,20 +8,17 @@ fn error_of(act: Act) -> (String, GiteaError) {
     let (server, repo) = start([act]);
     let error = put(&repo).unwrap_err();
     let text = error.to_string().replace(
-        &format!(
-            "PUT {}/api/v1/repos/acme/network/contents/netbird.json",
-            server.url()
-        ),
-        "PUT",
+        &format!("POST {}/api/v1/repos/acme/network/contents", server.url()),
+        "POST",
     );
     (text, error)
 }
 
 fn put(repo: &Repo) -> Result<Option<String>, GiteaError> {
     let file = FileWrite {
-        path: "netbird.json",
-        bytes: b"{}",
-        replaces: Some("abc"),
+        path: "netbird.json".into(),
+        bytes: b"{}".to_vec(),
+        replaces: Some("abc".into()),
     };
     let commit = NewCommit {
         branch: "main",
@@ -29,7 +26,7 @@ fn put(repo: &Repo) -> Result<Option<String>, GiteaError> {
         message: "m",
         date: jiff::Timestamp::UNIX_EPOCH,
     };
-    repo.put_file(&file, &commit)
+    repo.commit(&[file], &commit)
 }
 
 #[test]
@@ -37,57 +34,57 @@ fn recorded_refusals() {
     for (name, wanted, hint) in [
         (
             "gitea/contents-put-bad-token",
-            "PUT: 401 invalid username, password or token",
+            "POST: 401 invalid username, password or token",
             "GITEA_TOKEN",
         ),
         (
             "forgejo/contents-put-bad-token",
-            "PUT: 401 user does not exist",
+            "POST: 401 user does not exist",
             "GITEA_TOKEN",
         ),
         (
             "gitea/contents-put-scope-too-small",
-            "PUT: 403 token does not have",
+            "POST: 403 token does not have",
             "the scope write:repository:",
         ),
         (
             "forgejo/contents-put-scope-too-small",
-            "PUT: 403 token does not have",
+            "POST: 403 token does not have",
             "the scope write:repository:",
         ),
         (
             "gitea/contents-put-protected-branch",
-            "PUT: 403 user cannot commit to repo [user: gitops-bot]",
+            "POST: 403 user cannot commit to repo [user: gitops-bot]",
             "a branch rule",
         ),
         (
             "gitea/contents-put-read-only-user",
-            "PUT: 403 user should have",
+            "POST: 403 user should have",
             "write access",
         ),
         (
             "gitea/contents-put-hook-rejected",
-            "PUT: 403 policy: not on Fridays",
+            "POST: 403 policy: not on Fridays",
             "a hook",
         ),
         (
             "gitea/contents-put-archived",
-            "PUT: 423 acme/hooked is not allowed to edit",
+            "POST: 423 acme/hooked is not allowed to edit",
             "archived",
         ),
         (
             "gitea/contents-put-stale-sha",
-            "PUT: 422 sha does not match",
+            "POST: 422 sha does not match",
             "",
         ),
         (
             "forgejo/contents-put-stale-sha",
-            "PUT: 409 sha does not match",
+            "POST: 409 sha does not match",
             "",
         ),
         (
             "forgejo/contents-put-race-loser-500",
-            "PUT: 500",
+            "POST: 500",
             "only the server's log",
         ),
     ] {
@@ -114,11 +111,11 @@ fn answers_of_proxies_and_of_nobody() {
                 "content-type: text/html\r\n",
                 "<html>Bad gateway</html>",
             ),
-            "PUT: 502 (a web page)",
+            "POST: 502 (a web page)",
         ),
         (
             answer(413, "content-type: text/html\r\n", "<html>Too large</html>"),
-            "PUT: 413 (a web page)",
+            "POST: 413 (a web page)",
         ),
         (
             answer(
@@ -126,17 +123,17 @@ fn answers_of_proxies_and_of_nobody() {
                 "content-type: text/html\r\n",
                 "<html>Access denied</html>",
             ),
-            "PUT answered HTML, not JSON (status 403)",
+            "POST answered HTML, not JSON (status 403)",
         ),
         (
             answer(404, "content-type: text/plain\r\n", "404 page not found\n"),
-            "PUT: 404 404 page not found",
+            "POST: 404",
         ),
-        (bare(405), "PUT: 405"),
-        (bare(403), "PUT: 403"),
+        (bare(405), "POST: 405"),
+        (bare(403), "POST: 403"),
         (
             message(403, &format!("\u{1b}[31m{}", "x".repeat(400))),
-            &format!("PUT: 403 [31m{}…", "x".repeat(296)),
+            &format!("POST: 403 [31m{}…", "x".repeat(296)),
         ),
     ] {
         let (text, _) = error_of(act);

@@ -73,7 +73,7 @@ fn delete(id: u64) -> String {
 }
 
 fn status(error: &GiteaError) -> Option<u16> {
-    error.answer().map(|answer| answer.status)
+    error.answer.as_ref().map(|answer| answer.status)
 }
 
 #[test]

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::forge::gitea::commit::{BranchFile, CommitError, Patience};
-use crate::forge::gitea::mark::{self, MarkedBy};
+use crate::forge::gitea::mark::{MarkedBy, Marking};
 
 const PENDING: &str = "{\"setup_keys\": {\"a\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false}, \"b\": {\"type\": \"one-off\", \"expires_in\": 3600}}}\n";
 const AT: BranchFile<'_> = BranchFile {
@@ -39,7 +39,14 @@ fn commit(
         now: &|| clock.now.get(),
         ..Patience::default()
     };
-    let result = mark::commit(&repo, AT, "default", &names(["a"]), patience);
+    let result = Marking {
+        repo: &repo,
+        at: AT,
+        environment: "default",
+        names: &names(["a"]),
+        patience,
+    }
+    .commit();
     (
         result.map(|marked| {
             assert_eq!(marked.by, MarkedBy::Commit);
@@ -54,7 +61,7 @@ fn puts(server: &Script) -> usize {
     server
         .lines()
         .iter()
-        .filter(|line| line.starts_with("PUT"))
+        .filter(|line| line.starts_with("POST"))
         .count()
 }
 
@@ -78,12 +85,12 @@ fn the_plain_case_takes_three_requests() {
         [
             "GET /branches/main",
             "GET /contents/netbird.json?ref=main",
-            "PUT /contents/netbird.json"
+            "POST /contents"
         ]
     );
     let sent = body(&server, 2);
     assert_eq!(
-        (&sent["sha"], &sent["branch"]),
+        (&sent["files"][0]["sha"], &sent["branch"]),
         (&json!("b1"), &json!("main"))
     );
     assert_eq!(sent["message"], "chore: mark a as enrolled [automated]");
@@ -114,11 +121,11 @@ fn a_lost_race_is_run_again_on_the_new_text() {
         assert_eq!(result.unwrap(), "new", "{:?}", asked(&server));
         assert_eq!(puts(&server), 2);
         let sent = body(&server, 5);
-        assert_eq!(sent["sha"], "b2");
+        assert_eq!(sent["files"][0]["sha"], "b2");
         // Their change is in it.
         use base64::Engine;
         let bytes = base64::engine::general_purpose::STANDARD
-            .decode(sent["content"].as_str().unwrap())
+            .decode(sent["files"][0]["content"].as_str().unwrap())
             .unwrap();
         assert_eq!(
             String::from_utf8(bytes).unwrap(),
@@ -152,11 +159,11 @@ fn a_refusal_with_nothing_moved_is_real_after_five_rounds() {
         let round = [tip("c1"), file(PENDING, "b1"), act];
         let (result, server, waits) = commit((0..6).flat_map(|_| round.clone()));
         let error = result.unwrap_err();
-        assert!(matches!(error, CommitError::Refused { .. }), "{error}");
+        assert!(matches!(error, CommitError::Ended(..)), "{error}");
         assert!(
             error
                 .to_string()
-                .starts_with("the commit was refused 5 times with nothing else pushed: PUT "),
+                .starts_with("the commit was refused 5 times with nothing else pushed: POST "),
             "{error}"
         );
         assert!(error.hint().unwrap().contains(hint), "{:?}", error.hint());
@@ -199,7 +206,7 @@ fn a_branch_that_moves_on_and_on_ends_it_after_a_minute() {
     assert!(puts(&server) > 12);
     // "cannot lock ref" is a race also where the tip looks the same.
     let rounds = (0..60).flat_map(|_| [tip("c1"), file(PENDING, "b1"), lock("x")]);
-    assert!(matches!(commit(rounds).0, Err(CommitError::Open(..))));
+    assert!(matches!(commit(rounds).0, Err(CommitError::Ended(..))));
 }
 
 #[test]

@@ -186,9 +186,9 @@ fn a_write_names_blob_branch_and_time() {
         answer(201, "", ""),
     ]);
     let mut file = FileWrite {
-        path: "netbird.json",
-        bytes: b"\xef\xbb\xbf{}\r\n",
-        replaces: Some("b1"),
+        path: "netbird.json".into(),
+        bytes: b"\xef\xbb\xbf{}\r\n".to_vec(),
+        replaces: Some("b1".into()),
     };
     let mut commit = NewCommit {
         branch: "main",
@@ -198,19 +198,31 @@ fn a_write_names_blob_branch_and_time() {
     };
     let recorded = recording("gitea/contents-put");
     let made = recorded["response"]["body"]["commit"]["sha"].as_str();
-    assert_eq!(repo.put_file(&file, &commit).unwrap().as_deref(), made);
+    assert_eq!(
+        repo.commit(std::slice::from_ref(&file), &commit)
+            .unwrap()
+            .as_deref(),
+        made
+    );
     assert_eq!(
         body(&server, 0),
-        json!({"content": "77u/e30NCg==", "sha": "b1", "branch": "main", "message": "m",
+        json!({"files": [{"operation": "update", "path": "netbird.json", "content": "77u/e30NCg==", "sha": "b1"}],
+               "branch": "main", "message": "m",
                "dates": {"author": "2026-11-27T22:57:09Z", "committer": "2026-11-27T22:57:09Z"}})
     );
     // Success is a matter of the status.
     commit.new_branch = Some("bot/x");
-    assert_eq!(repo.put_file(&file, &commit).unwrap(), None);
+    assert_eq!(
+        repo.commit(std::slice::from_ref(&file), &commit).unwrap(),
+        None
+    );
     assert_eq!(body(&server, 1)["new_branch"], "bot/x");
-    assert_eq!(repo.put_file(&file, &commit).unwrap(), None);
+    assert_eq!(
+        repo.commit(std::slice::from_ref(&file), &commit).unwrap(),
+        None
+    );
     // Without a blob the server would make the file.
-    file.replaces = Some("");
-    assert!(repo.put_file(&file, &commit).is_err());
+    file.replaces = Some(String::new());
+    assert!(repo.commit(std::slice::from_ref(&file), &commit).is_err());
     assert_eq!(server.seen().len(), 3);
 }

@@ -10,7 +10,7 @@ use crate::base::files::MAX_BYTES;
 use crate::forge::gitea::IssueEdit;
 use crate::forge::gitea::commit::{BranchFile, CommitError, CommitOutcome, Patience, Revision};
 use crate::forge::gitea::inventory::{BRANCH, InventoryBranch};
-use crate::forge::gitea::mark::{self, Marked, MarkedBy};
+use crate::forge::gitea::mark::{Marked, MarkedBy, Marking};
 use crate::forge::gitea::post::{Board, PostAction};
 use crate::wire::http::{Client, Method};
 
@@ -40,7 +40,7 @@ impl Server {
         let admin = client("GITEA_ADMIN_TOKEN");
         let login = |client: &Client| {
             let user = client
-                .send(Method::Get, "/user", None)
+                .send(Method::GET, "/user", None)
                 .unwrap()
                 .json()
                 .unwrap();
@@ -56,7 +56,7 @@ impl Server {
     }
 
     fn call(&self, method: Method, path: &str, body: Value) -> Value {
-        let reply = self.admin.send(method, path, Some(&body)).unwrap();
+        let reply = self.admin.send(method.clone(), path, Some(&body)).unwrap();
         assert!(
             reply.is_success(),
             "{method} {path}: {} {}",
@@ -71,19 +71,19 @@ impl Server {
         use base64::Engine;
         let name = format!("live-{}", jiff::Timestamp::now().as_nanosecond());
         self.call(
-            Method::Post,
+            Method::POST,
             "/user/repos",
             json!({"name": name, "private": true, "default_branch": "main", "auto_init": true}),
         );
         let path = format!("/repos/{}/{name}", self.owner);
         let content = base64::engine::general_purpose::STANDARD.encode(text);
         self.call(
-            Method::Post,
+            Method::POST,
             &format!("{path}/contents/netbird.json"),
             json!({"content": content, "branch": "main", "message": "file"}),
         );
         self.call(
-            Method::Put,
+            Method::PUT,
             &format!("{path}/collaborators/{}", self.bot),
             json!({"permission": "write"}),
         );
@@ -111,7 +111,14 @@ fn text(repo: &Repo, branch: &str) -> String {
 }
 
 fn commit(repo: &Repo, at: BranchFile<'_>, key: &str) -> Result<Marked, CommitError> {
-    mark::commit(repo, at, "default", &names([key]), Patience::default())
+    Marking {
+        repo,
+        at,
+        environment: "default",
+        names: &names([key]),
+        patience: Patience::default(),
+    }
+    .commit()
 }
 
 #[test]
@@ -138,18 +145,18 @@ fn a_commit_and_what_stands_in_its_way() {
         assert!(commit(&repo, target, "key-1").is_err(), "{branch} {path}");
     }
     server.call(
-        Method::Post,
+        Method::POST,
         &format!("{path}/branch_protections"),
         json!({"rule_name": "main", "enable_push": false}),
     );
     let error = commit(&repo, AT, "key-1").unwrap_err();
     assert!(
-        matches!(error, CommitError::Refused { .. }) && error.hint().unwrap().contains("--via-pr"),
+        matches!(error, CommitError::Ended(..)) && error.hint().unwrap().contains("--via-pr"),
         "{error}"
     );
 
     let renamed = format!("{}-new", path.rsplit('/').next().unwrap());
-    server.call(Method::Patch, &path, json!({"name": renamed}));
+    server.call(Method::PATCH, &path, json!({"name": renamed}));
     let error = commit(&repo, AT, "key-1").unwrap_err();
     assert!(
         error
@@ -174,7 +181,7 @@ fn eight_writers_at_once() {
             for n in 0..8 {
                 let body = json!({"content": "eA==", "branch": "main", "message": "other"});
                 let _ = server.admin.send(
-                    Method::Post,
+                    Method::POST,
                     &format!("{path}/contents/other-{n}"),
                     Some(&body),
                 );
@@ -190,13 +197,20 @@ fn a_proposal_from_its_opening_to_the_next_one() {
     let server = Server::new();
     let (path, repo) = server.repository(&pending(3));
     server.call(
-        Method::Post,
+        Method::POST,
         &format!("{path}/branch_protections"),
         json!({"rule_name": "main", "enable_push": false}),
     );
     let propose = |names: &[&str]| {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        let marked = mark::propose(&repo, AT, "default", &names, Patience::default());
+        let marked = Marking {
+            repo: &repo,
+            at: AT,
+            environment: "default",
+            names: &names,
+            patience: Patience::default(),
+        }
+        .propose();
         let marked = marked.unwrap();
         let number = marked.place.as_ref().and_then(|url| url.rsplit('/').next());
         let number = number.map_or(0, |number| number.parse::<u64>().unwrap());
@@ -220,12 +234,12 @@ fn a_proposal_from_its_opening_to_the_next_one() {
     use base64::Engine;
     let changed = pending(4);
     server.call(
-        Method::Delete,
+        Method::DELETE,
         &format!("{path}/branch_protections/main"),
         Value::Null,
     );
     server.call(
-        Method::Put,
+        Method::PUT,
         &format!("{path}/contents/netbird.json"),
         json!({"content": base64::engine::general_purpose::STANDARD.encode(&changed), "sha": main, "branch": "main", "message": "more"}),
     );
@@ -249,7 +263,7 @@ fn a_proposal_from_its_opening_to_the_next_one() {
     for _ in 0..50 {
         if server
             .admin
-            .send(Method::Post, &merge_path, Some(&merge))
+            .send(Method::POST, &merge_path, Some(&merge))
             .unwrap()
             .is_success()
         {
@@ -292,7 +306,7 @@ fn a_comment_and_an_issue() {
     let server = Server::new();
     let (path, repo) = server.repository(&pending(1));
     let issue = server.call(
-        Method::Post,
+        Method::POST,
         &format!("{path}/issues"),
         json!({"title": "t"}),
     )["number"]
@@ -302,7 +316,7 @@ fn a_comment_and_an_issue() {
     // Somebody else's comes first. Without read:user it would pass for ours.
     if repo.user().is_ok() {
         server.call(
-            Method::Post,
+            Method::POST,
             &format!("{path}/issues/{issue}/comments"),
             json!({"body": format!("{marker}\nfake")}),
         );
@@ -356,7 +370,7 @@ fn a_comment_and_an_issue() {
     assert_eq!(resolve(), Some((first, PostAction::Closed)));
     assert!(keep("a").0 > first);
     let issues = server.call(
-        Method::Get,
+        Method::GET,
         &format!("{path}/issues?state=open&type=issues"),
         Value::Null,
     );
@@ -410,6 +424,6 @@ fn an_inventory_from_its_first_commit() {
     assert_eq!(office.read(probe).unwrap(), None);
     assert_eq!(office.others().unwrap().len(), 1);
     let rule = json!({"rule_name": BRANCH, "enable_push": false});
-    server.call(Method::Post, &format!("{path}/branch_protections"), rule);
+    server.call(Method::POST, &format!("{path}/branch_protections"), rule);
     assert!(branch.may_write().unwrap().is_err());
 }

@@ -1,9 +1,8 @@
 //! The pull request instead of a commit (docs/gitea-api.md, "Pull requests").
 
 use super::*;
-use crate::forge::gitea::GiteaError;
 use crate::forge::gitea::commit::{BranchFile, CommitError, Patience};
-use crate::forge::gitea::mark::{Marked, branch_name, propose};
+use crate::forge::gitea::mark::{Marked, Marking, branch_name};
 
 const AT: BranchFile<'_> = BranchFile {
     branch: "main",
@@ -48,7 +47,14 @@ fn run(
         now: &|| jiff::Timestamp::UNIX_EPOCH,
         ..Patience::default()
     };
-    let result = propose(&repo, AT, "default", &names, patience);
+    let result = Marking {
+        repo: &repo,
+        at: AT,
+        environment: "default",
+        names: &names,
+        patience,
+    }
+    .propose();
     (
         result.map(|Marked { text, .. }| text),
         asked(&server),
@@ -65,7 +71,7 @@ const UPDATED: &str = "updated";
 const WAITS: &str = "waits to be merged";
 const OURS: &str = "GET /contents/netbird.json?ref=netbird-gitops%2Fenrolled";
 const LIST: &str = "GET /pulls?state=open&limit=50&page=1";
-const PUT: &str = "PUT /contents/netbird.json";
+const WRITE: &str = "POST /contents";
 
 /// The list of open pull requests with one in it.
 fn alone(number: u64) -> Act {
@@ -208,13 +214,17 @@ fn a_further_key_goes_onto_the_branch_and_into_the_text() {
         [
             "GET /branches/netbird-gitops/enrolled",
             OURS,
-            PUT,
+            WRITE,
             "PATCH /pulls/5"
         ]
     );
     let put = body(&server, 5);
     assert_eq!(
-        (&put["branch"], &put["sha"], put.get("new_branch")),
+        (
+            &put["branch"],
+            &put["files"][0]["sha"],
+            put.get("new_branch")
+        ),
         (&json!("netbird-gitops/enrolled"), &json!("b2"), None)
     );
     assert_eq!(put["message"], "chore: mark b as enrolled [automated]");
@@ -247,7 +257,7 @@ fn a_branch_that_is_of_no_use_is_made_anew() {
         [
             "PATCH /pulls/5",
             "DELETE /branches/netbird-gitops/enrolled",
-            PUT,
+            WRITE,
             "POST /pulls",
             LIST
         ]
@@ -274,7 +284,7 @@ fn a_branch_that_is_of_no_use_is_made_anew() {
         asked[4..],
         [
             "DELETE /branches/netbird-gitops/enrolled",
-            PUT,
+            WRITE,
             "POST /pulls",
             LIST
         ]
@@ -372,6 +382,49 @@ fn of_two_that_were_opened_at_the_same_instant_the_first_stays() {
 }
 
 #[test]
+fn a_refusal_is_by_the_rule_of_the_bots_branch() {
+    let refused = || message(403, "user cannot commit to repo [user: gitops-bot]");
+    let rule = || {
+        let told =
+            json!({"commit": {"id": "h"}, "effective_branch_protection_name": "netbird-gitops/*"});
+        let rules = json!([{"rule_name": "main"}, {"rule_name": "netbird-gitops/*", "require_signed_commits": true}]);
+        [
+            reply(200, &told.to_string()),
+            reply(200, &rules.to_string()),
+        ]
+    };
+    let wanted = "the branch rule \"netbird-gitops/*\" requires signed commits, and this one would not be: let Gitea sign, or \
+                  commit to the branch itself, without --via-pr";
+    // the branch is new
+    let round = || [file(PENDING, "b1"), none(), none(), refused()];
+    let acts = (0..5).flat_map(|_| round()).chain(rule());
+    let (result, asked, _) = run(names(["a"]), acts);
+    assert_eq!(result.unwrap_err().hint().as_deref(), Some(wanted));
+    let branch = "GET /branches/netbird-gitops/enrolled";
+    assert_eq!(asked[20..], [branch, "GET /branch_protections"]);
+    // the branch is there, and gets one more key
+    let ours = || file(&marked(&["a"]), "b2");
+    let begun = [file(PENDING, "b1"), found(pull(5, "open", "", "")), ours()];
+    let rounds = (0..5).flat_map(|_| [tip("h"), ours(), refused()]);
+    let acts = begun.into_iter().chain(rounds);
+    let acts = acts.chain([tip("h"), ours()]).chain(rule());
+    let (result, ..) = run(names(["b"]), acts);
+    assert_eq!(result.unwrap_err().hint().as_deref(), Some(wanted));
+    // that it may not open one is by no rule of a branch
+    let forbidden = || message(403, "user should have the permission");
+    let round = || {
+        let first = [file(PENDING, "b1"), none(), file(&marked(&["a"]), "b2")];
+        first.into_iter().chain([forbidden()])
+    };
+    let (result, ..) = run(names(["a"]), (0..5).flat_map(|_| round()));
+    let hint = result.unwrap_err().hint().unwrap();
+    assert!(
+        hint.starts_with("the token's user may not do this"),
+        "{hint}"
+    );
+}
+
+#[test]
 fn refusals() {
     let round = || {
         [
@@ -383,11 +436,8 @@ fn refusals() {
     };
     let (result, asked, _) = run(names(["a"]), (0..6).flat_map(|_| round()));
     let error = result.unwrap_err();
-    assert!(
-        matches!(error, CommitError::Refused { rounds: 5, .. }),
-        "{error}"
-    );
-    assert_eq!(asked.iter().filter(|line| **line == PUT).count(), 5);
+    assert!(error.to_string().contains("refused 5 times"), "{error}");
+    assert_eq!(asked.iter().filter(|line| **line == WRITE).count(), 5);
     let (result, asked, _) = run(
         names(["a"]),
         [file(PENDING, "b1"), none(), none(), bare(401)],
@@ -395,10 +445,10 @@ fn refusals() {
     assert!(matches!(result, Err(CommitError::Gitea(_))) && asked.len() == 4);
     // neither repository nor branch nor file: what the token may not see is not a branch that is missing
     let (result, asked, _) = run(names(["a"]), [none(), none(), none()]);
-    let Err(CommitError::Gitea(error @ GiteaError::Answered(_))) = result else {
+    let Err(CommitError::Gitea(error)) = result else {
         panic!("nothing is to be seen")
     };
-    assert!(error.is_not_found() && asked.len() == 3);
+    assert!(error.is_no_right() && error.is_not_found() && asked.len() == 3);
     let (result, ..) = run(
         names(["a"]),
         [none(), none(), reply(200, r#"{"default_branch": "trunk"}"#)],

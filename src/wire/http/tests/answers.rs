@@ -14,17 +14,17 @@ use crate::wire::http::{
 fn a_request_on_the_wire() {
     let (server, client) = start([ok(), ok(), ok(), ok(), ok()]);
     client
-        .send(Method::Get, "/groups?name=a%20b", None)
+        .send(Method::GET, "/groups?name=a%20b", None)
         .unwrap();
     client
-        .send(Method::Post, "/groups", Some(&value!({"name": "ä"})))
+        .send(Method::POST, "/groups", Some(&value!({"name": "ä"})))
         .unwrap();
     client
-        .send(Method::Put, "/groups/1", Some(&value!([])))
+        .send(Method::PUT, "/groups/1", Some(&value!([])))
         .unwrap();
-    client.send(Method::Delete, "/groups/1", None).unwrap();
+    client.send(Method::DELETE, "/groups/1", None).unwrap();
     client
-        .send(Method::Delete, "/file", Some(&value!({"sha": "1"})))
+        .send(Method::DELETE, "/file", Some(&value!({"sha": "1"})))
         .unwrap();
     let seen = server.seen();
     assert_eq!(
@@ -61,7 +61,7 @@ fn a_reply() {
         answer(200, headers, "[1]"),
         answer(422, "", "{\"message\":\"no\"}"),
     ]);
-    let reply = client.send(Method::Get, "/x", None).unwrap();
+    let reply = client.send(Method::GET, "/x", None).unwrap();
     assert_eq!(
         reply.server_time().unwrap().to_string(),
         "1994-11-06T08:49:37Z"
@@ -69,7 +69,7 @@ fn a_reply() {
     assert_eq!(reply.request_id().as_deref(), Some("d1"));
     assert_eq!(reply.header("X-Total-Count"), Some("3"));
     assert_eq!(reply.json().unwrap(), value!([1]));
-    let reply = client.send(Method::Get, "/x", None).unwrap();
+    let reply = client.send(Method::GET, "/x", None).unwrap();
     assert_eq!((reply.status, reply.is_success()), (422, false));
     assert_eq!(reply.server_time(), None);
     assert!(
@@ -82,10 +82,10 @@ fn a_reply() {
 fn redirects_are_errors_and_carry_no_token() {
     let other = Script::start([ok()]);
     for status in [301, 302, 303, 307, 308] {
-        for method in [Method::Get, Method::Post, Method::Delete] {
+        for method in [Method::GET, Method::POST, Method::DELETE] {
             let to = format!("location: {}/login?next=secret\r\n", other.url());
             let (server, client) = start([answer(status, &to, "<a>")]);
-            let error = client.send(method, "/x", None).unwrap_err();
+            let error = client.send(method.clone(), "/x", None).unwrap_err();
             let wanted = format!(
                 "{method} {}/api/x: {status} redirect to {}",
                 server.url(),
@@ -101,12 +101,12 @@ fn redirects_are_errors_and_carry_no_token() {
     let (server, client) = start([answer(301, "location: /api/y\r\n", ""), answer(304, "", "")]);
     assert_eq!(
         client
-            .send(Method::Get, "/x", None)
+            .send(Method::GET, "/x", None)
             .unwrap_err()
             .to_string(),
         format!("GET {}/api/x: 301 redirect", server.url())
     );
-    let error = client.send(Method::Get, "/x", None).unwrap_err();
+    let error = client.send(Method::GET, "/x", None).unwrap_err();
     assert!(error.to_string().ends_with("304 redirect"), "{error}");
 }
 
@@ -117,13 +117,10 @@ fn http_to_https_says_so() {
         [answer(301, &to, "")]
     });
     let error = client(config(&server))
-        .send(Method::Get, "/x", None)
+        .send(Method::GET, "/x", None)
         .unwrap_err();
     let with_tls = server.url().replace("http:", "https:");
-    assert_eq!(
-        error.hint(),
-        Some(format!("write the URL with {with_tls}").as_str())
-    );
+    assert_eq!(error.hint(), Some(format!("write the URL with {with_tls}")));
 }
 
 #[test]
@@ -133,7 +130,7 @@ fn big_and_chunked_bodies() {
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n[1\r\n3\r\n,2]\r\n0\r\n\r\n"
             .to_vec();
     let (server, client) = start([answer(200, "", &big), Act::Send(chunked), ok()]);
-    let reply = client.send(Method::Get, "/x", None).unwrap();
+    let reply = client.send(Method::GET, "/x", None).unwrap();
     assert_eq!(
         reply.bytes().len(),
         big.len(),
@@ -141,13 +138,13 @@ fn big_and_chunked_bodies() {
     );
     assert_eq!(
         client
-            .send(Method::Get, "/x", None)
+            .send(Method::GET, "/x", None)
             .unwrap()
             .json()
             .unwrap(),
         value!([1, 2])
     );
-    client.send(Method::Get, "/x", None).unwrap();
+    client.send(Method::GET, "/x", None).unwrap();
     assert_eq!(
         server.seen()[2].connection,
         0,
@@ -164,7 +161,7 @@ fn a_body_over_the_limit() {
     let mut config = config(&server);
     config.max_body_bytes = 1 << 20;
     let client = client(config);
-    let error = client.send(Method::Get, "/x", None).unwrap_err();
+    let error = client.send(Method::GET, "/x", None).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
@@ -173,7 +170,7 @@ fn a_body_over_the_limit() {
         )
     );
     assert_eq!(
-        client.send(Method::Get, "/x", None).unwrap().bytes().len(),
+        client.send(Method::GET, "/x", None).unwrap().bytes().len(),
         1 << 20
     );
 }
@@ -189,7 +186,7 @@ fn all_answers_together_over_the_limit() {
     let mut config = config(&server);
     config.max_held_bytes = (1 << 20) + 2000;
     let client = client(config);
-    let get = || client.send(Method::Get, "/x", None);
+    let get = || client.send(Method::GET, "/x", None);
     let entries = get().unwrap().entries().unwrap();
     let first = get().unwrap();
     let wanted = format!(
@@ -206,7 +203,7 @@ fn all_answers_together_over_the_limit() {
 #[test]
 fn a_value_is_not_made_of_a_text_that_is_too_large() {
     let (_server, client) = start([answer(200, "", vec![b' '; (32 << 20) + 1])]);
-    let reply = client.send(Method::Get, "/x", None).unwrap();
+    let reply = client.send(Method::GET, "/x", None).unwrap();
     let error = reply.json().unwrap_err().to_string();
     assert!(error.ends_with("larger than 32 MiB"), "{error}");
 }
@@ -216,7 +213,7 @@ fn gzip() {
     let good = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xab\x56\x4a\x54\xb2\x32\xac\x05\x00\xaf\xac\x1b\x56\x07\x00\x00\x00";
     let zip = "content-encoding: gzip\r\n";
     let (server, client) = start([answer(200, zip, good), answer(200, zip, "{\"a\":1}")]);
-    let reply = client.send(Method::Get, "/x", None);
+    let reply = client.send(Method::GET, "/x", None);
     assert!(
         server.seen()[0]
             .header("accept-encoding")
@@ -224,7 +221,7 @@ fn gzip() {
             .contains("gzip")
     );
     assert_eq!(reply.unwrap().json().unwrap(), value!({"a": 1}));
-    let error = client.send(Method::Get, "/x", None).unwrap_err();
+    let error = client.send(Method::GET, "/x", None).unwrap_err();
     assert_eq!(error.trouble, Trouble::Transport, "{error:?}");
     assert_eq!(server.seen().len(), 2, "broken gzip stays broken");
 }
@@ -232,7 +229,7 @@ fn gzip() {
 #[test]
 fn no_http_at_all() {
     let (server, client) = start([Act::SendAndClose(b"SSH-2.0-OpenSSH_9.9\r\n".to_vec())]);
-    let error = client.send(Method::Get, "/x", None).unwrap_err();
+    let error = client.send(Method::GET, "/x", None).unwrap_err();
     assert_eq!(error.trouble, Trouble::Transport, "{error:?}");
     assert_eq!(server.seen().len(), 1, "{error}");
 }
@@ -272,7 +269,7 @@ fn answers_that_are_no_json() {
     ] {
         let (server, client) = start([act]);
         let error = client
-            .send(Method::Get, "/x", None)
+            .send(Method::GET, "/x", None)
             .unwrap()
             .json()
             .unwrap_err();
@@ -283,7 +280,7 @@ fn answers_that_are_no_json() {
     }
     let (_server, client) = start([answer(200, "", format!("hunter2 {}", "x".repeat(500)))]);
     let error = client
-        .send(Method::Post, "/x", None)
+        .send(Method::POST, "/x", None)
         .unwrap()
         .json()
         .unwrap_err();
@@ -291,7 +288,7 @@ fn answers_that_are_no_json() {
     assert!(error.outcome_unknown);
     let (_server, client) = start([answer(200, "", "x".repeat(500))]);
     let error = client
-        .send(Method::Get, "/x", None)
+        .send(Method::GET, "/x", None)
         .unwrap()
         .json()
         .unwrap_err();
@@ -304,7 +301,7 @@ fn threads_share_a_client() {
     std::thread::scope(|scope| {
         for _ in 0..8 {
             let client = client.clone();
-            scope.spawn(move || client.send(Method::Get, "/x", None).unwrap());
+            scope.spawn(move || client.send(Method::GET, "/x", None).unwrap());
         }
     });
     assert_eq!((client.requests(), server.seen().len()), (8, 8));
@@ -317,7 +314,7 @@ fn a_proxy_that_is_told_serves_loopback_too() {
     let mut config = config(&server);
     config.proxy = ProxySetting::Url(format!("http://u:hunter2@127.0.0.1:{}", proxy.port()).into());
     assert!(!format!("{config:?}").contains("hunter2"));
-    let error = client(config).send(Method::Post, "/x", None).unwrap_err();
+    let error = client(config).send(Method::POST, "/x", None).unwrap_err();
     assert!(!error.outcome_unknown, "{error:?}");
     let name = format!(
         " (through the proxy 127.0.0.1:{} of the proxy setting)",
@@ -354,7 +351,7 @@ fn tls_to_a_port_without_tls() {
     config.base = BaseUrl::parse(&server.url().replace("http:", "https:"), "/api").unwrap();
     config.total_timeout = Duration::from_secs(2);
     // The server reads the hello as a line of text, and closes at once when its side ends.
-    let error = client(config).send(Method::Post, "/x", None).unwrap_err();
+    let error = client(config).send(Method::POST, "/x", None).unwrap_err();
     assert!(
         matches!(error.trouble, Trouble::Tls | Trouble::Transport),
         "{error:?}"

@@ -29,12 +29,12 @@ fn one_line_a_try_and_no_secret() {
     let client = Client::new(config, "Token", &Token::parse("nbp_S3CRET-TOKEN").unwrap()).unwrap();
     let body = value!({"name": "S3CRET-BODY"});
     client
-        .send(Method::Post, "/keys?name=S3CRET-QUERY", Some(&body))
+        .send(Method::POST, "/keys?name=S3CRET-QUERY", Some(&body))
         .unwrap();
     client
-        .send(Method::Get, "/groups?name=S3CRET-QUERY", None)
+        .send(Method::GET, "/groups?name=S3CRET-QUERY", None)
         .unwrap();
-    client.send(Method::Post, "/lost", Some(&body)).unwrap_err();
+    client.send(Method::POST, "/lost", Some(&body)).unwrap_err();
     let lines: Vec<String> = log_capture::lines_with("/logs/api")
         .iter()
         .map(|line| {

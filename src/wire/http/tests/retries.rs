@@ -31,7 +31,7 @@ fn reads_try_again_and_then_give_the_answer() {
         ),
     ] {
         let (server, client) = start(acts);
-        assert_eq!(client.send(Method::Get, "/x", None).unwrap().status, 200);
+        assert_eq!(client.send(Method::GET, "/x", None).unwrap().status, 200);
         assert_eq!(
             (server.seen().len(), client.requests()),
             (tries, tries as u64)
@@ -53,7 +53,7 @@ fn reads_give_up() {
         ),
     ] {
         let (server, client) = start(vec![act.clone(); 6]);
-        let result = client.send(Method::Get, "/x", None);
+        let result = client.send(Method::GET, "/x", None);
         match (&result, wanted) {
             (Ok(reply), Ok(status)) => assert_eq!(reply.status, status),
             (Err(error), Err(part)) => {
@@ -68,7 +68,7 @@ fn reads_give_up() {
 
 #[test]
 fn writes_are_not_repeated() {
-    for method in [Method::Post, Method::Put, Method::Patch, Method::Delete] {
+    for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
         for act in [
             json(500, "{}"),
             json(502, "{}"),
@@ -77,7 +77,9 @@ fn writes_are_not_repeated() {
             json(409, "{}"),
         ] {
             let (server, client) = start(vec![act.clone(); 3]);
-            client.send(method, "/x", Some(&value!({}))).unwrap();
+            client
+                .send(method.clone(), "/x", Some(&value!({})))
+                .unwrap();
             assert_eq!(server.seen().len(), 1, "{method} {act:?}");
         }
     }
@@ -94,18 +96,20 @@ fn a_write_whose_answer_is_lost_is_ambiguous() {
     };
     let head_cut = || Act::SendAndClose(b"HTTP/1.1 200 O".to_vec());
     for (method, act, requests) in [
-        (Method::Post, Act::Close, 1),
-        (Method::Post, cut(), 1),
-        (Method::Post, chunk_cut(), 1),
-        (Method::Post, head_cut(), 1),
-        (Method::Patch, Act::Close, 1),
-        (Method::Put, Act::Close, 2),
-        (Method::Put, cut(), 1),
-        (Method::Delete, Act::Close, 2),
-        (Method::Delete, cut(), 1),
+        (Method::POST, Act::Close, 1),
+        (Method::POST, cut(), 1),
+        (Method::POST, chunk_cut(), 1),
+        (Method::POST, head_cut(), 1),
+        (Method::PATCH, Act::Close, 1),
+        (Method::PUT, Act::Close, 2),
+        (Method::PUT, cut(), 1),
+        (Method::DELETE, Act::Close, 2),
+        (Method::DELETE, cut(), 1),
     ] {
         let (server, client) = start(vec![act.clone(); 5]);
-        let error = client.send(method, "/x", Some(&value!({}))).unwrap_err();
+        let error = client
+            .send(method.clone(), "/x", Some(&value!({})))
+            .unwrap_err();
         assert_eq!(error.trouble, Trouble::Transport, "{method} {act:?}");
         assert!(error.outcome_unknown);
         assert!(error.hint().unwrap().contains("may have been carried out"));
@@ -117,21 +121,21 @@ fn a_write_whose_answer_is_lost_is_ambiguous() {
 fn a_stale_connection_is_no_failure_of_a_put() {
     // The server answers the first request and drops the connection when the second one comes.
     let (server, client) = start([ok(), Act::Close, ok()]);
-    client.send(Method::Get, "/x", None).unwrap();
-    client.send(Method::Put, "/x", Some(&value!({}))).unwrap();
+    client.send(Method::GET, "/x", None).unwrap();
+    client.send(Method::PUT, "/x", Some(&value!({}))).unwrap();
     let connections: Vec<usize> = server.seen().iter().map(|seen| seen.connection).collect();
     assert_eq!(connections, [0, 0, 1]);
 }
 
 #[test]
 fn nothing_listens() {
-    for (method, requests) in [(Method::Get, 4), (Method::Post, 1), (Method::Put, 1)] {
+    for (method, requests) in [(Method::GET, 4), (Method::POST, 1), (Method::PUT, 1)] {
         let server = Script::start([]);
         let mut config = config(&server);
         // A free port of the system's choice could be taken by another test meanwhile.
         config.base = BaseUrl::parse("http://127.0.0.1:1", "/api").unwrap();
         let client = client(config);
-        let error = client.send(method, "/x", None).unwrap_err();
+        let error = client.send(method.clone(), "/x", None).unwrap_err();
         assert_eq!(error.trouble, Trouble::Transport);
         assert!(!error.outcome_unknown);
         assert!(
@@ -144,17 +148,20 @@ fn nothing_listens() {
 
 #[test]
 fn a_429_is_waited_for_whatever_the_method() {
-    for method in [Method::Get, Method::Post, Method::Put, Method::Delete] {
+    for method in [Method::GET, Method::POST, Method::PUT, Method::DELETE] {
         let (server, client) = start([json(429, "{}"), json(429, "{}"), ok()]);
         assert_eq!(
-            client.send(method, "/x", Some(&value!({}))).unwrap().status,
+            client
+                .send(method.clone(), "/x", Some(&value!({})))
+                .unwrap()
+                .status,
             200
         );
         assert_eq!(server.seen().len(), 3, "two refused, one accepted");
         assert_eq!(slept(), [10, 10]);
     }
     let (server, client) = start(vec![json(429, "{}"); 20]);
-    assert_eq!(client.send(Method::Post, "/x", None).unwrap().status, 429);
+    assert_eq!(client.send(Method::POST, "/x", None).unwrap().status, 429);
     assert_eq!(server.seen().len(), 13);
     assert_eq!(slept(), [10; 12]);
 }
@@ -170,18 +177,18 @@ fn retry_after_is_followed() {
         answer(503, "retry-after: soon\r\n", "{}"),
         ok(),
     ]);
-    assert_eq!(client.send(Method::Get, "/x", None).unwrap().status, 200);
+    assert_eq!(client.send(Method::GET, "/x", None).unwrap().status, 200);
     assert_eq!(slept(), [7, 60, 21, 0]);
 }
 
 #[test]
 fn a_server_that_hangs_is_left() {
-    for method in [Method::Get, Method::Post] {
+    for method in [Method::GET, Method::POST] {
         let server = Script::start([Act::Hang, Act::Hang]);
         let mut config = config(&server);
         config.total_timeout = Duration::from_millis(200);
         let client = client(config);
-        let error = client.send(method, "/x", None).unwrap_err();
+        let error = client.send(method.clone(), "/x", None).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!(
@@ -190,8 +197,8 @@ fn a_server_that_hangs_is_left() {
             )
         );
         assert_eq!(error.trouble, Trouble::Transport);
-        assert_eq!(error.outcome_unknown, method.writes());
-        let hint = if method.writes() {
+        assert_eq!(error.outcome_unknown, !method.is_safe());
+        let hint = if !method.is_safe() {
             "look before"
         } else {
             "up and reachable"
@@ -208,7 +215,7 @@ fn a_body_that_stops_is_left() {
     )]);
     let mut config = config(&server);
     config.total_timeout = Duration::from_millis(200);
-    let error = client(config).send(Method::Post, "/x", None).unwrap_err();
+    let error = client(config).send(Method::POST, "/x", None).unwrap_err();
     assert!(error.outcome_unknown, "{error:?}");
     assert!(error.to_string().ends_with("within 0.2 s"), "{error}");
 }

@@ -257,7 +257,7 @@ fn others_are_the_other_folders_with_an_inventory() {
 }
 
 #[test]
-fn copies_are_one_request_or_one_for_each_page() {
+fn copies_are_of_one_commit_in_one_request_a_page() {
     for gitea in both() {
         let branch = branch(&gitea);
         assert_eq!(branch.copies().unwrap(), [""; 0]);
@@ -266,35 +266,18 @@ fn copies_are_one_request_or_one_for_each_page() {
         gitea.push(BRANCH, theirs, "sealed", "another environment\n");
         gitea.clear_requests();
         assert_eq!(branch.copies().unwrap(), [key_path("a"), key_path("b")]);
-        assert_eq!(gitea.requests().len(), 1);
+        assert_eq!(gitea.requests().len(), 2, "the tip, and its tree");
         gitea.set_trees_per_page(2);
-        gitea.after(
-            "GET",
-            &gitea.path("/git/trees/netbird-gitops%2Finventory"),
-            // The pages are of one commit.
-            |gitea| drop(gitea.change(BRANCH).delete(&key_path("a")).push()),
-        );
+        let tree = gitea.path(&format!("/git/trees/{}", gitea.tip(BRANCH).unwrap()));
+        gitea.after("GET", &tree, |gitea| {
+            drop(gitea.change(BRANCH).delete(&key_path("a")).push());
+        });
         assert_eq!(branch.copies().unwrap(), [key_path("a"), key_path("b")]);
         assert_eq!(branch.copies().unwrap(), [key_path("b")]);
+        let tree = gitea.path(&format!("/git/trees/{}", gitea.tip(BRANCH).unwrap()));
+        gitea.fault(Fault::on("GET", &tree).always().then(Effect::ErrorBefore));
+        assert!(branch.copies().is_err());
     }
-}
-
-#[test]
-fn copies_where_something_refuses_the_encoded_slash() {
-    let gitea = Gitea::start();
-    let branch = branch(&gitea);
-    write(&branch, "a", &["a"]).unwrap();
-    let tree = gitea.path("/git/trees/netbird-gitops%2Finventory");
-    for effect in [
-        Effect::Html(404),
-        Effect::Html(400),
-        Effect::Status(404, json!({"message": "not found"})),
-    ] {
-        gitea.fault(Fault::on("GET", &tree).then(effect));
-        assert_eq!(branch.copies().unwrap(), [key_path("a")]);
-    }
-    gitea.fault(Fault::on("GET", &tree).always().then(Effect::ErrorBefore));
-    assert!(branch.copies().is_err());
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn refusal_is_taken_for_real_and_hints_at_the_rule() {
         assert_eq!(branch.branch(), BRANCH);
         gitea.protect("netbird-gitops/*", json!({}));
         let refused = write(&branch, "a", &["a"]).unwrap_err();
-        assert!(matches!(refused, CommitError::Refused { rounds: 5, .. }));
+        assert!(matches!(refused, CommitError::Ended(..)));
         let hint = refused.hint().unwrap();
         assert!(hint.contains("put that user on its push list"), "{hint}");
         assert_eq!(gitea.branches(), ["main"]);
@@ -101,7 +101,7 @@ fn a_branch_that_takes_the_name_is_no_race() {
         let branch = branch(&gitea);
         gitea.push("netbird-gitops", "x", "y", "in the way\n");
         let refused = write(&branch, "a", &[]).unwrap_err();
-        assert!(matches!(refused, CommitError::Refused { rounds: 5, .. }));
+        assert!(matches!(refused, CommitError::Ended(..)));
         let hint = refused.hint().unwrap();
         let is_told = hint.starts_with("a branch netbird-gitops is in the way");
         // Forgejo does not say why.
