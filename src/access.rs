@@ -18,7 +18,7 @@ use crate::model::address::Address;
 use crate::plan::Plan;
 use crate::plan::memberships::Memberships;
 
-pub use ask::{Answer, By, Question};
+pub use ask::{Answer, By, NoAnswer, Question};
 pub use traffic::{Ports, Traffic, login};
 pub use world::End;
 
@@ -154,13 +154,13 @@ impl Delta {
     }
 }
 
-/// Answers a question about the account as it is, or as a plan would leave it. `Err` is the name that is nowhere.
+/// Answers a question about the account as it is, or as a plan would leave it.
 pub fn ask(
     actual: &Actual,
     plan: Option<&Plan>,
     memberships: &Memberships,
     question: &Question,
-) -> Result<Answer, String> {
+) -> Result<Answer, NoAnswer> {
     let nothing = Plan::default();
     let side = if plan.is_some() { AFTER } else { BEFORE };
     let mut world = World::new(actual, plan.unwrap_or(&nothing), memberships);

@@ -4,8 +4,6 @@
 
 mod cursor;
 mod finding;
-mod flaw;
-mod path;
 mod syntax;
 mod table;
 
@@ -17,9 +15,8 @@ use std::sync::Arc;
 use crate::base::files;
 use crate::base::text::file_error;
 pub(crate) use crate::base::text::{did_you_mean, nearest, quote};
-pub(crate) use cursor::{Cursor, Log};
-pub(crate) use flaw::Flaw;
-pub(crate) use path::step;
+pub(crate) use cursor::{Cursor, Log, step};
+pub(crate) use finding::Flaw;
 pub(crate) use syntax::parse;
 pub use table::Outline;
 pub(crate) use table::{Field, Names, Objects, Presence, Refused, Row, Shape, Table, Takes};
@@ -101,11 +98,8 @@ pub fn load(path: &Path) -> Result<Source, SourceError> {
 
 /// Whether the directory of a file is in a sparse checkout.
 fn is_sparse(path: &Path) -> bool {
-    let directory = match path.parent() {
-        Some(parent) if parent.as_os_str() != "" => parent,
-        _ => Path::new("."),
-    };
-    let directory = directory.canonicalize().unwrap_or_default();
+    let directory = files::folder_of(path).canonicalize();
+    let directory = directory.unwrap_or_default();
     let mut above = directory.ancestors();
     above.any(|directory| directory.join(".git/info/sparse-checkout").is_file())
 }
@@ -216,20 +210,16 @@ impl Source {
     pub fn position(&self, offset: usize) -> (usize, usize) {
         let offset = offset.min(self.text.len());
         let line = self.line_starts.partition_point(|start| *start <= offset);
-        let start = self.line_starts[line - 1]
-            .max(self.json_offset())
-            .min(offset);
-        (
-            line,
-            1 + self.chars_before(offset) - self.chars_before(start),
-        )
+        let start = self.line_starts[line - 1].max(self.json_offset());
+        let before = self.chars_before(start.min(offset));
+        (line, 1 + self.chars_before(offset) - before)
     }
 
     /// The line's text, without its end; 1-based, empty where there is no such line.
     pub(crate) fn line(&self, line: usize) -> &str {
-        self.line_start(line)
-            .and_then(|at| self.text[at..].lines().next())
-            .unwrap_or("")
+        let start = self.line_start(line);
+        let line = start.and_then(|at| self.text[at..].lines().next());
+        line.unwrap_or_default()
     }
 
     /// The offset in `text` at which a line begins, 1-based.

@@ -14,6 +14,4 @@ pub(crate) mod let_go;
 pub(crate) mod notice;
 pub(crate) mod origin;
 pub mod problem;
-pub(crate) mod protection;
 pub(crate) mod reason;
-pub(crate) mod who;

@@ -5,10 +5,8 @@ pub mod answer;
 pub(crate) mod describe;
 mod document;
 pub mod drift;
-mod impact;
 pub mod json;
 pub mod markdown;
-mod memberships;
 mod said;
 pub mod terminal;
 #[cfg(test)]
@@ -21,7 +19,7 @@ use serde::Serialize;
 
 use crate::access::Delta;
 use crate::base::code::Code;
-use crate::base::text::{joined, listed};
+use crate::base::text::{count, joined, listed};
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::held::{Held, Why};
@@ -30,7 +28,7 @@ use crate::model::notice::Notice;
 use crate::plan::Plan;
 use crate::plan::agreement::{Agreement, Origin};
 use crate::plan::gates::Refusal;
-use crate::plan::memberships::Memberships;
+use crate::plan::memberships::{ByKey, Memberships};
 
 pub(crate) use document::ways_out;
 pub use document::{is_result, tree};
@@ -167,6 +165,14 @@ pub enum Unplanned {
 }
 
 impl Document {
+    /// Memberships that no row of the plan tells: the row of a new key names all groups that its peer joins.
+    fn memberships_to_tell(&self) -> Memberships {
+        let changes = self.plan.iter().flat_map(|plan| &plan.changes);
+        let made = changes.filter(|change| Change::makes_key(change));
+        let made: BTreeSet<&str> = made.map(|change| change.address.name.as_str()).collect();
+        self.memberships.without(|key| made.contains(key))
+    }
+
     /// Returns what is said of all notices, by position in the file.
     pub fn said(&self) -> Vec<Said<'_>> {
         say(self.all_notices())
@@ -307,9 +313,52 @@ impl Counts {
 
     /// Returns the numbers that are not zero, in words: `2 to create`, `1 to change`.
     fn words(self, words: [&str; 4]) -> impl Iterator<Item = String> {
-        let numbers = [self.create, self.change, self.replace, self.delete];
-        let numbers = numbers.into_iter().zip(words);
-        let numbers = numbers.filter(|(number, _)| *number > 0);
-        numbers.map(|(number, word)| format!("{number} {word}"))
+        let all = [self.create, self.change, self.replace, self.delete];
+        numbers(all.into_iter().zip(words))
     }
+}
+
+/// Those that are not zero, each with its word.
+fn numbers<'a>(all: impl IntoIterator<Item = (usize, &'a str)>) -> impl Iterator<Item = String> {
+    let some = all.into_iter().filter(|(number, _)| *number > 0);
+    some.map(|(number, word)| format!("{number} {word}"))
+}
+
+/// What one key's peer will join, or will not any more.
+struct Joining<'a> {
+    /// The key.
+    key: &'a str,
+    /// Whether it joins.
+    joins: bool,
+    /// The groups that come or go.
+    groups: &'a BTreeSet<String>,
+    /// All groups that it will join.
+    all: &'a BTreeSet<String>,
+}
+
+/// Returns the rows, by key: what comes before what goes.
+fn joining<'a>(memberships: &'a Memberships) -> impl Iterator<Item = Joining<'a>> {
+    memberships.all.iter().flat_map(|(key, all)| {
+        let lists = [(true, &memberships.new), (false, &memberships.gone)];
+        let row = move |(joins, list): (bool, &'a ByKey)| {
+            let groups = list.get(key)?;
+            Some(Joining {
+                key,
+                joins,
+                groups,
+                all,
+            })
+        };
+        lists.into_iter().filter_map(row)
+    })
+}
+
+/// Returns `2 memberships after enrollment`, where there are any.
+fn number_joining(memberships: &Memberships) -> Option<String> {
+    let (one, several) = match memberships.gone.is_empty() {
+        true => ("membership", "memberships"),
+        false => ("change to memberships", "changes to memberships"),
+    };
+    let number = memberships.len();
+    (number > 0).then(|| count(number, one, several) + " after enrollment")
 }

@@ -18,19 +18,15 @@ use crate::base::text::hex;
 
 mod file_name;
 mod keys_dir;
-mod recipient;
 mod recipients;
-mod refusal;
 mod sources;
 mod ssh_key;
 #[cfg(test)]
 mod test_keys;
 
 pub use file_name::{file_name, file_stem};
-pub use keys_dir::{KeysDir, Removal, Reservation, StoredFile, is_temporary, remove_leftovers};
-pub use recipient::Described;
-pub use recipients::{ENVIRONMENT, Recipients, SealedFor};
-pub use refusal::RecipientError;
+pub use keys_dir::{KeysDir, Reservation, StoredFile, is_temporary, remove_leftovers};
+pub use recipients::{Described, ENVIRONMENT, RecipientError, Recipients, SealedFor};
 pub use sources::{RecipientErrors, Sources, literal};
 
 /// A secret encrypted to all recipients, as text that may go anywhere.

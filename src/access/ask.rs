@@ -48,21 +48,28 @@ pub struct By {
 /// Most things that come near.
 const MOST: usize = 8;
 
-/// Answers a question about one side of a world. `Err` with the name that is nowhere.
-pub(super) fn ask(world: &mut World, side: usize, question: &Question) -> Result<Answer, String> {
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// This name is nowhere.
+    Nowhere(String),
+    /// It would take more than 256 MiB, or about a thousand million steps.
+    TooMuch,
+}
+
+/// Answers a question about one side of a world.
+pub(super) fn ask(world: &mut World, side: usize, question: &Question) -> Result<Answer, NoAnswer> {
     let mut find = |(end, name): &(End, String)| {
         let found = match end {
             End::Peer => world.alone(name),
             end => world.find(*end, name),
         };
-        found.ok_or_else(|| name.clone())
+        found.ok_or_else(|| NoAnswer::Nowhere(name.clone()))
     };
     let from = find(&question.from)?;
     let target = &question.to.1;
-    let to = match question.to.0 {
-        End::Route => None,
-        _ => Some(find(&question.to)?),
-    };
+    let to = (question.to.0 != End::Route).then(|| find(&question.to));
+    let to = to.transpose()?;
     let sides = [&question.from, &question.to].into_iter();
     let waiting = sides.filter(|(end, name)| *end == End::Peer && world.waits(name));
     let waiting = waiting.map(|(_, id)| {
@@ -78,7 +85,7 @@ pub(super) fn ask(world: &mut World, side: usize, question: &Question) -> Result
             world.visit(group, side, least);
         }
     }
-    let reach = Reach::new(world);
+    let reach = Reach::new(world).ok_or(NoAnswer::TooMuch)?;
     let mut asked = Asked {
         reach: &reach,
         side,
@@ -91,7 +98,7 @@ pub(super) fn ask(world: &mut World, side: usize, question: &Question) -> Result
             let mut targets = routes::targets(&reach);
             targets.retain(|route| route.name == *target);
             if targets.is_empty() {
-                return Err(target.clone());
+                return Err(NoAnswer::Nowhere(target.clone()));
             }
             asked.behind(from, &targets);
         }
@@ -99,7 +106,10 @@ pub(super) fn ask(world: &mut World, side: usize, question: &Question) -> Result
     let Answer { nearest, .. } = &mut asked.answer;
     nearest.extend(waiting);
     *nearest = std::mem::take(nearest).into_iter().take(MOST).collect();
-    Ok(asked.answer)
+    match reach.is_spent() {
+        true => Err(NoAnswer::TooMuch),
+        false => Ok(asked.answer),
+    }
 }
 
 struct Asked<'a> {
@@ -112,9 +122,9 @@ struct Asked<'a> {
 impl Asked<'_> {
     /// The classes that are in a group now: all of a class is.
     fn classes(&self, group: GroupAt) -> Vec<ClassAt> {
-        let all = self.reach.in_group(group);
-        let is_in = |class: &ClassAt| self.reach.is_in(self.side, *class, &[group]);
-        all.iter().copied().filter(is_in).collect()
+        let mut all = self.reach.in_group(group).to_vec();
+        all.retain(|class| self.reach.is_in(self.side, *class, &[group]));
+        all
     }
 
     fn size(&self, class: ClassAt) -> usize {
@@ -140,6 +150,11 @@ impl Asked<'_> {
     fn machines(&mut self, from: GroupAt, to: GroupAt) {
         let destinations = self.classes(to);
         for a in self.classes(from) {
+            // each pair looks at all rules, and where it does not reach at the groups that they name
+            let steps = 2 * self.reach.words() + 10 + self.reach.world.rules.len();
+            if self.reach.spend(destinations.len() * steps) {
+                return;
+            }
             for b in &destinations {
                 let itself = if a == *b { self.size(a) } else { 0 };
                 let number = self.size(a) * self.size(*b) - itself;

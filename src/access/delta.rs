@@ -2,17 +2,14 @@
 
 mod route;
 mod rule;
-mod tally;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::reach::{ClassAt, MOST_WORDS, Reach};
-use super::routes;
+use super::reach::{ClassAt, FAIL, PASS, Reach};
+use super::traffic::Traffic;
 use super::world::{AFTER, BEFORE, End, GroupAt, Node, NodeAt, Rule, SIDES, What, World};
-use super::{Delta, Members, Passage, Place, Side, is_network};
+use super::{Delta, Members, Passage, Place, Side, is_network, routes};
 use crate::model::address::Address;
-
-use tally::{By, Pairs, Said, Tally};
 
 /// Most machines of a group that are named one by one where it is not all of them.
 const MOST_NAMES: usize = 4;
@@ -32,16 +29,14 @@ pub(super) fn delta(world: &World, peers: bool) -> Option<Delta> {
         rule.differs() || groups.any(|group| touched.contains(group))
     };
     let rules = world.rules.iter().enumerate();
-    let affected: Vec<usize> = rules
-        .filter(|(_, rule)| is_affected(rule))
-        .map(|(at, _)| at)
-        .collect();
+    let affected = rules.filter(|(_, rule)| is_affected(rule));
+    let affected: Vec<usize> = affected.map(|(at, _)| at).collect();
     let mut paths = world.routes.iter().map(|route| &route.paths);
     if affected.is_empty() && paths.all(|paths| paths[BEFORE] == paths[AFTER]) {
         return Some(Delta::default());
     }
     let mut maker = Maker {
-        reach: Reach::within(world, MOST_WORDS)?,
+        reach: Reach::new(world)?,
         peers,
         delta: Delta::default(),
     };
@@ -68,13 +63,11 @@ impl Maker<'_> {
     fn gathered(&self, told: Tally) -> Vec<(Said, Pairs, bool)> {
         let mut gathered: Vec<(Said, Pairs, bool)> = Vec::new();
         for (said, pairs) in told {
-            let is_alike = |other: &Said| {
-                (other.passes, other.by, other.is_news) == (said.passes, said.by, true)
+            let is_one = !self.peers && said.is_news;
+            let is_alike = |(other, ..): &&mut (Said, _, _)| {
+                is_one && (other.passes, other.by, other.is_news) == (said.passes, said.by, true)
             };
-            let known = gathered.iter_mut();
-            let mut known =
-                known.filter(|(other, ..)| !self.peers && said.is_news && is_alike(other));
-            match known.next() {
+            match gathered.iter_mut().find(is_alike) {
                 Some((all, all_pairs, is_even)) => {
                     all.traffic = all.traffic.union(&said.traffic);
                     all_pairs.join(pairs);
@@ -158,9 +151,8 @@ impl Maker<'_> {
 
     /// The machines and resources of these classes.
     fn nodes(&self, classes: &BTreeSet<ClassAt>) -> Vec<NodeAt> {
-        let nodes = classes
-            .iter()
-            .flat_map(|class| &self.reach.at(*class).nodes);
+        let classes = classes.iter();
+        let nodes = classes.flat_map(|class| &self.reach.at(*class).nodes);
         nodes.copied().collect()
     }
 
@@ -202,4 +194,113 @@ impl Maker<'_> {
         });
         passages.collect()
     }
+}
+
+/// What is said of pairs with the same traffic: which classes, and the rules that cover it.
+#[derive(Debug, Default)]
+pub(super) struct Pairs {
+    pub(super) all: Vec<(ClassAt, ClassAt)>,
+    pub(super) because: BTreeSet<Address>,
+    pub(super) rules: BTreeSet<usize>,
+}
+
+impl Pairs {
+    pub(super) fn from(&self) -> BTreeSet<ClassAt> {
+        self.all.iter().map(|(from, _)| *from).collect()
+    }
+
+    pub(super) fn to(&self) -> BTreeSet<ClassAt> {
+        self.all.iter().map(|(_, to)| *to).collect()
+    }
+
+    pub(super) fn join(&mut self, other: Pairs) {
+        self.all.extend(other.all);
+        self.because.extend(other.because);
+        self.rules.extend(other.rules);
+    }
+
+    /// The same pairs as full products: sources that have the same destinations are together.
+    pub(super) fn products(&self) -> Vec<(BTreeSet<ClassAt>, BTreeSet<ClassAt>)> {
+        let mut each: BTreeMap<ClassAt, BTreeSet<ClassAt>> = BTreeMap::new();
+        for (from, to) in &self.all {
+            each.entry(*from).or_default().insert(*to);
+        }
+        let mut by_to: BTreeMap<BTreeSet<ClassAt>, BTreeSet<ClassAt>> = BTreeMap::new();
+        for (from, to) in each {
+            by_to.entry(to).or_default().insert(from);
+        }
+        by_to.into_iter().map(|(to, from)| (from, to)).collect()
+    }
+}
+
+/// What is said of pairs.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Said {
+    pub(super) traffic: Traffic,
+    /// Whether it depends on the posture checks: `Some(true)` while they pass, `Some(false)` while they fail.
+    pub(super) passes: Option<bool>,
+    pub(super) by: By,
+    /// Whether it is lost or gained; else others let it through anyway.
+    pub(super) is_news: bool,
+}
+
+/// Pairs by what is said of them: few things are said, of many pairs.
+pub(super) type Tally = Vec<(Said, Pairs)>;
+
+/// The place of what is said in a tally.
+pub(super) fn place(tally: &mut Tally, said: Said) -> usize {
+    let known = tally.iter().position(|(known, _)| *known == said);
+    known.unwrap_or_else(|| {
+        tally.push((said, Pairs::default()));
+        tally.len() - 1
+    })
+}
+
+/// What is said of every pair that the same rules are about, as places in the tallies.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) told: [Vec<usize>; 2],
+    /// Whether the rule is about the pair, after.
+    pub(super) is_met: bool,
+}
+
+/// What of a pair decides, beside the rules that are about it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Pair {
+    pub(super) by: By,
+    /// Whether one of its sides changes.
+    pub(super) is_moved: bool,
+    /// Whether the line of All tells it, of what is lost and of what is gained.
+    pub(super) is_of_all: [bool; 2],
+    /// Whether the destination has NetBird's SSH server on.
+    pub(super) ssh: [bool; 2],
+}
+
+/// What a pair differs by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum By {
+    /// The rule.
+    Rule,
+    /// The source: where both do, too.
+    Source,
+    /// The destination.
+    Destination,
+}
+
+/// What of this is lost or gained within `of`: by the state of the checks where that makes a difference.
+pub(super) fn shares(traffic: &[Traffic; 2], of: &Traffic, by: By) -> Vec<Said> {
+    let [pass, fail] = [PASS, FAIL].map(|checks| traffic[checks].common(of));
+    let said = |traffic, passes| Said {
+        traffic,
+        passes,
+        by,
+        is_news: true,
+    };
+    let mut all = vec![
+        said(pass.common(&fail), None),
+        said(pass.minus(&fail), Some(true)),
+        said(fail.minus(&pass), Some(false)),
+    ];
+    all.retain(|said| !said.traffic.is_empty());
+    all
 }

@@ -12,7 +12,6 @@ use crate::model::address::Address;
 pub(super) type ClassAt = u32;
 
 /// Machines, or resources, that are in the same groups: rules cannot tell them apart.
-#[derive(Debug)]
 pub(super) struct Class {
     pub(super) nodes: Vec<NodeAt>,
     pub(super) is_resource: bool,
@@ -42,7 +41,7 @@ pub(super) const PASS: usize = 0;
 pub(super) const FAIL: usize = 1;
 
 /// The most words of bits that are held: 256 MiB of them.
-pub(super) const MOST_WORDS: usize = 1 << 25;
+const MOST_WORDS: usize = 1 << 25;
 /// The most steps that are taken, each about a word of bits or a name in a list: some seconds of them.
 const MOST_STEPS: usize = if cfg!(test) { 1 << 25 } else { 1 << 30 };
 
@@ -59,21 +58,16 @@ pub(super) struct Reach<'w> {
     to_groups: [Vec<Vec<u64>>; 2],
     /// Whether a rule has posture checks.
     has_checks: bool,
-    known: HashMap<(Vec<u64>, [bool; 2]), Rc<Diff>>,
     /// Steps that may still be taken.
     left: Cell<usize>,
 }
 
 impl<'w> Reach<'w> {
-    /// For one question, whatever it takes.
-    pub(super) fn new(world: &'w World<'w>) -> Self {
-        Reach::within(world, usize::MAX).expect("there is no bound")
-    }
-
-    /// Returns `None` where it would take more words of bits.
-    pub(super) fn within(world: &'w World<'w>, most: usize) -> Option<Self> {
+    /// Returns `None` where it would take too many words of bits.
+    pub(super) fn new(world: &'w World<'w>) -> Option<Self> {
         let words = world.rules.len().div_ceil(64);
-        if world.groups.len().saturating_mul(4 * words) > most {
+        let is_too_large = |lists: usize| lists.saturating_mul(4 * words) > MOST_WORDS;
+        if is_too_large(world.groups.len()) {
             return None;
         }
         let empty = || vec![vec![0; words]; world.groups.len()];
@@ -132,10 +126,14 @@ impl<'w> Reach<'w> {
             let causes = &mut classes[class as usize].causes;
             causes.extend(node.causes.iter().cloned());
             class_of.push(class);
-            if (world.groups.len() + classes.len()).saturating_mul(4 * words) > most {
+            if is_too_large(world.groups.len() + classes.len()) {
                 return None;
             }
         }
+        let mut grants = world
+            .rules
+            .iter()
+            .flat_map(|rule| rule.grants.iter().flatten());
         Some(Reach {
             world,
             classes,
@@ -144,11 +142,7 @@ impl<'w> Reach<'w> {
             both_ways,
             differing,
             to_groups: to,
-            has_checks: world.rules.iter().any(|rule| {
-                let grants = rule.grants.iter().flatten();
-                grants.into_iter().any(|grant| !grant.checks.is_empty())
-            }),
-            known: HashMap::new(),
+            has_checks: grants.any(|grant| !grant.checks.is_empty()),
             left: Cell::new(MOST_STEPS),
         })
     }
@@ -198,9 +192,8 @@ impl<'w> Reach<'w> {
             return;
         }
         let back = from.to[side].iter().zip(&to.from[side]);
-        let back = back
-            .zip(&self.both_ways[side])
-            .map(|((to, from), both)| to & from & both);
+        let back = back.zip(&self.both_ways[side]);
+        let back = back.map(|((to, from), both)| to & from & both);
         out.extend(forth.zip(back).map(|(forth, back)| forth | back));
     }
 
@@ -217,8 +210,8 @@ impl<'w> Reach<'w> {
     /// The classes of which something changes.
     pub(super) fn differing_classes(&self) -> impl Iterator<Item = ClassAt> {
         let all = self.classes.iter().enumerate();
-        all.filter(|(_, class)| class.differs)
-            .map(|(at, _)| number(at))
+        let differing = all.filter(|(_, class)| class.differs);
+        differing.map(|(at, _)| number(at))
     }
 
     /// Whether the machines of a class are in one of these groups.
@@ -246,21 +239,19 @@ impl<'w> Reach<'w> {
         let (a, b) = (self.at(a), self.at(b));
         let forth = a.from[side].iter().zip(&b.to[side]);
         let back = a.to[side].iter().zip(&b.from[side]);
-        let words = forth.zip(back);
-        bits(
-            words.map(|((from, to), (other_to, other_from))| (from & to) | (other_to & other_from)),
-        )
+        let forth = forth.map(|(from, to)| from & to);
+        let back = back.map(|(to, from)| to & from);
+        bits(forth.zip(back).map(|(forth, back)| forth | back))
     }
 
     /// Whether some rule pairs two machines.
     pub(super) fn are_paired(&self, side: usize, checks: usize, a: ClassAt, b: ClassAt) -> bool {
+        let has_no_checks = |rule: usize| {
+            let grant = self.world.rules[rule].on(side);
+            grant.is_some_and(|grant| grant.checks.is_empty())
+        };
         let mut rules = self.pairing(side, a, b);
-        rules.any(|rule| checks == PASS || self.has_no_checks(side, rule))
-    }
-
-    fn has_no_checks(&self, side: usize, rule: usize) -> bool {
-        let grant = self.world.rules[rule].on(side);
-        grant.is_some_and(|grant| grant.checks.is_empty())
+        rules.any(|rule| checks == PASS || has_no_checks(rule))
     }
 
     /// What these rules let through to a machine, or a resource; `ssh`: whether it has NetBird's SSH server on.
@@ -268,17 +259,15 @@ impl<'w> Reach<'w> {
         self.spend(self.words());
         let (mut passes, mut dropped) = (Traffic::default(), Traffic::default());
         for at in bits(rules.iter().copied()) {
-            let Some(grant) = self.world.rules[at].on(side) else {
-                continue;
+            let grant = self.world.rules[at].on(side);
+            let grant = grant.filter(|grant| checks == PASS || grant.checks.is_empty());
+            let Some(grant) = grant else { continue };
+            let of_action = if grant.accepts {
+                &mut passes
+            } else {
+                &mut dropped
             };
-            if checks == FAIL && !grant.checks.is_empty() {
-                continue;
-            }
-            let traffic = self.of_rule(side, at, ssh);
-            match grant.accepts {
-                true => passes = passes.union(&traffic),
-                false => dropped = dropped.union(&traffic),
-            }
+            *of_action = of_action.union(&self.of_rule(side, at, ssh));
         }
         match dropped.is_empty() {
             true => passes,
@@ -305,7 +294,7 @@ impl<'w> Reach<'w> {
 
     /// What comes and goes by these rules, which are those between two classes before and after; `None` where it is all the
     /// same. `ssh`: whether the destination has NetBird's SSH server on.
-    pub(super) fn diff(&mut self, rules: &[Vec<u64>; 2], ssh: [bool; 2]) -> Option<Rc<Diff>> {
+    pub(super) fn diff(&self, rules: &[Vec<u64>; 2], ssh: [bool; 2]) -> Option<Diff> {
         let differ = || {
             let mut pairs = rules[BEFORE].iter().zip(&self.differing);
             pairs.any(|(rule, differing)| rule & differing != 0)
@@ -313,16 +302,10 @@ impl<'w> Reach<'w> {
         if rules[BEFORE] == rules[AFTER] && ssh[BEFORE] == ssh[AFTER] && !differ() {
             return None;
         }
-        let key = (rules.concat(), ssh);
-        if let Some(known) = self.known.get(&key) {
-            return Some(known.clone());
-        }
         let passing = |side: usize| {
             self.by_checks(|checks| self.traffic(side, &rules[side], ssh[side], checks))
         };
-        let diff = Rc::new(between(&passing(BEFORE), &passing(AFTER)));
-        self.known.insert(key, diff.clone());
-        Some(diff)
+        Some(between(&passing(BEFORE), &passing(AFTER)))
     }
 
     /// What passes while all posture checks pass, and while they fail.
@@ -358,15 +341,12 @@ impl<'w> Reach<'w> {
     /// The rules from a class to these groups, as bits.
     fn rules_to(&self, side: usize, from: ClassAt, groups: &[GroupAt]) -> Vec<u64> {
         self.spend(self.words() * (groups.len() + 1));
-        let mut rules = vec![0; self.words()];
-        for group in groups {
-            let to = &self.to_groups[side][*group as usize];
-            let both = self.at(from).from[side].iter().zip(to);
-            for (rule, (from, to)) in rules.iter_mut().zip(both) {
-                *rule |= from & to;
-            }
-        }
-        rules
+        let to = groups
+            .iter()
+            .map(|group| &self.to_groups[side][*group as usize]);
+        let to_any = |at: usize| to.clone().fold(0, |all, to| all | to[at]);
+        let from = self.at(from).from[side].iter().enumerate();
+        from.map(|(at, from)| from & to_any(at)).collect()
     }
 
     /// How many words the bits of all rules take.

@@ -7,7 +7,6 @@ use super::traffic::Traffic;
 use super::world::{GroupAt, Path, SIDES};
 
 /// A network or domains behind the routes of one name: several of them lead to the same.
-#[derive(Debug)]
 pub(super) struct Target<'w> {
     pub(super) name: String,
     /// The network, or the domains.
@@ -17,7 +16,6 @@ pub(super) struct Target<'w> {
 }
 
 /// A route, and the machines that route.
-#[derive(Debug)]
 struct Way<'w> {
     path: &'w Path,
     routers: Vec<ClassAt>,
@@ -43,12 +41,12 @@ pub(super) fn targets<'w>(reach: &Reach<'w>) -> Vec<Target<'w>> {
             }
         }
     }
-    let target = |((name, target), ways): ((&str, &str), [Vec<Way<'w>>; 2])| Target {
+    let targets = targets.into_iter().map(|((name, target), ways)| Target {
         name: name.to_owned(),
         target: target.to_owned(),
         ways,
-    };
-    targets.into_iter().map(target).collect()
+    });
+    targets.collect()
 }
 
 impl Target<'_> {
@@ -123,9 +121,8 @@ impl Target<'_> {
 
     /// Whether a class gets it by a route that no groups guard.
     pub(super) fn has_open_way(&self, reach: &Reach, side: usize, class: ClassAt) -> bool {
-        let mut open = self.ways[side]
-            .iter()
-            .filter(|way| way.path.guards.is_empty());
+        let ways = self.ways[side].iter();
+        let mut open = ways.filter(|way| way.path.guards.is_empty());
         open.any(|way| reach.is_in(side, class, &way.path.clients))
     }
 
@@ -140,9 +137,8 @@ impl Target<'_> {
     /// The rules that pair a class with a router of it, and so open it.
     pub(super) fn opened_by(&self, reach: &Reach, side: usize, class: ClassAt) -> BTreeSet<usize> {
         let routers = self.routers(side).filter(|router| *router != class);
-        routers
-            .flat_map(|router| reach.pairing(side, class, router))
-            .collect()
+        let pairing = routers.flat_map(|router| reach.pairing(side, class, router));
+        pairing.collect()
     }
 
     /// What passes from a class to what is behind it.

@@ -9,7 +9,7 @@ mod routes;
 use serde_json::{Value, json};
 use snapbox::{assert_data_eq, str};
 
-use super::{Delta, End, Ports, Question, Traffic, ask};
+use super::{Delta, End, NoAnswer, Ports, Question, Traffic, ask};
 use crate::model::kind::Kind;
 use crate::plan::memberships::Memberships;
 use crate::render::testing::access_lines;
@@ -73,21 +73,39 @@ fn told_of(case: &Case, peers: bool) -> String {
     access_lines(&delta).join("\n") + "\n"
 }
 
-/// A small file can pair all its machines with each other.
+/// A small file can pair all its machines with each other: a file of so many machines, each in a group of its own.
+fn pairing(number: usize) -> Value {
+    let names: Vec<String> = (0..number).map(|n| format!("g{n}")).collect();
+    let mut file = json!({ "groups": {}, "setup_keys": {}, "policies": { "p": { "sources": names, "destinations": names, "protocol": "all" } } });
+    for (n, name) in names.iter().enumerate() {
+        let key = format!("k{n}");
+        file["groups"][name] = json!({ "peers": [key] });
+        file["setup_keys"][key] = json!({ "type": "one-off", "expires_in": 86_400 });
+    }
+    file
+}
+
+#[test]
+fn a_question_that_would_take_too_long_has_no_answer() {
+    for (number, is_told) in [(20, true), (1_700, false)] {
+        let case = Case::new(pairing(number), account(json!({})));
+        let (actual, plan) = (case.actual(), case.possible());
+        let all = || (End::Group, "All".to_owned());
+        let question = Question {
+            from: all(),
+            to: all(),
+            traffic: None,
+        };
+        let answer = ask(&actual, Some(&plan), &Memberships::default(), &question);
+        let is_too_much = answer == Err(NoAnswer::TooMuch);
+        assert_eq!(!is_too_much, is_told, "{number}");
+    }
+}
+
 #[test]
 fn what_would_take_too_long_is_left_out() {
-    let file = |number: usize| {
-        let names: Vec<String> = (0..number).map(|n| format!("g{n}")).collect();
-        let mut file = json!({ "groups": {}, "setup_keys": {}, "policies": { "p": { "sources": names, "destinations": names, "protocol": "all" } } });
-        for (n, name) in names.iter().enumerate() {
-            let key = format!("k{n}");
-            file["groups"][name] = json!({ "peers": [key] });
-            file["setup_keys"][key] = json!({ "type": "one-off", "expires_in": 86_400 });
-        }
-        file
-    };
     for (number, is_told) in [(20, true), (70, false)] {
-        let case = Case::new(file(number), account(json!({})));
+        let case = Case::new(pairing(number), account(json!({})));
         let (actual, plan) = (case.actual(), case.possible());
         let delta = Delta::of(&actual, &plan, &Memberships::default(), false);
         assert_eq!(delta.is_some(), is_told, "{number}");

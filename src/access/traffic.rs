@@ -18,12 +18,9 @@ impl Ports {
 
     /// These ranges; one that begins behind its end has no port.
     pub fn of(ranges: impl IntoIterator<Item = (u16, u16)>) -> Self {
-        let mut ranges: Vec<(u16, u16)> = ranges
-            .into_iter()
-            .map(|(start, end)| (start.max(1), end))
-            .filter(|(start, end)| start <= end)
-            .collect();
-        ranges.sort_unstable();
+        let ranges = ranges.into_iter();
+        let ranges = ranges.map(|(start, end)| (start.max(1), end));
+        let ranges: BTreeSet<_> = ranges.filter(|(start, end)| start <= end).collect();
         let mut joined: Vec<(u16, u16)> = Vec::with_capacity(ranges.len());
         for (start, end) in ranges {
             match joined.last_mut() {
@@ -48,24 +45,18 @@ impl Ports {
 
     /// The ranges, in order; none where it has all.
     pub fn ranges(&self) -> Vec<PortRange> {
+        let range = |(start, end): &(u16, u16)| PortRange::new(*start, *end);
         let ranges = self.0.iter().filter(|_| !self.is_all());
-        ranges
-            .map(|(start, end)| PortRange::new(*start, *end))
-            .collect()
+        ranges.map(range).collect()
     }
 
     fn contains(&self, port: u16) -> bool {
-        self.0
-            .iter()
-            .any(|(start, end)| (*start..=*end).contains(&port))
+        let mut ranges = self.0.iter();
+        ranges.any(|(start, end)| (*start..=*end).contains(&port))
     }
 
     fn union(&self, other: &Ports) -> Ports {
-        match (self.is_empty(), other.is_empty()) {
-            (true, _) => other.clone(),
-            (_, true) => self.clone(),
-            _ => Ports::of(self.0.iter().chain(&other.0).copied()),
-        }
+        Ports::of(self.0.iter().chain(&other.0).copied())
     }
 
     fn minus(&self, other: &Ports) -> Ports {
@@ -162,13 +153,8 @@ impl Traffic {
 
     /// What is in either.
     pub fn union(&self, other: &Traffic) -> Traffic {
-        Traffic {
-            tcp: self.tcp.union(&other.tcp),
-            udp: self.udp.union(&other.udp),
-            icmp: self.icmp || other.icmp,
-            rest: self.rest || other.rest,
-            logins: self.logins.union(&other.logins).cloned().collect(),
-        }
+        let logins = self.logins.union(&other.logins);
+        self.both(other, Ports::union, |one, other| one | other, logins)
     }
 
     /// What is in this one alone. Where all users may log in, no group of them is left.
@@ -179,32 +165,35 @@ impl Traffic {
             others.any(|other| of_all(&other.0, group) && of_all(&other.1, user))
         };
         let logins = self.logins.iter().filter(|login| !is_there(login));
-        Traffic {
-            tcp: self.tcp.minus(&other.tcp),
-            udp: self.udp.minus(&other.udp),
-            icmp: self.icmp && !other.icmp,
-            rest: self.rest && !other.rest,
-            logins: logins.cloned().collect(),
-        }
+        self.both(other, Ports::minus, |one, other| one & !other, logins)
     }
 
     /// What is in both.
     pub fn common(&self, other: &Traffic) -> Traffic {
+        let logins = self.logins.intersection(&other.logins);
+        self.both(other, Ports::common, |one, other| one & other, logins)
+    }
+
+    fn both<'a>(
+        &self,
+        other: &Traffic,
+        ports: fn(&Ports, &Ports) -> Ports,
+        flag: fn(bool, bool) -> bool,
+        logins: impl Iterator<Item = &'a Login>,
+    ) -> Traffic {
         Traffic {
-            tcp: self.tcp.common(&other.tcp),
-            udp: self.udp.common(&other.udp),
-            icmp: self.icmp && other.icmp,
-            rest: self.rest && other.rest,
-            logins: self.logins.intersection(&other.logins).cloned().collect(),
+            tcp: ports(&self.tcp, &other.tcp),
+            udp: ports(&self.udp, &other.udp),
+            icmp: flag(self.icmp, other.icmp),
+            rest: flag(self.rest, other.rest),
+            logins: logins.cloned().collect(),
         }
     }
 
     /// What is left where this is dropped: nobody logs in where no packet reaches the server.
     pub fn without(&self, dropped: &Traffic) -> Traffic {
-        let packets = Traffic {
-            logins: BTreeSet::new(),
-            ..dropped.clone()
-        };
+        let mut packets = dropped.clone();
+        packets.logins.clear();
         let mut left = self.minus(&packets);
         if !SSH.iter().any(|port| left.tcp.contains(*port)) {
             left.logins.clear();
@@ -224,15 +213,9 @@ impl Traffic {
         }
         let ports = |name, ports: &Ports| (!ports.is_empty()).then(|| (name, ports.ranges()));
         let flag = |name, is_on: bool| is_on.then_some((name, Vec::new()));
-        [
-            ports("tcp", &self.tcp),
-            ports("udp", &self.udp),
-            flag("icmp", self.icmp),
-            flag("other", self.rest),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        let (tcp, udp) = (ports("tcp", &self.tcp), ports("udp", &self.udp));
+        let (icmp, rest) = (flag("icmp", self.icmp), flag("other", self.rest));
+        [tcp, udp, icmp, rest].into_iter().flatten().collect()
     }
 }
 

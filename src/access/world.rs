@@ -40,7 +40,6 @@ pub enum End {
 }
 
 /// A group, or what a rule names in the place of one.
-#[derive(Debug)]
 pub(super) struct Group {
     pub(super) end: End,
     pub(super) name: String,
@@ -49,7 +48,6 @@ pub(super) struct Group {
 }
 
 /// A machine or a resource.
-#[derive(Debug)]
 pub(super) struct Node<'a> {
     pub(super) what: What<'a>,
     /// Whether it is there.
@@ -92,10 +90,8 @@ impl Node<'_> {
     }
 
     pub(super) fn differs(&self) -> bool {
-        self.is[BEFORE] != self.is[AFTER]
-            || self.is_on[BEFORE] != self.is_on[AFTER]
-            || self.is_rerouted
-            || self.groups[BEFORE] != self.groups[AFTER]
+        let of = |side: usize| (self.is[side], self.is_on[side], &self.groups[side]);
+        self.is_rerouted || of(BEFORE) != of(AFTER)
     }
 }
 
@@ -120,7 +116,6 @@ pub(super) struct Grant {
 }
 
 /// The rule of a policy.
-#[derive(Debug)]
 pub(super) struct Rule {
     pub(super) name: String,
     pub(super) grants: [Option<Grant>; 2],
@@ -154,22 +149,29 @@ pub(super) struct Path {
 }
 
 /// A route.
-#[derive(Debug)]
 pub(super) struct RouteOf {
     pub(super) name: String,
     pub(super) paths: [Option<Path>; 2],
 }
 
 /// A router of a network.
-#[derive(Debug)]
 pub(super) struct Router {
     pub(super) network: [NetworkKey; 2],
     /// Whether it is on, and whose peers route.
     pub(super) through: [Option<(bool, Vec<GroupAt>)>; 2],
 }
 
+impl Router {
+    /// Whose peers route on that side.
+    fn on(&self, side: usize) -> &[GroupAt] {
+        match &self.through[side] {
+            Some((true, groups)) => groups,
+            _ => &[],
+        }
+    }
+}
+
 /// All of it.
-#[derive(Debug)]
 pub(super) struct World<'a> {
     actual: &'a Actual,
     pub(super) nodes: Vec<Node<'a>>,
@@ -258,11 +260,10 @@ impl<'a> World<'a> {
         at
     }
 
-    fn put(&mut self, node: NodeAt, group: GroupAt, side: usize) {
+    fn put(&mut self, node: NodeAt, groups: impl IntoIterator<Item = GroupAt>, side: usize) {
         let node = &mut self.nodes[node as usize];
-        if node.is[side] {
-            node.groups[side].push(group);
-        }
+        let groups = groups.into_iter().filter(|_| node.is[side]);
+        node.groups[side].extend(groups);
     }
 
     /// Puts the members into the groups.
@@ -290,10 +291,10 @@ impl<'a> World<'a> {
 
     /// Marks the resources to which others lead after: who routes a network gets nothing of it.
     fn reroute(&mut self) {
-        let differ = self.routers.iter().any(|router| {
-            router.through[BEFORE] != router.through[AFTER]
-                || router.network[BEFORE] != router.network[AFTER]
-        });
+        let is_other = |of: &Router| {
+            of.through[BEFORE] != of.through[AFTER] || of.network[BEFORE] != of.network[AFTER]
+        };
+        let differ = self.routers.iter().any(is_other);
         for at in 0..self.nodes.len() {
             let What::Resource(resource) = &self.nodes[at].what else {
                 continue;
@@ -355,11 +356,7 @@ impl<'a> World<'a> {
         };
         let of = self.routers.iter();
         let of = of.filter(|router| router.network[side] == place.network[side]);
-        let groups = of.filter_map(|router| match &router.through[side] {
-            Some((true, groups)) => Some(groups),
-            _ => None,
-        });
-        groups.flatten().copied().collect()
+        of.flat_map(|router| router.on(side)).copied().collect()
     }
 
     /// The groups as people call them, with what it is where it is a machine.
@@ -391,10 +388,7 @@ impl<'a> World<'a> {
             let mut members = self.groups[*group as usize].members[side].iter();
             members.any(|node| !self.nodes[*node as usize].is_resource())
         };
-        let leads = |router: &&Router| match &router.through[side] {
-            Some((true, groups)) => groups.iter().any(has_machine),
-            _ => false,
-        };
+        let leads = |router: &&Router| router.on(side).iter().any(has_machine);
         let leading = self.routers.iter().filter(leads);
         leading.map(|router| router.network[side].clone()).collect()
     }

@@ -14,10 +14,9 @@ use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::json;
 use crate::base::parallel;
-use crate::model::address::Address;
+use crate::model::address::{Address, Who};
 use crate::model::kind::{self, Answers, Groups, Kind, Live, Other, Resource};
-use crate::model::protection::Protection;
-use crate::model::who::Who;
+use crate::model::problem::Protection;
 use crate::wire::api::objects;
 
 pub use referrers::optional_lists;

@@ -29,7 +29,7 @@ impl Execution<'_> {
 
     /// Compares what was made with what was wanted, and writes what creation takes no notice of.
     fn complete(&mut self, address: &Address, after: &Resource, live: &Live) -> Result<()> {
-        let late = address.kind.descriptor().special.not_at_creation;
+        let late = address.kind.descriptor().not_at_creation;
         let lost = differences(after, &live.resource);
         if lost.is_empty()
             || !lost

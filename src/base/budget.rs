@@ -36,10 +36,8 @@ impl Budget {
 
     /// A share that is empty.
     pub fn share(self: &Arc<Self>) -> Share {
-        Share {
-            budget: Some(self.clone()),
-            held: 0,
-        }
+        let budget = Some(self.clone());
+        Share { budget, held: 0 }
     }
 }
 
@@ -55,9 +53,7 @@ impl Share {
             false => Ok(()),
         }
     }
-}
 
-impl Share {
     /// How much it holds, in bytes.
     pub fn held(&self) -> u64 {
         self.held
@@ -81,11 +77,8 @@ impl Drop for Share {
 
 impl fmt::Display for UsedUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the answers take more than {} MiB together",
-            self.0 >> 20
-        )
+        let most = self.0 >> 20;
+        write!(f, "the answers take more than {most} MiB together")
     }
 }
 

@@ -90,13 +90,11 @@ fn take<T: DeserializeOwned>(
     let before = share.held();
     match read_each(&text, &mut share) {
         Ok(Some((places, read))) => {
-            let answer = Arc::new(Answer {
-                text,
-                _share: share,
-            });
-            let entry = |at| {
-                let answer = answer.clone();
-                Entry { answer, at }
+            let _share = share;
+            let answer = &Arc::new(Answer { text, _share });
+            let entry = |at| Entry {
+                answer: answer.clone(),
+                at,
             };
             Ok((places.into_iter().map(entry).collect(), read))
         }
@@ -143,14 +141,10 @@ fn read_each<T: DeserializeOwned>(
 
 impl From<Value> for Entry {
     fn from(value: Value) -> Self {
-        let text = value.to_string();
-        Entry {
-            at: 0..text.len(),
-            answer: Arc::new(Answer {
-                text,
-                _share: Share::default(),
-            }),
-        }
+        let (text, _share) = (value.to_string(), Share::default());
+        let at = 0..text.len();
+        let answer = Arc::new(Answer { text, _share });
+        Entry { answer, at }
     }
 }
 

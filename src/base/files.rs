@@ -35,8 +35,8 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Puts a text in the place of a file at once or not at all, and makes the folders for it. Of a new file errors where one came
-/// meanwhile.
+/// Puts a text in the place of a file at once or not at all, with the file's mode, and makes the folders for it. Of a new file
+/// errors where one came meanwhile.
 pub fn put(path: &Path, text: &[u8], is_new: bool) -> io::Result<()> {
     let folder = folder_of(path);
     fs::create_dir_all(folder)?;
@@ -49,12 +49,18 @@ pub fn put(path: &Path, text: &[u8], is_new: bool) -> io::Result<()> {
     }
     let mut file = builder.tempfile_in(folder)?;
     file.write_all(text)?;
+    if let (false, Ok(old)) = (is_new, fs::metadata(path)) {
+        file.as_file().set_permissions(old.permissions())?;
+    }
     file.as_file().sync_all()?;
     let put = match is_new {
         true => file.persist_noclobber(path),
         false => file.persist(path),
     };
-    put.map(drop).map_err(|error| error.error)
+    put.map_err(|error| error.error)?;
+    // the rename, too; where a folder cannot be opened for that, the file is whole all the same
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    Ok(())
 }
 
 /// Returns the folder that a file is in.

@@ -17,22 +17,13 @@ impl Id {
     /// NetBird's ids are xids: 20 characters of base32hex in lower case, of which the first 32 bits are the server's
     /// clock at creation (docs/netbird-api.md, "Ids"). Old keys and users have ids of another form.
     pub fn created_at(&self) -> Option<i64> {
-        let xid = self.0.len() == 20
-            && self
-                .0
-                .bytes()
-                .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'v'));
-        xid.then(|| {
-            let bits = self.0.bytes().take(7).fold(0_i64, |bits, byte| {
-                bits << 5
-                    | i64::from(if byte < b'a' {
-                        byte - b'0'
-                    } else {
-                        byte - b'a' + 10
-                    })
-            });
-            bits >> 3
-        })
+        let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'v');
+        let is_xid = self.0.len() == 20 && self.0.bytes().all(is_digit);
+        let digits = self.0.chars().map_while(|char| char.to_digit(32));
+        let bits = digits
+            .take(7)
+            .fold(0, |bits, digit| bits << 5 | i64::from(digit));
+        is_xid.then_some(bits >> 3)
     }
 }
 

@@ -32,9 +32,8 @@ pub fn escape(text: &str) -> String {
 pub fn why(error: &serde_json::Error) -> String {
     let text = error.to_string();
     // it repeats the position
-    let text = text
-        .rsplit_once(" at line ")
-        .map_or(&*text, |(text, _)| text);
+    let before = text.rsplit_once(" at line ");
+    let text = before.map_or(&*text, |(text, _)| text);
     match error.classify() {
         Category::Data => data(text),
         Category::Eof => "it ends too early: something is never closed".to_owned(),
@@ -59,24 +58,22 @@ fn data(text: &str) -> String {
         }
         text => text.replace('`', "\""),
     };
+    let mut invalid = ["invalid type: ", "invalid value: ", "invalid length "].iter();
+    let found = invalid.find_map(|of| text.strip_prefix(of)?.split_once(", expected "));
     if let Some(field) = quoted("missing field ") {
-        return format!("the field \"{field}\" is missing");
-    }
-    if let Some(field) = quoted("unknown field ") {
-        return format!("there is no field \"{field}\"");
-    }
-    if let Some(field) = quoted("duplicate field ") {
-        return format!("the field \"{field}\" stands there twice");
-    }
-    let found = ["invalid type: ", "invalid value: ", "invalid length "]
-        .iter()
-        .find_map(|prefix| text.strip_prefix(prefix)?.split_once(", expected "));
-    match found {
-        Some((found, expected)) => {
-            let found = wanted(found);
-            format!("{found} stands where {} belongs", wanted(expected))
-        }
-        None => text.replace('`', "\""),
+        format!("the field \"{field}\" is missing")
+    } else if let Some(field) = quoted("unknown field ") {
+        format!("there is no field \"{field}\"")
+    } else if let Some(field) = quoted("duplicate field ") {
+        format!("the field \"{field}\" stands there twice")
+    } else if let Some((found, expected)) = found {
+        format!(
+            "{} stands where {} belongs",
+            wanted(found),
+            wanted(expected)
+        )
+    } else {
+        text.replace('`', "\"")
     }
 }
 

@@ -100,10 +100,9 @@ type Unit = (u8, Range<usize>);
 
 /// Where a word has secrets; it begins at `start` of its text.
 fn in_word(word: &str, start: usize, known: &BTreeMap<usize, HashSet<u64>>) -> Vec<Range<usize>> {
-    let bytes = word.bytes().enumerate();
-    let mut units: Vec<Unit> = bytes
-        .map(|(at, byte)| (byte, start + at..start + at + 1))
-        .collect();
+    let units = word.bytes().enumerate();
+    let units = units.map(|(at, byte)| (byte, start + at..start + at + 1));
+    let mut units: Vec<Unit> = units.collect();
     let mut found = Vec::new();
     for _ in 0..=LAYERS {
         let plain: Vec<u8> = units.iter().map(|(byte, _)| *byte).collect();
@@ -183,20 +182,12 @@ fn decoded(units: &[Unit]) -> Vec<Unit> {
 
 /// How many units an escape takes, and what it stands for; `None` where it is none.
 fn escape(units: &[Unit]) -> Option<(usize, u8)> {
-    let text: String = units
-        .iter()
-        .take(8)
-        .map(|(byte, _)| char::from(*byte))
-        .collect();
+    let text = units.iter().take(8).map(|(byte, _)| char::from(*byte));
+    let text: String = text.collect();
     let hex = |from: usize| u8::from_str_radix(text.get(from..from + 2)?, 16).ok();
-    if text.starts_with('%') {
-        return Some((3, hex(1)?));
-    }
-    if text.starts_with("\\u00") {
-        return Some((6, hex(4)?));
-    }
-    if text.starts_with("\\x") {
-        return Some((4, hex(2)?));
+    let mut escapes = ["%", "\\u00", "\\x"].iter();
+    if let Some(start) = escapes.find(|start| text.starts_with(**start)) {
+        return Some((start.len() + 2, hex(start.len())?));
     }
     if let Some(rest) = text.strip_prefix("&#") {
         let (number, _) = rest.split_once(';')?;

@@ -7,6 +7,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::base::text::joined;
+
 /// What an ASCII form of a label begins with.
 const ACE: &str = "xn--";
 
@@ -16,12 +18,9 @@ pub fn domain(text: &str) -> String {
     let name = text.strip_suffix('.').filter(|name| !name.is_empty());
     let labels = name.unwrap_or(text).split('.').map(|label| {
         let label = lower(label);
-        match unicode(&label) {
-            Some(decoded) => lower(&decoded),
-            None => label,
-        }
+        unicode(&label).map_or(label, |decoded| lower(&decoded))
     });
-    labels.collect::<Vec<String>>().join(".")
+    joined(labels, ".")
 }
 
 /// One by one, as Go does it: Rust's own folding of whole strings knows a final sigma.
@@ -31,9 +30,8 @@ fn lower(text: &str) -> String {
 
 /// Returns whether a part of a domain is in its ASCII form, or claims to be.
 pub fn is_ascii_form(label: &str) -> bool {
-    label
-        .get(..ACE.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(ACE))
+    let start = label.get(..ACE.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(ACE))
 }
 
 /// Returns the Unicode of a part of a domain in its ASCII form; `None` where it has no such form, or stands for nothing:
@@ -55,7 +53,7 @@ pub fn to_ascii(domain: &str) -> String {
             _ => label,
         }
     });
-    labels.collect::<Vec<String>>().join(".")
+    joined(labels, ".")
 }
 
 /// Returns a network with its host bits masked, as the server does it (docs/netbird-api.md, "Routes"). `length` is that

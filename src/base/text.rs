@@ -59,15 +59,11 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 
 /// The form in which spellings are compared.
 fn folded(text: &str) -> Vec<char> {
-    match text.trim() {
-        ascii if ascii.is_ascii() => ascii.to_ascii_lowercase().chars().collect(),
-        text => text
-            .nfc()
-            .collect::<String>()
-            .to_lowercase()
-            .chars()
-            .collect(),
-    }
+    let composed: String = match text.is_ascii() {
+        true => text.trim().into(),
+        false => text.trim().nfc().collect(),
+    };
+    composed.to_lowercase().chars().collect()
 }
 
 /// Most candidates are told apart by how long they are, or by which letters are in them: a slip takes one in and one out at
@@ -80,10 +76,8 @@ fn may_be_near(word: &str, letters: u64, candidate: &str) -> bool {
 
 /// The set of letters of an ASCII text, two of them sometimes as one.
 fn letters(text: &str) -> u64 {
-    let bits = text
-        .trim()
-        .bytes()
-        .map(|byte| 1 << (byte.to_ascii_lowercase() % 64));
+    let bytes = text.trim().bytes();
+    let bits = bytes.map(|byte| 1 << (byte.to_ascii_lowercase() % 64));
     bits.fold(0, |all, one: u64| all | one)
 }
 
@@ -113,11 +107,8 @@ fn slips(one: &[char], other: &[char]) -> Option<usize> {
 /// Returns how many letters more, less, other or turned round it takes to make one word of the other, where `most` are enough.
 /// A full table of distances would cost the product of both lengths.
 fn apart(one: &[char], other: &[char], most: usize) -> Option<usize> {
-    let same = one
-        .iter()
-        .zip(other)
-        .take_while(|(one, other)| one == other);
-    let same = same.count();
+    let pairs = one.iter().zip(other);
+    let same = pairs.take_while(|(one, other)| one == other).count();
     match (&one[same..], &other[same..]) {
         ([], []) => Some(0),
         (one, other) if most == 0 || one.len().abs_diff(other.len()) > most => None,
@@ -140,23 +131,23 @@ pub fn quote(text: &str) -> String {
 
 /// Returns a text in double quotes: escaped, and cut behind so many characters.
 pub fn quote_up_to(text: &str, max_chars: usize) -> String {
-    let mut quoted = String::from('"');
-    for (count, char) in text.chars().enumerate() {
-        if count == max_chars {
-            quoted.push('…');
-            break;
-        }
-        match char {
-            '"' | '\\' => quoted.extend(['\\', char]),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            _ if is_hidden(char) => quoted.extend(char.escape_unicode()),
-            _ => quoted.push(char),
-        }
+    let escaped = |char: char| match char {
+        '"' | '\\' => format!("\\{char}"),
+        '\n' => "\\n".to_owned(),
+        '\r' => "\\r".to_owned(),
+        '\t' => "\\t".to_owned(),
+        _ => shown(char, is_hidden(char)),
+    };
+    let quoted: String = text.chars().take(max_chars).map(escaped).collect();
+    let is_cut = text.chars().nth(max_chars).is_some();
+    format!("\"{quoted}{}\"", if is_cut { "…" } else { "" })
+}
+
+fn shown(char: char, is_escaped: bool) -> String {
+    match is_escaped {
+        true => char.escape_unicode().to_string(),
+        false => char.to_string(),
     }
-    quoted.push('"');
-    quoted
 }
 
 /// Most names of a list that a text for people spells out.
@@ -205,18 +196,11 @@ pub fn wrapped(line: &str, width: usize, further: usize) -> Vec<String> {
 /// Returns the text with everything escaped that could move the cursor, hide or reorder text: names come from clients
 /// and from pull requests.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_hidden) {
-        return Cow::Borrowed(text);
+    let shown = |char| shown(char, is_hidden(char));
+    match text.contains(is_hidden) {
+        true => text.chars().map(shown).collect(),
+        false => text.into(),
     }
-    let mut shown = String::with_capacity(text.len() + 8);
-    for char in text.chars() {
-        if is_hidden(char) {
-            shown.extend(char.escape_unicode());
-        } else {
-            shown.push(char);
-        }
-    }
-    Cow::Owned(shown)
 }
 
 /// What begins and ends our own colours.
@@ -225,19 +209,15 @@ const COLOURS: [&str; 8] = ["0m", "2m", "31m", "32m", "33m", "34m", "35m", "36m"
 /// Returns an output with everything escaped that a terminal would obey, but for line ends, tabs and our own colours.
 pub fn obedient_to_us(text: &str) -> Cow<'_, str> {
     let is_order = |char: char| char.is_control() && !matches!(char, '\n' | '\t');
-    if !text.contains(is_order) {
-        return text.into();
+    let is_ours = |rest: &str| COLOURS.iter().any(|colour| rest.starts_with(colour));
+    let shown = |(at, char)| {
+        let colour = text[at..].strip_prefix("\x1b[");
+        shown(char, is_order(char) && !colour.is_some_and(is_ours))
+    };
+    match text.contains(is_order) {
+        true => text.char_indices().map(shown).collect(),
+        false => text.into(),
     }
-    let mut shown = String::with_capacity(text.len());
-    for (at, char) in text.char_indices() {
-        let rest = text[at..].strip_prefix("\x1b[");
-        let is_ours = |rest: &str| COLOURS.iter().any(|colour| rest.starts_with(colour));
-        match is_order(char) && !rest.is_some_and(is_ours) {
-            true => shown.extend(char.escape_unicode()),
-            false => shown.push(char),
-        }
-    }
-    shown.into()
 }
 
 /// Returns whether a character cannot be seen for what it is: the one list of the program, for what a name may hold and for
@@ -320,11 +300,8 @@ pub fn short_commit(id: &str) -> &str {
 
 /// Returns a segment of a path, or a value of a query, percent-encoded.
 pub fn percent_encoded(segment: &str) -> String {
-    const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
-        .remove(b'-')
-        .remove(b'.')
-        .remove(b'_')
-        .remove(b'~');
+    const PLAIN: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.');
+    const UNRESERVED: &AsciiSet = &PLAIN.remove(b'_').remove(b'~');
     utf8_percent_encode(segment, UNRESERVED).to_string()
 }
 

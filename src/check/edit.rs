@@ -5,28 +5,27 @@
 //! a text that differs in anything but those flags is never returned.
 
 mod insert;
-mod on_disk;
-mod stale;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::fs;
 use std::ops::Range;
+use std::path::Path;
 
+use anyhow::{Result, anyhow};
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 use serde_json::Value as Json;
 
 use crate::base::code::Code;
+use crate::base::files;
+use crate::base::text::file_error;
 use crate::check::validate::validate;
-use crate::file::{self, Cursor, Finding, Findings, Log, Place, Source, SourceError};
+use crate::file::{self, Cursor, Finding, Findings, Log, MAX_BYTES, Place, Source, SourceError};
 
 use insert::behind_all;
 pub use insert::insert_entry;
 pub(crate) use insert::pretty;
-pub use on_disk::{mark_enrolled_file, replace};
-pub use stale::content_differs_but_for_enrolled;
 
 /// What became of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -97,15 +96,9 @@ fn valid(file: &str, text: &[u8], when: &'static str) -> Result<Source, MarkErro
 /// Errors when it is no strict JSON, or has two members of one name in an object.
 fn flip(source: &Source, names: &BTreeSet<String>) -> Result<Edit, Finding> {
     let root = parse(source)?;
-    let keys = root
-        .as_object()
-        .and_then(|root| object_in(root, "setup_keys"));
-    let mut edit = Edit {
-        text: Vec::new(),
-        flipped: BTreeSet::new(),
-        already: BTreeSet::new(),
-        missing: BTreeSet::new(),
-    };
+    let top = root.as_object();
+    let keys = top.and_then(|root| object_in(root, "setup_keys"));
+    let mut edit = Edit::default();
     let mut changes: Vec<Patch> = Vec::new();
     for name in names {
         let outcome = match keys.and_then(|keys| object_in(keys, name)) {
@@ -179,9 +172,8 @@ pub fn marked_since(base: &[u8], text: &[u8]) -> BTreeSet<String> {
         let mut root = json_of(text)?;
         let keys = root.get_mut("setup_keys")?.as_object_mut()?;
         let take = |(name, key): (&String, &mut Json)| {
-            let flag = key
-                .as_object_mut()
-                .and_then(|fields| fields.remove("enrolled"));
+            let fields = key.as_object_mut();
+            let flag = fields.and_then(|fields| fields.remove("enrolled"));
             (name.clone(), (flag == Some(Json::Bool(true)), key.take()))
         };
         Some(keys.iter_mut().map(take).collect())
@@ -203,10 +195,8 @@ pub fn key_names(text: &[u8]) -> Vec<String> {
 }
 
 fn member<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b ObjectProp<'a>> {
-    object
-        .properties
-        .iter()
-        .find(|member| member.name.as_str() == name)
+    let mut members = object.properties.iter();
+    members.find(|member| member.name.as_str() == name)
 }
 
 /// Returns the object of that name.
@@ -219,14 +209,10 @@ fn flag(json: &str, root: &Value<'_>, key: &Object<'_>) -> Option<Patch> {
     match member(key, "enrolled").map(|field| &field.value) {
         Some(Value::BooleanLit(flag)) if flag.value => None,
         Some(other) => Some((other.start()..other.end(), "true".to_owned())),
-        None => Some(behind_all(
-            json,
-            root,
-            key,
-            "enrolled",
-            &Json::Bool(true),
-            &[],
-        )),
+        None => {
+            let flag = Json::Bool(true);
+            Some(behind_all(json, root, key, "enrolled", &flag, &[]))
+        }
     }
 }
 
@@ -261,3 +247,83 @@ fn apply(source: &Source, mut changes: Vec<Patch>) -> Vec<u8> {
     out.extend_from_slice(&json[from..]);
     out
 }
+
+/// Marks keys in a file, as [`mark_enrolled`] does, and returns what became of it.
+///
+/// The new text takes the old one's place at once or not at all, with the old one's mode. Behind a symbolic link the
+/// target is changed. A file with nothing to change is not touched.
+pub fn mark_enrolled_file(path: &Path, names: &BTreeSet<String>) -> Result<Edit> {
+    let shown = path.display();
+    let unread = |error| anyhow!("cannot read {shown}: {}", file_error(&error));
+    let target = fs::canonicalize(path).map_err(unread)?;
+    let text = files::read(&target, MAX_BYTES as u64).map_err(unread)?;
+    let edit = mark_enrolled(&shown.to_string(), &text, names)?;
+    if !edit.flipped.is_empty() {
+        let unwritten = |error| anyhow!("cannot write {shown}: {}", file_error(&error));
+        files::put(&target, &edit.text, false).map_err(unwritten)?;
+    }
+    Ok(edit)
+}
+
+/// Returns whether two versions of the file differ in anything else than `enrolled` flags of setup keys.
+///
+/// They are compared by meaning: order, spaces and line ends do not matter. Where one of them is no JSON, every other
+/// byte does.
+pub fn content_differs_but_for_enrolled(a: &[u8], b: &[u8]) -> bool {
+    let means_other = |a: Option<Json>, b| a.is_none() || a != b;
+    a != b && means_other(without_flags(a), without_flags(b))
+}
+
+fn without_flags(text: &[u8]) -> Option<Json> {
+    let mut file = json_of(text)?;
+    let keys = file.get_mut("setup_keys").and_then(Json::as_object_mut);
+    for key in keys.into_iter().flat_map(|keys| keys.values_mut()) {
+        if let Some(fields) = key.as_object_mut()
+            && fields.get("enrolled").is_some_and(Json::is_boolean)
+        {
+            fields.remove("enrolled");
+        }
+    }
+    Some(file)
+}
+
+#[cfg(test)]
+mod stale_tests {
+    use super::content_differs_but_for_enrolled;
+
+    #[test]
+    fn versions_that_differ_in_flags_only_ask_for_the_same() {
+        let a = r#"{"groups": {"g": {"peers": ["k", "l"]}}, "setup_keys": {"k": {"enrolled": false, "type": "one-off"}}}"#;
+        let differs = |b: &str| content_differs_but_for_enrolled(a.as_bytes(), b.as_bytes());
+        for same in [
+            a,
+            &a.replace("false", "true"),
+            &a.replace("\"enrolled\": false, ", ""),
+            &a.replace(' ', "\r\n"),
+            &format!("\u{feff}{a}\n"),
+            r#"{"setup_keys": {"k": {"type": "one-off"}}, "groups": {"g": {"peers": ["k", "l"]}}}"#,
+        ] {
+            assert!(!differs(same), "{same}");
+        }
+        for other in [
+            "",
+            "{}",
+            &a.replace("one-off", "reusable"),
+            &a.replace("false", "0"),
+            &a.replace("\"k\", \"l\"", "\"k\""),
+            &a.replace(
+                "\"groups\": {\"g\"",
+                "\"groups\": {\"enrolled\": true, \"g\"",
+            ),
+            &a.replace("{\"g\": {", "{\"g\": {\"enrolled\": true, "),
+            &a[..a.len() - 1],
+        ] {
+            assert!(differs(other), "{other}");
+        }
+        assert!(!content_differs_but_for_enrolled(b"\xff", b"\xff"));
+        assert!(content_differs_but_for_enrolled(b"\xff", b"\xfe"));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -40,10 +40,8 @@ pub fn schema() -> Value {
     let top = Kind::sections().map(|kind| kind.section_path()[0]);
     let mut top: Vec<&str> = top.collect();
     top.dedup();
-    let sections: Vec<Value> = top
-        .iter()
-        .map(|name| json!({ "required": [name] }))
-        .collect();
+    let sections = top.iter().map(|name| json!({ "required": [name] }));
+    let sections: Vec<Value> = sections.collect();
     json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "netbird.json",
@@ -65,15 +63,15 @@ pub fn text() -> String {
 
 /// The entries of a section, by name.
 fn entries(descriptor: &Descriptor) -> Value {
-    let mut names = match descriptor.special.longest_name {
+    let mut names = match descriptor.longest_name {
         names::MAX_CHARS => json!({ "$ref": "#/definitions/name" }),
         shorter => name(shorter),
     };
-    if let Some(reserved) = descriptor.special.reserved_name {
+    if let Some(reserved) = descriptor.reserved_name {
         names = json!({ "allOf": [names, { "not": { "const": reserved } }] });
     }
     let one = json!({ "$ref": format!("#/definitions/{}", descriptor.word) });
-    let entry = match descriptor.special.is_several {
+    let entry = match descriptor.is_several {
         true => json!({ "anyOf": [one, { "type": "array", "minItems": 1, "items": one }] }),
         false => one,
     };
@@ -128,10 +126,6 @@ fn field(row: &Row) -> Value {
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::Whole(least, most) => {
             json!({ "type": "integer", "minimum": least, "maximum": most })
-        }
-        Shape::Groups => json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
-        Shape::SomeGroups => {
-            json!({ "type": "array", "items": { "type": "string", "minLength": 1 }, "minItems": 1 })
         }
         Shape::Named(Objects { word, .. }) => {
             json!({ "type": "object", "propertyNames": one("name"), "additionalProperties": one(word) })

@@ -4,21 +4,18 @@
 //! read. Nothing here knows NetBird's actual state: what only the server can tell (does that group exist?) is handed on
 //! in [`Valid::references`], for `plan` to judge.
 
-mod collisions;
-mod labels;
 mod members;
-mod overlaps;
-mod places;
+mod own_names;
 mod references;
-mod renames;
+mod refused;
 mod sections;
-mod settings;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use crate::base::code::Code;
 use crate::file::{self, Cursor, Finding, Findings, Log, Place, Source};
@@ -26,7 +23,6 @@ use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::{InFile, Kind};
 
-pub use places::Places;
 pub use references::Reference;
 
 /// A valid file.
@@ -60,10 +56,8 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
     let value = match file::parse(source) {
         Ok(value) => value,
         Err(problem) => {
-            return Err(Findings {
-                file,
-                list: vec![problem],
-            });
+            let list = vec![problem];
+            return Err(Findings { file, list });
         }
     };
     let root = Cursor::root(source, &value);
@@ -72,30 +66,24 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
     if root.is_object() {
         root.object(&mut log, &sections::table(&[]), &mut ());
     } else {
-        root.wrong::<()>(
-            &mut log,
-            "one object { … }",
-            Some("begin with examples/minimal.json".into()),
-        );
+        let hint = "begin with examples/minimal.json".to_owned();
+        root.wrong::<()>(&mut log, "one object { … }", Some(hint));
     }
 
     let entries = sections::read(&root, &mut desired.sections, &mut log);
-    for InFile {
-        address, resource, ..
-    } in &entries
-    {
-        let all = desired.entries.entry(address.clone()).or_default();
+    for entry in &entries {
+        let all = desired.entries.entry(entry.address.clone()).or_default();
         // room for one: a list grows to four at its first entry, and most names have one
         all.reserve_exact(1);
-        all.extend(resource.clone());
+        all.extend(entry.resource.clone());
     }
-    collisions::check(&entries, &mut log);
+    own_names::check(&entries, &mut log);
     members::check(&entries, &desired, &mut log);
-    labels::check(&entries, &desired, &mut log);
-    overlaps::check(&entries, &mut log);
-    desired.renamed_from = renames::read(&entries, &mut log);
+    own_names::labels(&entries, &desired, &mut log);
+    refused::routes(&entries, &mut log);
+    desired.renamed_from = own_names::renames(&entries, &mut log);
     let references = references::undeclared(&entries, &mut log);
-    settings::check(&entries, &desired, &mut log);
+    refused::check(&entries, &desired, &mut log);
     manages_something(&root, &entries, &desired, &mut log);
 
     if let more @ 1.. = log.left_out() {
@@ -103,18 +91,15 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
         let left_out = Finding::notice(Code::LeftOut, root.place(), text);
         log.findings.push(left_out);
     }
-    let mut findings = log.findings;
-    findings.sort_by_key(|finding| (finding.place.line, finding.place.column)); // stable: what was found first stays first
+    let mut list = log.findings;
+    list.sort_by_key(|finding| (finding.place.line, finding.place.column)); // stable: what was found first stays first
     if log.errors > 0 {
-        return Err(Findings {
-            file,
-            list: findings,
-        });
+        return Err(Findings { file, list });
     }
     Ok(Valid {
         file,
         desired: Arc::new(desired),
-        notices: findings,
+        notices: list,
         references,
         places: Places::new(source),
     })
@@ -149,5 +134,117 @@ fn manages_something(root: &Cursor<'_>, entries: &[InFile<'_>], desired: &Desire
         log.error(root.place(), "every section is empty, which would delete all that was ever declared here")
             .coded(Code::NothingManaged)
             .suggest("leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird");
+    }
+}
+
+/// The places of a valid file. They are looked for when somebody asks: most runs have nothing to say about the file.
+#[derive(Debug, Clone)]
+pub struct Places {
+    source: Source,
+    found: OnceLock<Found>,
+}
+
+/// The place of each entry, and by field those of the names in it.
+type Found = BTreeMap<Address, (Place, BTreeMap<String, BTreeMap<String, Place>>)>;
+
+impl Places {
+    fn new(source: &Source) -> Self {
+        Places {
+            source: source.clone(),
+            found: OnceLock::new(),
+        }
+    }
+
+    fn find(&self) -> &Found {
+        self.found.get_or_init(|| match file::parse(&self.source) {
+            Ok(value) => {
+                let root = Cursor::root(&self.source, &value);
+                let (mut sections, mut log) = Default::default();
+                places(&sections::read(&root, &mut sections, &mut log))
+            }
+            Err(_) => BTreeMap::new(), // a file that was valid is so again
+        })
+    }
+
+    /// Returns where an entry's name stands.
+    pub fn entry(&self, address: &Address) -> Option<&Place> {
+        self.find().get(address).map(|(place, _)| place)
+    }
+
+    /// Returns where a name stands in a field of an entry, such as a group in the list of a policy's `sources`.
+    pub fn name(&self, address: &Address, field: &str, name: &str) -> Option<&Place> {
+        let (_, names) = self.find().get(address)?;
+        names.get(field)?.get(name)
+    }
+}
+
+fn places(entries: &[InFile<'_>]) -> Found {
+    let mut all = Found::new();
+    for entry in entries {
+        // of several objects of one name the first one stands for all
+        let of_entry = all.entry(entry.address.clone());
+        let new = || (entry.cursor.key_place(), BTreeMap::new());
+        let (_, fields) = of_entry.or_insert_with(new);
+        for field in entry.cursor.members() {
+            let names = fields.entry(field.name().to_owned()).or_default();
+            let texts = field.elements().chain([field]);
+            for (name, text) in texts.filter_map(|text| Some((text.text()?, text))) {
+                let place = names.entry(name.to_owned());
+                place.or_insert_with(|| text.place());
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod places_tests {
+    use crate::check::validate::testing::check;
+    use crate::model::address::Address;
+    use crate::model::kind::Kind;
+
+    #[test]
+    fn places_of_entries_and_names() {
+        let file = "{\n  \"groups\": {\"a b\": {}},\n  \"policies\": {\n    \"p\": {\"sources\": [\"a b\", \"All\"],\n      \"destinations\": [\"All\"]},\n    \"q\": {\"sources\": [\"All\"], \"destination_resource\": \"lan\"}}}";
+        let valid = check(file).expect("a valid file");
+        let at = |place: Option<&crate::file::Place>| {
+            place.map(|place| (place.path.clone(), place.line, place.column))
+        };
+        let (group, policy) = (
+            Address::new(Kind::Group, "a b"),
+            Address::new(Kind::Policy, "p"),
+        );
+        assert_eq!(
+            at(valid.position_of(&group)),
+            Some(("groups[\"a b\"]".into(), 2, 14))
+        );
+        assert_eq!(
+            at(valid.position_of(&policy)),
+            Some(("policies.p".into(), 4, 5))
+        );
+        assert_eq!(
+            at(valid.places.name(&policy, "sources", "All")),
+            Some(("policies.p.sources[1]".into(), 4, 30))
+        );
+        let other = Address::new(Kind::Policy, "q");
+        assert_eq!(
+            at(valid.places.name(&other, "destination_resource", "lan")),
+            Some(("policies.q.destination_resource".into(), 6, 55))
+        );
+        assert_eq!(valid.position_of(&Address::new(Kind::Route, "p")), None);
+        assert_eq!(valid.places.name(&policy, "sources", "b"), None);
+    }
+
+    #[test]
+    fn several_objects_of_one_name_stand_where_the_first_does() {
+        let file = "{\"routes\": {\"r\": [\n  {\"network\": \"10.0.0.0/8\", \"peer\": \"a\"},\n  {\"network\": \"10.0.0.0/8\", \"peer\": \"b\"}]}}";
+        let valid = check(file).expect("a valid file");
+        let route = Address::new(Kind::Route, "r");
+        let line = |place: Option<&crate::file::Place>| place.map(|place| place.line);
+        assert_eq!(line(valid.position_of(&route)), Some(2));
+        for (peer, wanted) in [("a", 2), ("b", 3)] {
+            let place = valid.places.name(&route, "peer", peer);
+            assert_eq!(line(place), Some(wanted), "{peer}");
+        }
     }
 }

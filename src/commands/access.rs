@@ -9,7 +9,7 @@ use super::session::{LiveFrom, Request, Session, recorded};
 use super::settings::{connect, readable};
 use super::versions::of_netbird;
 use super::{Ending, Exit, Failure, Result, Run, Say, blank, end};
-use crate::access::{End, Ports, Question, Traffic, ask};
+use crate::access::{End, NoAnswer, Ports, Question, Traffic, ask};
 use crate::account::actual::Actual;
 use crate::account::fetch::{Needs, fetch};
 use crate::base::text::{did_you_mean, quote};
@@ -42,7 +42,11 @@ fn make(run: &Run, args: &AccessArgs, say: Say) -> Result<Ending> {
         return Err(Failure::error(error).hint("begin with a group or a peer"));
     }
     let answer = ask(&actual, plan.as_ref(), &memberships, &question);
-    let answer = answer.map_err(|name| Failure::error(format!("there is no {}", quote(&name))))?;
+    let answer = answer.map_err(|why| match why {
+        NoAnswer::Nowhere(name) => Failure::error(format!("there is no {}", quote(&name))),
+        NoAnswer::TooMuch => Failure::error("this question takes too long to answer")
+            .hint("ask about a smaller group, or about one machine as peer/NAME"),
+    })?;
     let asked = (
         args.from.as_str(),
         args.to.as_str(),

@@ -14,6 +14,7 @@ use super::settings::{Run, connect, readable, replaced, setting};
 use super::{Ending, end_with};
 use crate::account::actual::Actual;
 use crate::base::code::Code;
+use crate::base::files;
 use crate::base::text::{count, did_you_mean, visible};
 use crate::check::edit;
 use crate::check::validate::validate;
@@ -117,7 +118,7 @@ fn write_entries(path: &Path, changed: &Source) -> Result<(), Failure> {
         ..failure
     })?;
     let target = std::fs::canonicalize(path);
-    let written = target.and_then(|target| edit::replace(&target, changed.text().as_bytes()));
+    let written = target.and_then(|target| files::put(&target, changed.text().as_bytes(), false));
     written.map_err(|error| Failure::of_file("write", path, &error))
 }
 

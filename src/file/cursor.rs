@@ -7,10 +7,9 @@ use jsonc_parser::ast::{ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 use rustc_hash::FxHashMap;
 
-use super::path::step;
 use super::{Finding, Place, Severity, Source, quote};
 use crate::base::code::Code;
-use crate::base::text::MOST_NAMES;
+use crate::base::text::{MOST_NAMES, is_hidden, listed, quote_up_to};
 
 /// A value, and where it stands. Its path is looked for when something is to be said of it: of most values nothing is.
 #[derive(Debug, Clone, Copy)]
@@ -150,18 +149,14 @@ impl<'a> Cursor<'a> {
 
     /// The text, where it is a string.
     pub(crate) fn text(&self) -> Option<&'a str> {
-        self.value
-            .as_string_lit()
-            .map(|literal| literal.value.as_ref())
+        let literal = self.value.as_string_lit();
+        literal.map(|literal| literal.value.as_ref())
     }
 
     /// The members, where it is an object.
     pub(crate) fn members(self) -> impl Iterator<Item = Cursor<'a>> {
-        let members = self
-            .value
-            .as_object()
-            .map(|object| object.properties.as_slice());
-        let members = members.unwrap_or_default().iter();
+        let object = self.value.as_object().into_iter();
+        let members = object.flat_map(|object| &object.properties);
         members.map(move |member| Cursor {
             value: &member.value,
             member: Some(member),
@@ -171,8 +166,8 @@ impl<'a> Cursor<'a> {
 
     /// The elements, where it is a list.
     pub(crate) fn elements(self) -> impl Iterator<Item = Cursor<'a>> {
-        let elements = self.value.as_array().map(|array| array.elements.as_slice());
-        let elements = elements.unwrap_or_default().iter();
+        let array = self.value.as_array().into_iter();
+        let elements = array.flat_map(|array| &array.elements);
         elements.map(move |value| Cursor {
             value,
             member: None,
@@ -187,8 +182,8 @@ impl<'a> Cursor<'a> {
 
     /// The place of the member of that name, or of the object itself where it has none.
     pub(crate) fn place_of(&self, name: &str) -> Place {
-        self.get(name)
-            .map_or_else(|| self.key_place(), |member| member.place())
+        let member = self.get(name).map(|member| member.place());
+        member.unwrap_or_else(|| self.key_place())
     }
 
     /// Returns whether it is an object.
@@ -232,18 +227,14 @@ impl<'a> Cursor<'a> {
 
     /// Reads a whole number. One beyond 64 bits becomes the last one on its side, for the caller to refuse.
     pub(crate) fn integer(&self, log: &mut Log, wanted: &str) -> Option<i64> {
-        let literal = self.value.as_number_lit().map(|literal| literal.value);
-        let whole = literal.filter(|text| {
-            text.bytes()
-                .all(|byte| byte.is_ascii_digit() || byte == b'-')
-        });
+        let is_whole = |text: &&str| !text.contains(['.', 'e', 'E']);
         let end = |text: &str| match text.starts_with('-') {
             true => i64::MIN,
             false => i64::MAX,
         };
-        whole
-            .map(|text| text.parse().unwrap_or(end(text)))
-            .or_else(|| self.wrong(log, wanted, self.meant_integer()))
+        let whole = self.number_text().filter(is_whole);
+        let number = whole.map(|text| text.parse().unwrap_or(end(text)));
+        number.or_else(|| self.wrong(log, wanted, self.meant_integer()))
     }
 
     /// The number as written, where it is one.
@@ -251,17 +242,24 @@ impl<'a> Cursor<'a> {
         self.value.as_number_lit().map(|literal| literal.value)
     }
 
+    /// Notes that the same stands before it in its list.
+    pub(crate) fn repeated(&self, log: &mut Log) {
+        let text = format!(
+            "{} is in the list twice",
+            quote(self.text().unwrap_or_default())
+        );
+        log.notice(Code::Repeated, self.place(), text);
+    }
+
     /// Reads a list.
     pub(crate) fn list(&self, log: &mut Log, wanted: &str) -> Option<Vec<Cursor<'a>>> {
         match self.value {
             Value::Array(_) => Some(self.elements().collect()),
             _ => {
-                let text = self.text().unwrap_or_default();
-                let parts = text.split(',').map(str::trim);
-                let parts = parts.filter(|part| !part.is_empty()).map(quote);
-                let parts: Vec<String> = parts.take(MOST_NAMES + 1).collect();
-                let is_few = (1..=MOST_NAMES).contains(&parts.len());
-                let hint = is_few.then(|| format!("write [{}]", parts.join(", ")));
+                let parts = self.text().unwrap_or_default().split(',');
+                let parts = parts.map(str::trim).filter(|part| !part.is_empty());
+                let is_few = (1..=MOST_NAMES).contains(&parts.clone().count());
+                let hint = is_few.then(|| format!("write [{}]", listed(parts.map(quote))));
                 self.wrong(log, wanted, hint)
             }
         }
@@ -308,18 +306,15 @@ impl<'a> Cursor<'a> {
             true => format!("null is not allowed: expected {wanted}"),
             false => format!("expected {wanted}, found {}", self.found()),
         };
-        log.error(self.place(), message)
-            .coded(Code::WrongType)
-            .suggest(hint);
+        let flaw = log.error(self.place(), message).coded(Code::WrongType);
+        flaw.suggest(hint);
         None
     }
 
     fn found(&self) -> String {
         match self.value {
             Value::StringLit(literal) => format!("the string {}", quote(&literal.value)),
-            Value::NumberLit(literal) => {
-                format!("the number {}", quote(literal.value).trim_matches('"'))
-            }
+            Value::NumberLit(it) => format!("the number {}", quote(it.value).trim_matches('"')),
             Value::BooleanLit(literal) => literal.value.to_string(),
             Value::Object(_) => "an object".to_owned(),
             Value::Array(_) => "a list".to_owned(),
@@ -335,12 +330,10 @@ impl<'a> Cursor<'a> {
                 Some(_) if log.only_counts() => {}
                 Some(first) => {
                     let Place { line, column, .. } = first.key_place();
-                    let message = format!(
-                        "{} is here twice; the first one is in line {line}, column {column}",
-                        quote(member.name())
-                    );
-                    log.error(member.key_place(), message)
-                        .coded(Code::Duplicate);
+                    let first = format!("the first one is in line {line}, column {column}");
+                    let message = format!("{} is here twice; {first}", quote(member.name()));
+                    let flaw = log.error(member.key_place(), message);
+                    flaw.coded(Code::Duplicate);
                 }
                 None => drop(seen.insert(member.name(), member)),
             }
@@ -349,6 +342,29 @@ impl<'a> Cursor<'a> {
         for element in self.elements() {
             element.duplicates(log);
         }
+    }
+}
+
+/// The longest name in a path, in characters; a valid name is never cut.
+const STEP_CHARS: usize = 255;
+/// The longest part of a name that cannot be valid.
+const HIDDEN_CHARS: usize = 60;
+
+/// Appends a name to a path: `.name`, or `["a name"]` where it is not plain.
+pub(crate) fn step(path: &str, name: &str) -> String {
+    // a filler such as U+3164 is a letter to Unicode, and hidden to people
+    let plain = |char: char| {
+        !is_hidden(char) && (char.is_alphanumeric() || matches!(char, '_' | '-' | '$'))
+    };
+    let is_short = name.len() <= STEP_CHARS || name.chars().nth(STEP_CHARS).is_none();
+    let is_plain = !name.is_empty() && is_short && name.chars().all(plain);
+    match (path, is_plain) {
+        ("", true) => name.to_owned(),
+        (_, true) => format!("{path}.{name}"),
+        (_, false) if name.chars().take(STEP_CHARS).any(is_hidden) => {
+            format!("{path}[{}]", quote_up_to(name, HIDDEN_CHARS))
+        }
+        (_, false) => format!("{path}[{}]", quote_up_to(name, STEP_CHARS)),
     }
 }
 
@@ -396,5 +412,38 @@ mod tests {
         let longest = paths.iter().map(String::len).max();
         assert!(longest < Some(LONGEST_PATH + 260), "{longest:?}");
         assert!(paths[100].ends_with('…'), "{}", paths[100]);
+    }
+}
+
+#[cfg(test)]
+mod path_tests {
+    use super::*;
+
+    #[test]
+    fn steps_quote_what_is_not_plain() {
+        let rows = [
+            ("", "policies", "policies"),
+            ("policies", "pilots-to-gs", "policies.pilots-to-gs"),
+            ("groups", "Büro_2", "groups.Büro_2"),
+            ("policies", "a.b", r#"policies["a.b"]"#),
+            ("policies", "a[0]", r#"policies["a[0]"]"#),
+            ("policies", "a b", r#"policies["a b"]"#),
+            ("policies", "", r#"policies[""]"#),
+            ("", "a b", r#"["a b"]"#),
+            ("groups", "x\u{202e}", r#"groups["x\u{202e}"]"#),
+            ("groups", "x\u{3164}", r#"groups["x\u{3164}"]"#),
+            (
+                "groups",
+                "\u{115f}\u{ffa0}",
+                r#"groups["\u{115f}\u{ffa0}"]"#,
+            ),
+        ];
+        for (path, name, whole) in rows {
+            assert_eq!(step(path, name), whole);
+        }
+        let (long, hidden) = ("x".repeat(255), "\u{202e}".repeat(255));
+        assert_eq!(step("", &long), long, "a valid name is whole");
+        let cut = "\\u{202e}".repeat(HIDDEN_CHARS);
+        assert_eq!(step("", &hidden), format!("[\"{cut}…\"]"));
     }
 }

@@ -1,8 +1,11 @@
 //! What is wrong with a file, or odd about it: places, findings, and their text for people.
 
 use std::fmt;
+use std::net::IpAddr;
 
+use super::{Cursor, Log};
 use crate::base::code::Code;
+use crate::base::text::count;
 
 /// A place in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -77,22 +80,21 @@ impl<T: IntoHint> IntoHint for Option<T> {
 impl Finding {
     /// An error at that place.
     pub fn error(code: Code, place: Place, message: impl Into<String>) -> Self {
-        Finding::new(Severity::Error, code, place, message.into())
+        Finding {
+            severity: Severity::Error,
+            code,
+            place,
+            message: message.into(),
+            hint: None,
+            brief: None,
+        }
     }
 
     /// A notice at that place.
     pub fn notice(code: Code, place: Place, message: impl Into<String>) -> Self {
-        Finding::new(Severity::Notice, code, place, message.into())
-    }
-
-    fn new(severity: Severity, code: Code, place: Place, message: String) -> Self {
         Finding {
-            severity,
-            code,
-            place,
-            message,
-            hint: None,
-            brief: None,
+            severity: Severity::Notice,
+            ..Finding::error(code, place, message)
         }
     }
 
@@ -127,9 +129,8 @@ impl Finding {
             (Severity::Notice, "") => format!("note: {place}  {message}\n"),
             (Severity::Notice, path) => format!("note: {place}  {path}: {message}\n"),
         };
-        for line in self.hint.iter().flat_map(|hint| hint.lines()) {
-            text += &format!("    {line}\n");
-        }
+        let hint = self.hint.iter().flat_map(|hint| hint.lines());
+        text.extend(hint.map(|line| format!("    {line}\n")));
         text
     }
 }
@@ -152,9 +153,8 @@ impl Findings {
 
     /// Returns everything as text that can stand behind `error: `: a count, the errors, then the notices.
     pub fn render(&self) -> String {
-        let count = self.errors().count();
-        let plural = if count == 1 { "problem" } else { "problems" };
-        let mut text = format!("{} has {count} {plural}\n\n", self.file);
+        let problems = count(self.errors().count(), "problem", "problems");
+        let mut text = format!("{} has {problems}\n\n", self.file);
         text.extend(self.errors().map(|problem| problem.render(&self.file)));
         if self.notices().next().is_some() {
             text.push('\n');
@@ -170,7 +170,55 @@ impl fmt::Display for Findings {
     }
 }
 
-impl std::error::Error for Findings {}
+/// Why a value will not do, and what might.
+pub(crate) struct Flaw {
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl Flaw {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Flaw {
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn with_hint(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Flaw {
+            message: message.into(),
+            hint: Some(hint.into()),
+        }
+    }
+
+    /// Says how to write several where several are written and nothing else is known.
+    pub(crate) fn or_several(self, text: &str, several: &str) -> Self {
+        let is_address = |text: &str| text.trim().parse::<IpAddr>().is_ok();
+        let is_end = |text: &str| is_address(text) || text.parse::<u8>().is_ok();
+        let range = text.split_once('-');
+        let is_range = || range.is_some_and(|(from, to)| is_address(from) && is_end(to));
+        match text.contains([',', ';']) || is_range() {
+            true => Flaw::with_hint(self.message, several),
+            false => self,
+        }
+    }
+
+    pub(crate) fn report(self, place: Place, log: &mut Log) -> &mut Finding {
+        let problem = log.error(place, self.message);
+        problem.suggest(self.hint);
+        problem
+    }
+}
+
+impl Cursor<'_> {
+    /// Returns what was made of the value, or notes why it will not do.
+    pub(crate) fn checked<T>(&self, found: Result<T, Flaw>, log: &mut Log) -> Option<T> {
+        match found {
+            Err(_) if log.only_counts() => None,
+            found => found.map_err(|flaw| flaw.report(self.place(), log)).ok(),
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

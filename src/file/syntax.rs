@@ -40,10 +40,8 @@ pub(crate) fn parse(source: &Source) -> Result<Value<'_>, Finding> {
         };
         let mut problem = Finding::error(Code::Syntax, place, message);
         problem.suggest(hint);
-        if ["<<<<<<<", "|||||||", "=======", ">>>>>>>"]
-            .iter()
-            .any(|mark| source.line(line).starts_with(mark))
-        {
+        let mut marks = ["<<<<<<<", "|||||||", "=======", ">>>>>>>"].iter();
+        if marks.any(|mark| source.line(line).starts_with(mark)) {
             problem.message = "an unresolved merge conflict".to_owned();
             problem.suggest("keep one of the two sides and remove the markers");
         }
@@ -88,30 +86,15 @@ fn another_language(text: &str) -> Option<(usize, &'static str, &'static str)> {
     let first = lines.find(|line| !is_comment(line))?;
     let offset = first.as_ptr().addr() - text.as_ptr().addr();
     let word = first.split([' ', '{', '"']).next().unwrap_or_default();
-    let of_terraform = [
-        "resource",
-        "data",
-        "terraform",
-        "provider",
-        "variable",
-        "module",
-        "locals",
-        "output",
-    ];
-    if of_terraform.contains(&word) {
-        return Some((
-            offset,
-            "this is a file of Terraform",
-            "netbird-gitops export writes the account as it is (docs/coming-from.md)",
-        ));
+    let of_terraform = "resource data terraform provider variable module locals output";
+    if of_terraform.split(' ').any(|it| it == word) {
+        let hint = "netbird-gitops export writes the account as it is (docs/coming-from.md)";
+        return Some((offset, "this is a file of Terraform", hint));
     }
     let is_key = |line: &str| line.ends_with(':') || line.contains(": ");
     let is_yaml = first.starts_with("---") || is_key(first) && !first.starts_with(['{', '[', '"']);
-    is_yaml.then_some((
-        offset,
-        "this is YAML, not JSON",
-        "the same in JSON: yq -o json FILE.yaml > FILE.json",
-    ))
+    let hint = "the same in JSON: yq -o json FILE.yaml > FILE.json";
+    is_yaml.then_some((offset, "this is YAML, not JSON", hint))
 }
 
 /// Where serde_json stopped, as a byte offset. Its columns count bytes.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Cursor, Log, did_you_mean, nearest, quote};
 use crate::base::code::Code;
-use crate::base::text::{ask, listed};
+use crate::base::text::{ask, joined, listed};
 
 /// One field of an object: what there is to say of it, and how it is read into a `T`.
 pub(crate) struct Field<T: 'static> {
@@ -68,16 +68,22 @@ pub(crate) enum Shape {
     Flag,
     /// A whole number within these bounds.
     Whole(i64, i64),
-    /// Names of groups.
-    Groups,
-    /// Names of groups, at least one.
-    SomeGroups,
     /// A list of objects that have a table of their own.
     Objects(Objects),
     /// Such objects under their names.
     Named(Objects),
     /// Anything else: its JSON Schema, without the description.
     Schema(&'static str),
+}
+
+impl Shape {
+    /// A list of names.
+    pub(crate) const NAMES: Shape =
+        Shape::Schema(r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#);
+    /// A list of names, at least one.
+    pub(crate) const SOME_NAMES: Shape = Shape::Schema(
+        r#"{"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}"#,
+    );
 }
 
 /// A list of objects in a field.
@@ -230,23 +236,25 @@ impl<T> Table<T> {
     fn braces(&self, found: Cursor<'_>) -> String {
         let first = self.fields[0].row;
         let is_list = match first.shape {
-            Shape::Groups | Shape::SomeGroups => true,
             Shape::Schema(schema) => schema.contains("\"array\""),
             _ => false,
         };
         let names = found.elements().filter_map(|name| name.text().map(quote));
-        let names: Vec<String> = names.filter(|_| is_list).collect();
+        let names = listed(names.filter(|_| is_list));
         if !names.is_empty() {
-            return format!("write {{ {:?}: [{}] }}", first.name, listed(&names));
+            return format!("write {{ {:?}: [{names}] }}", first.name);
         }
-        let mut required = self.fields.iter();
-        let needs_some = required.any(|field| field.row.presence == Presence::Required);
-        let empty = match needs_some || self.rules != "{}" {
-            true => "",
-            false => "{}, or ",
-        };
-        let names: Vec<&str> = self.names().collect();
-        format!("write {empty}its fields in braces: {}", names.join(", "))
+        let needs_some = self.required().next().is_some() || self.rules != "{}";
+        let empty = if needs_some { "" } else { "{}, or " };
+        let names = joined(self.names(), ", ");
+        format!("write {empty}its fields in braces: {names}")
+    }
+
+    /// The names of the fields that cannot be left out.
+    fn required(&self) -> impl Iterator<Item = &'static str> {
+        let rows = self.fields.iter().map(|field| &field.row);
+        let required = rows.filter(|row| row.presence == Presence::Required);
+        required.map(|row| row.name)
     }
 
     /// Takes over from another object what this one leaves out.
@@ -316,11 +324,9 @@ impl<T> Field<T> {
 /// Returns the question whether the one field was meant whose name begins or ends with those words.
 fn begun(words: &str, names: impl Iterator<Item = &'static str>) -> Option<String> {
     let has_them = |name: &&str| {
-        let begins = name.strip_prefix(words);
+        let (begins, ends) = (name.strip_prefix(words), name.strip_suffix(words));
         begins.is_some_and(|rest| rest.starts_with('_'))
-            || name
-                .strip_suffix(words)
-                .is_some_and(|rest| rest.ends_with('_'))
+            || ends.is_some_and(|rest| rest.ends_with('_'))
     };
     let mut meant = names.filter(has_them);
     let one = meant.next().filter(|_| !words.is_empty())?;
@@ -331,11 +337,8 @@ impl Cursor<'_> {
     /// Reads an object's fields into `into`: known ones, unknown ones, and those that are missing.
     pub(crate) fn object<T>(&self, log: &mut Log, table: &Table<T>, into: &mut T) {
         if !self.is_object() {
-            let _: Option<()> = self.wrong(
-                log,
-                &format!("{} {{ … }}", table.what),
-                Some(table.braces(*self)),
-            );
+            let wanted = format!("{} {{ … }}", table.what);
+            let _: Option<()> = self.wrong(log, &wanted, Some(table.braces(*self)));
             return;
         }
         for member in self.members() {
@@ -345,15 +348,12 @@ impl Cursor<'_> {
                 None => member.unknown(log, table),
             }
         }
-        let rows = table.fields.iter().map(|field| &field.row);
-        let required = rows.filter(|row| row.presence == Presence::Required);
-        for row in required.filter(|row| !self.mentions(table, row.name)) {
-            if log.only_counts() {
-                continue;
+        for name in table.required().filter(|it| !self.mentions(table, it)) {
+            if !log.only_counts() {
+                let message = format!("{} needs {name:?}", table.what);
+                let flaw = log.error(self.key_place(), message);
+                flaw.coded(Code::MissingField);
             }
-            let message = format!("{} needs \"{}\"", table.what, row.name);
-            log.error(self.key_place(), message)
-                .coded(Code::MissingField);
         }
     }
 
@@ -378,12 +378,11 @@ impl Cursor<'_> {
         let what = table.what;
         match (self.get(one), self.get(other)) {
             (Some(_), Some(second)) => {
-                let text = format!("{what} has \"{one}\" or \"{other}\", not both");
-                log.error(second.key_place(), text)
-                    .suggest(way_out.to_owned());
+                let text = format!("{what} has {one:?} or {other:?}, not both");
+                log.error(second.key_place(), text).suggest(way_out);
             }
             (None, None) if !self.mentions(table, one) && !self.mentions(table, other) => {
-                let text = format!("{what} needs \"{one}\" or \"{other}\"");
+                let text = format!("{what} needs {one:?} or {other:?}");
                 log.error(self.key_place(), text).coded(Code::MissingField);
             }
             _ => (),
@@ -397,8 +396,8 @@ impl Cursor<'_> {
         let name = self.name();
         match table.refused_as(name) {
             Some(refused) if refused.is_fine_off && self.is_off() => {
-                log.notice(Code::Ignored, self.key_place(), refused.message)
-                    .suggest(refused.hint);
+                let notice = log.notice(Code::Ignored, self.key_place(), refused.message);
+                notice.suggest(refused.hint);
             }
             Some(refused) => {
                 let field = refused.meant.and_then(|meant| table.field(meant));
@@ -409,24 +408,18 @@ impl Cursor<'_> {
                     }
                     None => (refused.message.to_owned(), refused.hint),
                 };
-                log.error(self.key_place(), message)
-                    .coded(Code::UnknownField)
-                    .suggest(hint);
+                let flaw = log.error(self.key_place(), message);
+                flaw.coded(Code::UnknownField).suggest(hint);
             }
             None => {
+                let what = table.what;
                 let hint = did_you_mean(name, table.names()).or_else(|| begun(name, table.names()));
                 let hint = hint.unwrap_or_else(|| {
-                    let verb = if table.what.ends_with('s') {
-                        "have"
-                    } else {
-                        "has"
-                    };
-                    let names: Vec<&str> = table.names().collect();
-                    format!("{} {verb} {}", table.what, names.join(", "))
+                    let verb = if what.ends_with('s') { "have" } else { "has" };
+                    format!("{what} {verb} {}", joined(table.names(), ", "))
                 });
-                log.error(self.key_place(), format!("unknown field {}", quote(name)))
-                    .coded(Code::UnknownField)
-                    .suggest(hint);
+                let flaw = log.error(self.key_place(), format!("unknown field {}", quote(name)));
+                flaw.coded(Code::UnknownField).suggest(hint);
             }
         }
     }
@@ -434,23 +427,15 @@ impl Cursor<'_> {
     /// Notes a null where a field's value belongs. It never means that something is to be deleted.
     fn null(&self, log: &mut Log, what: &str, presence: Presence) {
         let name = self.name();
+        let alone = format!("leave \"{name}\" out to leave them alone;");
         let hint = match presence {
             Presence::Optional => format!("leave \"{name}\" out instead"),
             Presence::Required => format!("{what} needs \"{name}\""),
-            Presence::Section | Presence::List => {
-                let empty = if presence == Presence::List {
-                    "[]"
-                } else {
-                    "{}"
-                };
-                format!(
-                    "leave \"{name}\" out to leave them alone; {empty} says that there shall be none"
-                )
-            }
+            Presence::Section => format!("{alone} {{}} says that there shall be none"),
+            Presence::List => format!("{alone} [] says that there shall be none"),
         };
-        log.error(self.place(), "null is not allowed")
-            .coded(Code::WrongType)
-            .suggest(hint);
+        let flaw = log.error(self.place(), "null is not allowed");
+        flaw.coded(Code::WrongType).suggest(hint);
     }
 }
 

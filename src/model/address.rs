@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::base::id::Id;
 use crate::base::text::{joined, shell};
 use crate::model::kind::Kind;
 
@@ -19,11 +20,8 @@ pub struct Address {
 impl Address {
     /// The address of a name of that kind.
     pub fn new(kind: Kind, name: impl Into<String>) -> Self {
-        Address {
-            kind,
-            within: None,
-            name: name.into(),
-        }
+        let (within, name) = (None, name.into());
+        Address { kind, within, name }
     }
 
     /// The address of an object of that kind that stands in this one.
@@ -67,7 +65,7 @@ impl Address {
     /// Returns it as the inventory names it, as in `groups/ops` or `records/ZONE/NAME TYPE`. What can move from one parent to
     /// another is named without its parent.
     pub fn key(&self) -> String {
-        let is_anywhere = self.kind.descriptor().special.is_anywhere;
+        let is_anywhere = self.kind.descriptor().is_anywhere;
         let within = self.within.as_deref().filter(|_| !is_anywhere);
         let parts = [Some(self.kind.section()), within, Some(&self.name)];
         let parts = parts.into_iter().flatten();
@@ -82,17 +80,14 @@ impl Address {
         let (section, rest) = key.split_once('/')?;
         let mut kinds = Kind::ALL.into_iter();
         let kind = kinds.find(|kind| kind.section() == section && !kind.is_one())?;
-        let is_inside = kind.parent().is_some() && !kind.descriptor().special.is_anywhere;
+        let is_inside = kind.parent().is_some() && !kind.descriptor().is_anywhere;
         let (within, name) = match is_inside {
-            false => (None, rest),
-            true if !kind.has_names() => (Some(rest), ""),
-            true => {
-                let (within, name) = rest.rsplit_once('/')?;
-                (Some(within), name)
-            }
+            false => return Some(Address::new(kind, rest)),
+            true if !kind.has_names() => (rest, ""),
+            true => rest.rsplit_once('/')?,
         };
         Some(Address {
-            within: within.map(str::to_owned),
+            within: Some(within.to_owned()),
             ..Address::new(kind, name)
         })
     }
@@ -122,4 +117,23 @@ pub fn adopt<'a>(meant: impl IntoIterator<Item = (String, &'a str)>) -> String {
     let flags = meant.map(|(key, id)| format!("--adopt {}", shell(&format!("{key}={id}"))));
     let flags = joined(flags, " ");
     format!("apply {flags} (in a job: the input adopt of the apply workflow)")
+}
+
+/// A peer, by its name as long as it lives.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Who {
+    /// Its id.
+    pub id: Id,
+    /// Its name; `None` of one that was deleted.
+    pub name: Option<String>,
+}
+
+/// Its name and its id.
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "{name:?} ({})", self.id),
+            None => write!(f, "(deleted peer {})", self.id),
+        }
+    }
 }

@@ -61,21 +61,34 @@ impl Operation {
 
     /// The object as it is, if there is one.
     pub fn live(&self) -> Option<&Live> {
-        match self {
-            Operation::Create { .. } => None,
-            Operation::Update { live, .. }
-            | Operation::Replace { live, .. }
-            | Operation::Delete { live } => Some(live),
-        }
+        self.parts().0
+    }
+
+    /// The fields that differ; empty for creations and deletions.
+    pub fn fields(&self) -> &[FieldChange] {
+        self.parts().1
     }
 
     /// The object as it will be, unless it goes.
     pub fn after(&self) -> Option<&Resource> {
+        self.parts().2
+    }
+
+    fn parts(&self) -> (Option<&Live>, &[FieldChange], Option<&Resource>) {
+        use Operation::{Create, Delete, Replace, Update};
         match self {
-            Operation::Create { after }
-            | Operation::Update { after, .. }
-            | Operation::Replace { after, .. } => Some(after),
-            Operation::Delete { .. } => None,
+            Create { after } => (None, &[], Some(after)),
+            Update {
+                live,
+                fields,
+                after,
+            }
+            | Replace {
+                live,
+                fields,
+                after,
+            } => (Some(live), fields, Some(after)),
+            Delete { live } => (Some(live), &[], None),
         }
     }
 
@@ -84,14 +97,6 @@ impl Operation {
         let after = self.after()?;
         let live = self.live();
         Some(live.map_or_else(|| after.clone(), |live| after.over(&live.resource)))
-    }
-
-    /// The fields that differ; empty for creations and deletions.
-    pub fn fields(&self) -> &[FieldChange] {
-        match self {
-            Operation::Update { fields, .. } | Operation::Replace { fields, .. } => fields,
-            Operation::Create { .. } | Operation::Delete { .. } => &[],
-        }
     }
 
     /// Returns what makes a live object so, with its new name or place, if it gets one; nothing where it is so.
@@ -179,10 +184,8 @@ impl Change {
 
     /// Returns whether it makes a setup key, whose secret has to be sealed.
     pub fn makes_key(&self) -> bool {
-        let makes = matches!(
-            self.operation,
-            Operation::Create { .. } | Operation::Replace { .. }
-        );
+        use Operation::{Create, Replace};
+        let makes = matches!(self.operation, Create { .. } | Replace { .. });
         self.address.kind == Kind::SetupKey && makes
     }
 

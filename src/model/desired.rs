@@ -39,7 +39,7 @@ impl Desired {
 
     /// Returns whether the file has the entry of that key. What can move is looked for in every parent.
     pub fn has(&self, key: &Address) -> bool {
-        match key.kind.descriptor().special.is_anywhere {
+        match key.kind.descriptor().is_anywhere {
             true => self.of_kind(key.kind).any(|(name, _)| *name == key.name),
             false => self.declares(key),
         }

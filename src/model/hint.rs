@@ -23,21 +23,19 @@ pub fn group<'a>(name: &str, groups: impl IntoIterator<Item = &'a str>) -> Optio
     }
     // `All` opens everything: nobody gets it for a typo
     let is_near = |group: &&str| *group != ALL || name.eq_ignore_ascii_case(ALL);
-    let looks =
-        looks(name).map(|it| format!("this looks like {it}: groups stand here, by their names"));
+    let looks = looks(name);
+    let looks = looks.map(|it| format!("this looks like {it}: groups stand here, by their names"));
     looks.or_else(|| did_you_mean(name, groups.into_iter().filter(is_near)))
 }
 
 /// Returns what may be meant by a member that is neither a setup key nor a peer; `names` are those of both.
 pub fn member<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     if name == "*" {
-        return Some(format!(
-            "members are named one by one; every peer is in {ALL:?} without being listed"
-        ));
+        let listed = "members are named one by one; every peer is in";
+        return Some(format!("{listed} {ALL:?} without being listed"));
     }
-    let looks = looks(name).map(|it| {
-        format!("this looks like {it}: members are the names of setup keys and of peers")
-    });
+    let members = "members are the names of setup keys and of peers";
+    let looks = looks(name).map(|it| format!("this looks like {it}: {members}"));
     looks.or_else(|| did_you_mean(name, names))
 }
 
@@ -49,15 +47,11 @@ fn looks(name: &str) -> Option<&'static str> {
         let is_one = name.contains(|char: char| char.is_ascii_digit());
         (is_one && (FIRST_SECOND..LAST_SECOND).contains(&second)).then_some(())
     };
-    if before_slash.parse::<IpAddr>().is_ok() {
-        Some("an address")
-    } else if [".netbird.cloud", ".netbird.selfhosted"]
-        .iter()
-        .any(|domain| name.ends_with(domain))
-    {
-        Some("a DNS name")
-    } else {
-        is_id().map(|()| "an id of NetBird")
+    let mut domains = [".netbird.cloud", ".netbird.selfhosted"].iter();
+    match before_slash.parse::<IpAddr>() {
+        Ok(_) => Some("an address"),
+        _ if domains.any(|domain| name.ends_with(domain)) => Some("a DNS name"),
+        _ => is_id().map(|()| "an id of NetBird"),
     }
 }
 

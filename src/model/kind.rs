@@ -9,21 +9,17 @@
 //! serialised fields, so `Serialize` of a resource is part of its meaning.
 
 mod account_settings;
-mod body;
 mod descriptor;
 mod dns_record;
 mod dns_settings;
 mod dns_zone;
 mod group;
 mod groups;
-mod live;
-mod moves;
 mod nameserver_group;
 mod network;
 mod network_resource;
 mod network_router;
 mod peer;
-mod peer_ref;
 mod policy;
 mod posture_check;
 mod prelude;
@@ -31,37 +27,36 @@ mod route;
 pub(crate) mod rows;
 mod setup_key;
 mod spec;
-mod through;
 pub(crate) mod values;
 pub(crate) mod words;
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::sentence::Sentence;
-use crate::file::{Cursor, Log, Names, Outline};
+use crate::file::{Cursor, Log, Names, Outline, Row};
+
+use crate::wire::api::objects;
 
 pub use crate::wire::key_type::KeyType;
 pub use account_settings::AccountSettings;
 pub(crate) use descriptor::{Answers, Entries, InFile, Inside, NameOf};
-pub use descriptor::{Descriptor, Reach, Referred, Role, Special};
+pub use descriptor::{Descriptor, Moved, Moves, Reach, Referred, Role};
 pub use dns_record::{DnsRecord, RecordType};
 pub use dns_settings::DnsSettings;
 pub use dns_zone::DnsZone;
 pub use group::Group;
 pub use groups::{ALL, Groups, Other, Refers, Unresolved};
-pub use live::{FieldChange, Live, differences};
-pub use moves::{Moved, Moves};
 pub use nameserver_group::{Nameserver, NameserverGroup};
 pub use network::Network;
 pub use network_resource::NetworkResource;
 pub use network_router::NetworkRouter;
 pub(crate) use peer::EXPIRY;
-pub use peer::Peer;
-pub use peer_ref::PeerRef;
+pub use peer::{Peer, PeerRef};
 pub use policy::{Action, Policy, PortRange, Protocol, TEMPORARY, Target};
 pub use posture_check::PostureCheck;
 pub use route::Route;
@@ -393,7 +388,7 @@ impl Kind {
 
     /// What another value of a field moves of the account's machines, if it does.
     pub fn moves(self, field: &str) -> Option<Moves> {
-        let mut moves = self.descriptor().special.moves.iter();
+        let mut moves = self.descriptor().moves.iter();
         moves.find_map(|(name, what)| (*name == field).then_some(*what))
     }
 
@@ -425,24 +420,20 @@ impl Kind {
 
     /// The name of its section, and the word of `--replace SECTION/NAME`.
     pub fn section(self) -> &'static str {
-        let path = self.section_path();
-        path.last()
-            .expect("every kind has a section or a word for one")
+        let last = self.section_path().last();
+        last.expect("every kind has a section or a word for one")
     }
 
     /// Whether its objects can refer by name to what is not a group.
     pub fn names_others(self) -> bool {
-        let rows = self.outline().rows;
-        rows.iter()
-            .any(|row| matches!(row.names, Some(Names::Checks | Names::Resource)))
+        let is_other = |row: &Row| matches!(row.names, Some(Names::Checks | Names::Resource));
+        self.outline().rows.iter().any(is_other)
     }
 
     /// Whether its objects can be renamed (`renamed_from`).
     pub fn can_be_renamed(self) -> bool {
-        self.outline()
-            .rows
-            .iter()
-            .any(|row| row.name == "renamed_from")
+        let rows = self.outline().rows;
+        rows.iter().any(|row| row.name == "renamed_from")
     }
 
     /// The names of an entry's fields in the order of its table, each followed by those of the objects in it.
@@ -454,6 +445,69 @@ impl Kind {
     pub fn path(self) -> &'static str {
         self.descriptor().collection
     }
+}
+
+/// A live object: its id, its canonical form, and the answer as it came.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Live {
+    /// The server's id.
+    pub id: Id,
+    /// Its name, which need not be unique.
+    pub name: String,
+    /// The id of what it stands in, if it stands in anything.
+    pub within: Option<Id>,
+    /// Its canonical form.
+    pub resource: Resource,
+    /// The answer, so that fields we do not know go back as they came. Never printed.
+    pub wire: Entry,
+}
+
+impl Live {
+    /// What is read of an answer; where it stands, if in anything, is told by its list.
+    fn new(id: Id, name: String, resource: impl Into<Resource>, wire: Entry) -> Self {
+        Live {
+            id,
+            name,
+            within: None,
+            resource: resource.into(),
+            wire,
+        }
+    }
+
+    /// Returns whether it is a key that nobody can use: used up, expired or revoked.
+    pub fn is_dead_key(&self) -> bool {
+        let is_valid = || self.wire.read::<objects::SetupKey>().map(|key| key.valid);
+        self.resource.kind() == Kind::SetupKey && matches!(is_valid(), Ok(false))
+    }
+}
+
+/// One field that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct FieldChange {
+    /// The field's name in netbird.json.
+    pub field: String,
+    /// The live value; null where there is none.
+    pub before: Value,
+    /// The desired value.
+    pub after: Value,
+}
+
+/// Returns the fields of `desired` that `actual` has otherwise. Of the same resource with itself: none.
+pub fn differences(desired: &Resource, live: &Resource) -> Vec<FieldChange> {
+    // most objects of most plans are as they should be
+    if desired == live || desired.over(live) == *live {
+        return Vec::new();
+    }
+    let mut actual = live.fields();
+    let fields = desired.fields().into_iter();
+    let changes = fields.map(|(field, after)| FieldChange {
+        before: actual.remove(&field).unwrap_or_default(),
+        field,
+        after,
+    });
+    let differs =
+        |of: &FieldChange| of.before != of.after && !desired.says_the_same(live, &of.field);
+    changes.filter(differs).collect()
 }
 
 #[cfg(test)]

@@ -16,19 +16,12 @@ pub fn plain_label(name: &str) -> Option<String> {
     if !first.is_ascii() {
         return None;
     }
-    let mut label = String::new();
-    let mut in_run = false;
-    for char in first.chars() {
-        let legal = char.is_ascii_alphanumeric() || char == '-';
-        match legal {
-            true => label.push(char.to_ascii_lowercase()),
-            false if in_run => {}
-            false => label.push('-'),
-        }
-        in_run = !legal;
-    }
-    label.truncate(LONGEST);
-    Some(label)
+    let is_legal = |char: &char| char.is_ascii_alphanumeric() || *char == '-';
+    let chars: Vec<char> = first.chars().collect();
+    let runs = chars.chunk_by(|one, other| !is_legal(one) && !is_legal(other));
+    let char = |run: &[char]| if is_legal(&run[0]) { run[0] } else { '-' };
+    let label = runs.take(LONGEST).map(|run| char(run).to_ascii_lowercase());
+    Some(label.collect())
 }
 
 #[cfg(test)]

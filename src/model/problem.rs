@@ -1,13 +1,13 @@
 //! What makes a plan impossible, as data and in words.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use crate::base::id::Id;
 use crate::base::text::{joined, listed};
 use crate::model::address::Address;
 use crate::model::facts::facts;
 use crate::model::kind::{Kind, Refers, Unresolved};
-use crate::model::protection::Protection;
 
 /// Why no plan can be made.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ facts! {
         ReplaceUndeclared => says("is named by --replace, but the file does not have it", ""),
         /// `--replace` names what is of a kind that is never made anew.
         ReplaceOfKind => {
-            let kinds = Kind::ALL.into_iter().filter(|kind| kind.descriptor().special.can_be_replaced);
+            let kinds = Kind::ALL.into_iter().filter(|kind| kind.descriptor().can_be_replaced);
             let kinds = joined(kinds.map(Kind::plural), " and ");
             says(format!("is named by --replace, which works for {kinds} only"), "")
         },
@@ -256,4 +256,23 @@ pub fn told(problems: &[Problem]) -> Vec<(&Problem, String, Option<String>)> {
     let mut told: Vec<_> = told.map(|(of, (text, hint))| (of, text, hint)).collect();
     told.sort_by(|a, b| (&a.0.address, &a.1).cmp(&(&b.0.address, &b.1)));
     told
+}
+
+/// Why a group is never changed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protection {
+    /// It is `All`, which holds every peer.
+    All,
+    /// It was issued by that, such as `jwt`.
+    Issued(String),
+}
+
+/// As it follows "it is".
+impl fmt::Display for Protection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Protection::All => f.write_str("the group of every peer"),
+            Protection::Issued(by) => write!(f, "issued by {by}"),
+        }
+    }
 }

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use crate::base::evidence::Evidence;
+use crate::model::address::Who;
 use crate::model::facts::facts;
-use crate::model::who::Who;
 
 facts! {
     /// Why a change is.

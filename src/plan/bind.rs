@@ -247,7 +247,7 @@ impl<'a> Binder<'a> {
         for child in kind.children() {
             let entries = desired.entries.keys().filter(|at| at.kind == child);
             let entries: Vec<&Address> = entries.collect();
-            if child.descriptor().special.is_anywhere {
+            if child.descriptor().is_anywhere {
                 self.scene(child, &entries, of_kind(child));
                 continue;
             }
@@ -376,7 +376,7 @@ impl<'a> Binder<'a> {
                 &namesakes.filter(stays).copied().collect::<Vec<_>>(),
             );
         }
-        let is_once = kind == Kind::Group || kind.descriptor().special.has_unique_names;
+        let is_once = kind == Kind::Group || kind.descriptor().has_unique_names;
         for (address, _) in found
             .iter()
             .filter(|(_, stands)| is_once && matches!(stands[..], [None]))
@@ -576,7 +576,7 @@ impl<'a> Binder<'a> {
         if let (1, [] | [_]) = (number, own) {
             return vec![own.first().copied()];
         }
-        if !address.kind.descriptor().special.is_several {
+        if !address.kind.descriptor().is_several {
             let order = |live: &&&Live| (self.is_fixed(address, live), live.name != address.name);
             return vec![own.iter().min_by_key(order).copied()];
         }
@@ -592,7 +592,7 @@ impl<'a> Binder<'a> {
 
     /// Returns whether an object differs from its entry in what no change can give it.
     fn is_fixed(&self, address: &Address, live: &Live) -> bool {
-        let fixed = address.kind.descriptor().special.fixed;
+        let fixed = address.kind.descriptor().fixed;
         let wanted = self.desired.resource(address).first();
         let fields = wanted.map(|wanted| differences(wanted, &live.resource));
         let mut fields = fields.into_iter().flatten();

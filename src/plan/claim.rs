@@ -25,7 +25,7 @@ use crate::model::held::{Held, Why};
 use crate::model::kind::{Kind, Live, Resource};
 use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
 use crate::model::notice::{Gone, Notice, OfObject, OfRun};
-use crate::model::protection::Protection;
+use crate::model::problem::Protection;
 use crate::model::reason::Reason;
 use crate::plan::keys::Decisions;
 use crate::plan::options::Prune;

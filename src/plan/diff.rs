@@ -125,7 +125,7 @@ impl<'a> Anew<'a> {
         if self.asked.contains(address) {
             return Some(Reason::Replace);
         }
-        let fixed = address.kind.descriptor().special.fixed;
+        let fixed = address.kind.descriptor().fixed;
         let changes = operation.map(Operation::fields).unwrap_or_default();
         let is_changed = |field: &&&str| changes.iter().any(|change| change.field == **field);
         let fixed = fixed.iter().find(is_changed);
@@ -262,7 +262,7 @@ fn taken_names(given: Given) -> Vec<Problem> {
 }
 
 fn unknown_replacements(asked: &BTreeSet<Address>, desired: &Desired) -> Vec<Problem> {
-    let can_be = |kind: Kind| kind.descriptor().special.can_be_replaced;
+    let can_be = |kind: Kind| kind.descriptor().can_be_replaced;
     let known = |address: &&Address| can_be(address.kind) && desired.declares(address);
     let problem = |address: &Address| {
         let what = match can_be(address.kind) {

@@ -154,7 +154,7 @@ impl<'a> Order<'a> {
                     let id = blocker.id.clone();
                     let what = match change.address.kind {
                         Kind::Route => Impossible::RouteTwin(blocker.name.clone(), id),
-                        kind if kind.descriptor().special.is_anywhere => {
+                        kind if kind.descriptor().is_anywhere => {
                             let parent = self.actual.parent_of(blocker);
                             let parent = parent.map(Address::quoted).unwrap_or_default();
                             Impossible::Elsewhere(parent, id)
@@ -186,7 +186,7 @@ impl<'a> Order<'a> {
     /// names").
     fn bearers(&self, change: &Change) -> Vec<Step> {
         let kind = change.address.kind;
-        let is_alone = kind == Kind::Peer || kind.descriptor().special.has_unique_names;
+        let is_alone = kind == Kind::Peer || kind.descriptor().has_unique_names;
         let waits = is_alone && change.operation.after().is_some();
         let bears_it = |step: &&Step| {
             let other = &self.changes[step.change];
@@ -260,7 +260,7 @@ impl<'a> Order<'a> {
         let own = change.operation.live().map(|live| &live.id);
         let actual: &'a Actual = self.actual;
         let others = actual.each();
-        let is_anywhere = change.address.kind.descriptor().special.is_anywhere;
+        let is_anywhere = change.address.kind.descriptor().is_anywhere;
         let stays = |id: &Id| !self.going.contains(id);
         let others = others.filter(|(address, live)| {
             address.kind == change.address.kind

@@ -14,7 +14,7 @@ use crate::model::desired::Desired;
 use crate::model::kind::{Group, Kind, Live, Peer, PeerRef, Resource};
 use crate::model::label::{label_of, plain_label};
 use crate::model::notice::{Notice, OfKey, OfObject, OfRun};
-use crate::model::protection::Protection;
+use crate::model::problem::Protection;
 use crate::plan::enrollment::{self, Enrollment, Replaced};
 use crate::plan::keys::{self, Decisions};
 use crate::plan::members::{self, Known, Members, Names};

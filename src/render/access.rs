@@ -6,7 +6,7 @@ use std::mem::{Discriminant, discriminant};
 use serde_json::{Value, json};
 
 use super::tree::{Attached, Block, Look, Mark, Rank, Row, Rows};
-use crate::access::{Delta, Members, Passage, Place, Side, Traffic, login};
+use crate::access::{Delta, Members, Passage, Side, Traffic, login};
 use crate::base::json::with;
 use crate::base::sentence::Sentence;
 use crate::base::text::{MOST_NAMES, count, listed, visible};
@@ -17,39 +17,6 @@ use crate::model::kind::{ALL, Reach};
 const MOST_EDGES: usize = 20;
 /// Most lines of what was reachable anyway.
 const MOST_COVERED: usize = 50;
-
-/// A passage as a line of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
-    /// Whether it is gained; else it is lost.
-    pub(super) is_gained: bool,
-    /// Who opens the connection: its name, and what more there is to say of it.
-    pub(super) from: (String, String),
-    /// To whom or what.
-    pub(super) to: (String, String),
-    /// What passes.
-    pub(super) what: String,
-    /// By which rule, and what else changes.
-    pub(super) because: String,
-}
-
-/// Returns what is lost and then what is gained.
-pub(super) fn lines(delta: &Delta) -> Vec<Line> {
-    let lost = delta.lost.iter().map(|passage| line_of(passage, false));
-    let gained = delta.gained.iter().map(|passage| line_of(passage, true));
-    lost.chain(gained).collect()
-}
-
-/// Returns a passage as a line.
-pub(super) fn line_of(passage: &Passage, is_gained: bool) -> Line {
-    Line {
-        is_gained,
-        from: side(&passage.from),
-        to: side(&passage.to),
-        what: what(passage),
-        because: because(passage),
-    }
-}
 
 /// What a reviewer must not miss of it beside what the changes of rules themselves say.
 pub(super) fn calls_beside_rules(delta: &Delta) -> Vec<String> {
@@ -62,12 +29,8 @@ pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
     let is_few = |side: &Side| matches!(side, Side::Group(members) if members.is_few);
     let opens = |passage: &Passage| {
         // of single machines that join a group their own lines tell
-        let is_machine = |cause: &Address| {
-            matches!(
-                cause.kind.descriptor().reach,
-                Reach::Group | Reach::Peer | Reach::SetupKey
-            )
-        };
+        let machines = [Reach::Group, Reach::Peer, Reach::SetupKey];
+        let is_machine = |cause: &Address| machines.contains(&cause.kind.descriptor().reach);
         if passage.why.causes.iter().any(is_machine) || is_few(&passage.from) {
             return None;
         }
@@ -116,8 +79,8 @@ pub(super) fn covered(delta: &Delta) -> Vec<String> {
 /// A side with its machines, where these are named.
 fn whole(side: &Side) -> String {
     match side {
-        Side::Group(Members { names, group, .. }) if !names.is_empty() => {
-            format!("{} (of {group})", names.join(", "))
+        Side::Group(of) if !of.names.is_empty() => {
+            format!("{} (of {})", of.names.join(", "), of.group)
         }
         _ => plain(side),
     }
@@ -128,14 +91,12 @@ const MOST_NETWORKS: usize = 4;
 
 /// Whole networks, in running text.
 fn networks(networks: &[String]) -> Option<String> {
-    match networks {
-        [] => None,
-        [one] => Some(format!("the network {}", with_ipv6(one))),
-        few if few.len() <= MOST_NETWORKS => {
-            let few = few.iter().map(|one| with_ipv6(one));
-            Some(format!("the networks {}", listed(few)))
-        }
-        many => Some(format!("{} networks", many.len())),
+    let all = listed(networks.iter().map(|one| with_ipv6(one)));
+    match networks.len() {
+        0 => None,
+        1 => Some(format!("the network {all}")),
+        few if few <= MOST_NETWORKS => Some(format!("the networks {all}")),
+        many => Some(format!("{many} networks")),
     }
 }
 
@@ -161,29 +122,25 @@ fn side(side: &Side) -> (String, String) {
     let of = match side {
         Side::Peer(name) => return (name.clone(), String::new()),
         Side::Resource(place) => return (place.name.clone(), with_ipv6(&place.address)),
-        Side::Route(Place { name, address }) => {
-            return (with_ipv6(address), format!("behind route {name}"));
+        Side::Route(of) => return (with_ipv6(&of.address), format!("behind route {}", of.name)),
+        Side::Group(of) if !of.names.is_empty() => {
+            let group = Some(&of.group).filter(|name| *name != ALL);
+            let group = group.map(|name| format!("of {name}"));
+            return (of.names.join(", "), group.unwrap_or_default());
         }
         Side::Group(of) => of,
     };
-    if !of.names.is_empty() {
-        let group = match of.group.as_str() {
-            ALL => String::new(),
-            name => format!("of {name}"),
-        };
-        return (of.names.join(", "), group);
-    }
     let come = match of.to_come {
         0 => String::new(),
         number if number == of.machines => " not enrolled yet".into(),
         number => format!(", {number} not enrolled yet"),
     };
-    let machines = count(of.machines, "machine", "machines");
+    let machines = count(of.machines, "machine", "machines") + &come;
     let resources = count(of.resources, "resource", "resources");
     let number = match (of.machines, of.resources) {
-        (_, 0) => format!("{machines}{come}"),
+        (_, 0) => machines,
         (0, _) => resources,
-        _ => format!("{machines}{come}, {resources}"),
+        _ => format!("{machines}, {resources}"),
     };
     (of.group.clone(), number)
 }
@@ -245,31 +202,30 @@ fn entries(passages: &[Passage], more: impl Fn(&Passage) -> Value) -> Vec<Value>
 
 fn ends(from: &Side, to: &Side) -> Value {
     // kind, name, how many machines and which: nobody knows how many are behind a route or are a resource
-    let end = |side: &Side| match side {
-        Side::Group(of) => {
-            let names = (!of.names.is_empty()).then(|| of.names.clone());
-            ("group", of.group.clone(), Some(of.machines), names)
-        }
-        Side::Peer(name) => ("peer", name.clone(), Some(1), Some(vec![name.clone()])),
-        Side::Resource(Place { name, .. }) => (
-            "network_resource",
-            name.clone(),
-            None,
-            Some(vec![name.clone()]),
-        ),
-        Side::Route(place) => ("route", place.address.clone(), None, None),
+    let end = |which: &str, side: &Side| {
+        let (kind, name, peers, names) = match side {
+            Side::Group(of) => {
+                let names = (!of.names.is_empty()).then(|| of.names.clone());
+                ("group", &of.group, Some(of.machines), names)
+            }
+            Side::Peer(name) => ("peer", name, Some(1), Some(vec![name.clone()])),
+            Side::Resource(of) => (
+                "network_resource",
+                &of.name,
+                None,
+                Some(vec![of.name.clone()]),
+            ),
+            Side::Route(of) => ("route", &of.address, None, None),
+        };
+        json!({ which: name, format!("{which}_kind"): kind, format!("peers_{which}"): peers,
+                format!("names_{which}"): names })
     };
     let address = match to {
         Side::Resource(place) | Side::Route(place) => Some(&place.address),
         Side::Group(_) | Side::Peer(_) => None,
     };
-    let ((from_kind, from, peers_from, names_from), (to_kind, to, peers_to, names_to)) =
-        (end(from), end(to));
-    json!({
-        "from": from, "from_kind": from_kind, "peers_from": peers_from, "names_from": names_from,
-        "to": to, "to_kind": to_kind, "peers_to": peers_to, "names_to": names_to,
-        "address": address,
-    })
+    let ends = with(end("from", from), end("to", to));
+    with(ends, json!({ "address": address }))
 }
 
 /// The traffic in parts, each of one protocol, for programs.
@@ -284,21 +240,28 @@ pub(super) fn parts(traffic: &Traffic) -> Vec<Value> {
 
 /// What is lost and what is gained.
 pub(super) fn rows(delta: &Delta) -> Rows {
-    let side = |(name, more): (String, String)| match more.as_str() {
-        "" => Sentence::default().name(name),
-        more => Sentence::default().name(name).say(format!(" ({more})")),
+    let side = |of: &Side| match side(of) {
+        (name, more) if more.is_empty() => Sentence::default().name(name),
+        (name, more) => Sentence::default().name(name).say(format!(" ({more})")),
     };
-    let row = |line: Line| {
-        let to = Sentence::from("→ ").then(side(line.to));
-        let because = format!("by {}", line.because);
+    let row = |passage: &Passage, is_gained: bool| {
+        let to = Sentence::from("→ ").then(side(&passage.to));
+        let because = format!("by {}", because(passage));
         Row {
-            cells: vec![side(line.from), to, line.what.into(), because.into()],
-            ..Row::of(Mark::gained(line.is_gained), "", Rank::Reach)
+            cells: vec![
+                side(&passage.from),
+                to,
+                what(passage).into(),
+                because.into(),
+            ],
+            ..Row::of(Mark::gained(is_gained), "", Rank::Reach)
         }
     };
+    let lost = delta.lost.iter().map(|passage| row(passage, false));
+    let gained = delta.gained.iter().map(|passage| row(passage, true));
     Rows {
         head: &["from", "to", "what", "because"],
-        ..Rows::titled("Who reaches whom", lines(delta).into_iter().map(row))
+        ..Rows::titled("Who reaches whom", lost.chain(gained))
     }
 }
 
@@ -327,12 +290,12 @@ fn graph(delta: &Delta) -> Option<String> {
     }
     // a group, a machine and a resource may have the same name
     let mut known: Vec<(Discriminant<Side>, String)> = Vec::new();
-    let mut node = |side: &Side, (name, more): &(String, String)| {
-        let name = match side {
-            Side::Resource(_) => format!("{name} ({more})"),
-            _ => name.clone(),
+    let mut node = |of: &Side| {
+        let name = match (of, side(of)) {
+            (Side::Resource(_), (name, more)) => format!("{name} ({more})"),
+            (_, (name, _)) => name,
         };
-        let it = (discriminant(side), name);
+        let it = (discriminant(of), name);
         let place = known.iter().position(|known| *known == it);
         place.unwrap_or_else(|| {
             known.push(it);
@@ -341,14 +304,12 @@ fn graph(delta: &Delta) -> Option<String> {
     };
     let (mut edges, mut styles) = (String::new(), String::new());
     for (at, passage) in all.iter().enumerate() {
-        let line = line_of(passage, at >= delta.lost.len());
-        let from = node(&passage.from, &line.from);
-        let to = node(&passage.to, &line.to);
-        let (arrow, colour) = match line.is_gained {
+        let (from, to) = (node(&passage.from), node(&passage.to));
+        let (arrow, colour) = match at >= delta.lost.len() {
             true => ("-->", "#1a7f37"),
             false => ("-.->", "#cf222e"),
         };
-        edges += &format!("    n{from} {arrow}|{}| n{to}\n", label(&line.what));
+        edges += &format!("    n{from} {arrow}|{}| n{to}\n", label(&what(passage)));
         styles += &format!("    linkStyle {at} stroke:{colour}\n");
     }
     let nodes = known.iter().enumerate();
@@ -361,16 +322,11 @@ fn graph(delta: &Delta) -> Option<String> {
 
 /// A label of a graph: in quotes, with nothing in it that ends them or that is markup there.
 fn label(text: &str) -> String {
-    let mut out = String::from("\"");
-    for char in visible(text).chars() {
-        match char {
-            // an entity of the graph's language, by its number
-            '"' | '#' | '&' | '<' | '>' | ';' | '`' | '\\' | '%' => {
-                out.push_str(&format!("#{};", u32::from(char)));
-            }
-            char => out.push(char),
-        }
-    }
-    out.push('"');
-    out
+    let shown = |char: char| match char {
+        // an entity of the graph's language, by its number
+        '"' | '#' | '&' | '<' | '>' | ';' | '`' | '\\' | '%' => format!("#{};", u32::from(char)),
+        char => char.to_string(),
+    };
+    let text: String = visible(text).chars().map(shown).collect();
+    format!("\"{text}\"")
 }

@@ -3,10 +3,10 @@
 mod parts;
 
 use super::access;
-use super::impact::removed_members;
+use super::describe::removed_members;
 use super::markdown::{self, marker};
 use super::tree::{Block, Look, Mark, Rank, Row, Rows, Tree};
-use super::{Counts, Document, Status, Unplanned, memberships};
+use super::{Counts, Document, Status, Unplanned, number_joining};
 use crate::base::sentence::Sentence;
 use crate::base::text::{MOST_NAMES, count};
 use crate::model::let_go::{LetGo, LetGoWhy};
@@ -198,13 +198,7 @@ fn beside(plan: &Plan, [adopt, let_go]: [&str; 2]) -> Vec<Sentence> {
         (plan.let_go.iter().filter(is_new).count(), let_go),
         (plan.skipped.len(), "skipped"),
     ];
-    self::numbers(&numbers).collect()
-}
-
-/// Those that are not zero, each with its word.
-fn numbers(all: &[(usize, &str)]) -> impl Iterator<Item = Sentence> {
-    let some = all.iter().filter(|(number, _)| *number > 0);
-    some.map(|(number, word)| format!("{number} {word}").into())
+    super::numbers(numbers).map(Sentence::from).collect()
 }
 
 /// What is held back or skipped is not as the file says.
@@ -223,7 +217,7 @@ fn no_changes(plan: &Plan) -> Vec<Sentence> {
 
 /// `2 to create, **1 to delete**`: numbers, memberships after enrollment, who agreed, and whether an apply would refuse it.
 fn to_do(heading: Sentence, document: &Document, plan: &Plan) -> Sentence {
-    let memberships = memberships::number(&document.memberships_to_tell());
+    let memberships = number_joining(&document.memberships_to_tell());
     let strong = |text: String| Sentence::default().strong(text);
     let beside = beside(plan, ["to adopt", "to let go"]);
     let parts = match (plan.is_empty(), memberships) {
@@ -288,7 +282,7 @@ fn done(heading: Sentence, document: &Document, plan: &Plan) -> Sentence {
         let so = statuses.iter().filter(|status| status.words()[1] == words);
         (so.count(), words)
     });
-    parts.extend(numbers(&rest));
+    parts.extend(super::numbers(rest).map(Sentence::from));
     let how = match &document.error {
         // what a run says of itself before its end stays where it is killed
         _ if statuses.contains(&Status::Pending) => "is under way",

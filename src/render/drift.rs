@@ -10,7 +10,6 @@ use crate::base::json::with;
 use crate::base::sentence::Sentence;
 use crate::base::text::{count, joined};
 use crate::model::address::Address;
-use crate::model::kind::FieldChange;
 use crate::plan::Plan;
 use crate::plan::drift::{Doer, Drift, Item, Mover};
 
@@ -21,8 +20,7 @@ pub fn summary(drift: &Drift) -> String {
         (drift.mismatched.len(), "mismatched"),
         (drift.unmanaged.len(), "unmanaged"),
     ];
-    let parts = parts.iter().filter(|(number, _)| *number > 0);
-    let parts = joined(parts.map(|(number, word)| format!("{number} {word}")), ", ");
+    let parts = joined(super::numbers(parts), ", ");
     match parts.is_empty() {
         true => "no drift".into(),
         false => parts,
@@ -34,9 +32,10 @@ pub fn tree(drift: &Drift, plan: &Plan, marker: &str, file: &str) -> Tree {
     let item = |of: &Item| {
         let missing = of.missing.as_ref();
         let missing = missing.map(|change| describe::summary(change, plan));
-        let parts = of.fields.iter().map(FieldChange::named).chain(missing);
+        let fields = of.fields.iter();
         Row {
-            more: parts.map(Sentence::from).collect(),
+            fields: fields.map(|it| [it.label(), it.words()]).collect(),
+            more: missing.into_iter().map(Sentence::from).collect(),
             ..Row::plain(said(&of.address, why(of)))
         }
     };

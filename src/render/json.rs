@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Counts, Document, Said, Status, access, describe, memberships};
+use super::{Counts, Document, Said, Status, access, describe, joining};
 use crate::base::id::Id;
 use crate::base::json::with;
 use crate::model::address::Address;
@@ -98,7 +98,7 @@ pub fn document(document: &Document, applied: bool) -> String {
 
 /// Every membership after enrollment that the file grants and the base branch's does not, or the other way round.
 fn memberships(document: &Document) -> Vec<Value> {
-    let entries = memberships::rows(&document.memberships).flat_map(|row| {
+    let entries = joining(&document.memberships).flat_map(|row| {
         let change = if row.joins { "joins" } else { "no_longer_joins" };
         let entry = move |group: &String| {
             json!({ "setup_key": row.key, "group": group, "change": change, "groups": row.all })

@@ -5,11 +5,11 @@ mod earlier;
 mod escape;
 mod sealed;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::tree::{Attached, Block, Look, Mark, Rank, Row, Rows, Tree};
 use crate::base::sentence::{Piece, Sentence};
-use crate::base::text::{count, visible};
+use crate::base::text::{count, joined, visible};
 
 pub use earlier::keep_earlier;
 pub(super) use earlier::run_marker;
@@ -36,42 +36,38 @@ pub fn comment(tree: &Tree, budget: usize) -> String {
         true => budget.saturating_sub(2 * WORDS),
         false => budget / 4,
     };
-    let (keys, parts): (Vec<Part>, Vec<Part>) = tree
-        .act
-        .iter()
-        .chain(&tree.body)
-        .chain(&tree.last)
-        .filter_map(|block| Part::of(block, error))
-        .partition(|part| part.is_beyond_budget);
+    let blocks = tree.act.iter().chain(&tree.body).chain(&tree.last);
+    let parts = blocks.filter_map(|block| Part::of(block, error));
+    let (keys, parts): (Vec<Part>, Vec<Part>) = parts.partition(|part| part.is_beyond_budget);
     let head = format!("{}### {}", tree.marker, sentence(&tree.heading, code));
-    let foot: Vec<String> = [&tree.about]
-        .into_iter()
-        .chain(&tree.foot)
-        .filter(|it| !it.is_empty())
-        .map(|it| sentence(it, code))
-        .collect();
-    let foot = foot.join(" · ");
-    let room = budget.saturating_sub(head.chars().count() + foot.chars().count() + 10);
-    let all: usize = parts.iter().map(Part::size).sum();
-    let kept = match all <= room {
-        true => Kept::all(&parts),
+    let foot = [&tree.about].into_iter().chain(&tree.foot);
+    let foot = foot.filter(|it| !it.is_empty());
+    let foot = joined(foot.map(|it| sentence(it, code)), " · ");
+    let room = budget.saturating_sub(chars(&head) + chars(&foot) + 10);
+    let kept = match parts.iter().map(Part::size).sum::<usize>() <= room {
+        true => Kept::within(&parts, usize::MAX / 2, false),
         false => {
             let room = room.saturating_sub(WORDS);
             let kept = Kept::within(&parts, room, false);
-            match kept.lacks_changes() {
+            let ranks = [Rank::Loud, Rank::Reach, Rank::Quiet];
+            let mut missing = ranks.iter().filter_map(|rank| kept.missing.get(rank));
+            match missing.any(|[left_out, _]| *left_out > 0) {
                 true => Kept::within(&parts, room, true),
                 false => kept,
             }
         }
     };
     let left_out = kept.left_out(&parts);
-    let shown = parts.iter().zip(&kept.parts);
-    let shown = shown.filter_map(|(part, kept)| part.text(*kept));
+    let shown = parts.iter().zip(&kept.numbers);
+    let shown = shown.map(|(part, number)| part.text(*number, kept.is_short));
+    let keys = keys.iter().map(|part| part.text(usize::MAX, false));
     let texts = [head].into_iter().chain(left_out).chain(shown);
-    let keys = keys.iter().filter_map(|part| part.text((true, 0, false)));
     let texts = texts.chain([foot]).chain(keys);
-    let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
-    texts.join("\n\n") + "\n"
+    joined(texts.filter(|text| !text.is_empty()), "\n\n") + "\n"
+}
+
+fn chars(text: &str) -> usize {
+    text.chars().count()
 }
 
 fn sentence(of: &Sentence, name: fn(&str) -> String) -> String {
@@ -89,149 +85,107 @@ fn line(of: &Sentence) -> String {
     escape::inert_start(sentence(of, code))
 }
 
-/// A block in its pieces, of which each can be left out.
+/// A block in its pieces, of which each can be left out; with none of its rows it is left out as a whole.
 struct Part {
-    rank: Rank,
     is_beyond_budget: bool,
     /// What it is called where it is left out as a whole.
     title: String,
     before: String,
-    rows: Vec<[String; 2]>,
-    ranks: Vec<Rank>,
+    /// Each in its long form and in its short one.
+    rows: Vec<(Rank, [String; 2])>,
 }
 
 impl Part {
     /// `error`: most characters of the error.
     fn of(block: &Block, error: usize) -> Option<Part> {
-        let whole = |text: String| Part {
-            rank: Rank::Must,
+        let whole = |rank: Rank, title: &str, text: String| Part {
             is_beyond_budget: false,
-            title: String::new(),
-            before: text,
-            rows: Vec::new(),
-            ranks: Vec::new(),
+            title: title.to_owned(),
+            before: String::new(),
+            rows: vec![(rank, [text.clone(), text])],
         };
         Some(match block {
-            Block::Paragraph(sentence) => whole(line(sentence)),
-            Block::Copy(text) => whole(fenced("", text)),
-            Block::Stderr(text) => whole(fenced("", &beginning(text, error))),
+            Block::Paragraph(sentence) => whole(Rank::Must, "", line(sentence)),
+            Block::Copy(text) => whole(Rank::Must, "", fenced("", text)),
+            Block::Stderr(text) => whole(Rank::Must, "", fenced("", &beginning(text, error))),
             Block::Attached(of) => Part {
-                rank: of.rank,
                 is_beyond_budget: of.rank == Rank::Must,
-                title: of.title.clone(),
-                ..whole(attached(of))
+                ..whole(of.rank, &of.title, attached(of))
             },
             Block::Rows(of) if of.rows.is_empty() => return None,
             Block::Rows(of) if of.look == Look::Folded => {
-                let entries: Vec<String> = of.rows.iter().map(|row| entry(row, of.look)).collect();
                 let title = sentence(&of.title, code);
-                Part {
-                    rank: of.rows[0].rank,
-                    title: title.clone(),
-                    ..whole(folded(&title, &entries.join("\n")))
-                }
+                let entries = joined(of.rows.iter().map(|row| entry(row, of.look)), "\n");
+                whole(of.rows[0].rank, &title, folded(&title, &entries))
             }
-            Block::Rows(of) => rows(of, whole(String::new())),
+            Block::Rows(of) => rows(of),
         })
     }
 
     fn size(&self) -> usize {
-        let rows = self.rows.iter().map(|row| row[0].chars().count() + 1);
-        self.before.chars().count() + rows.sum::<usize>() + 2
+        let rows = self.rows.iter().map(|(_, row)| chars(&row[0]) + 1);
+        chars(&self.before) + rows.sum::<usize>() + 1
     }
 
     /// Its text with so many rows, in their short form where it is wanted.
-    fn text(&self, (is_kept, number, is_short): (bool, usize, bool)) -> Option<String> {
-        if !is_kept || (number == 0 && !self.rows.is_empty()) {
-            return None;
-        }
+    fn text(&self, number: usize, is_short: bool) -> String {
         let rows = self.rows.iter().take(number);
-        let rows: Vec<&str> = rows
-            .map(|row| row[usize::from(is_short)].as_str())
-            .collect();
-        Some(format!("{}{}", self.before, rows.join("\n")))
+        let rows = joined(rows.map(|(_, row)| &row[usize::from(is_short)]), "\n");
+        match number {
+            0 => rows,
+            _ => format!("{}{rows}", self.before),
+        }
     }
 }
 
-/// What of each part is there: whether it is, how many rows, and whether in their short form.
+/// How many rows of each part are there, and whether in their short form.
 struct Kept {
-    parts: Vec<(bool, usize, bool)>,
+    numbers: Vec<usize>,
+    is_short: bool,
     /// Rows that are left out, and all there are, by rank.
     missing: BTreeMap<Rank, [usize; 2]>,
 }
 
 impl Kept {
-    fn all(parts: &[Part]) -> Kept {
-        Kept {
-            parts: parts
-                .iter()
-                .map(|part| (true, part.rows.len(), false))
-                .collect(),
-            missing: BTreeMap::new(),
-        }
-    }
-
-    /// What there is room for: what matters more goes first, and rows of a part stay in their order.
+    /// What there is room for: what matters more is taken first, and rows of a part stay in their order.
     fn within(parts: &[Part], mut room: usize, is_short: bool) -> Kept {
-        let mut kept = Kept {
-            parts: parts.iter().map(|_| (false, 0, is_short)).collect(),
-            missing: BTreeMap::new(),
-        };
-        let mut floor = 0;
-        for rank in [
-            Rank::Must,
-            Rank::Warning,
-            Rank::Notice,
-            Rank::Loud,
-            Rank::Reach,
-            Rank::Quiet,
-            Rank::Extra,
-        ] {
+        let (mut numbers, mut missing) = (vec![0; parts.len()], BTreeMap::new());
+        let mut floor = None;
+        let rows = parts.iter().flat_map(|part| &part.rows);
+        for rank in rows.map(|(rank, _)| *rank).collect::<BTreeSet<Rank>>() {
+            // warnings and notes leave three quarters to the rest
             let reserved = match rank {
-                Rank::Warning => {
-                    floor = room - room / 4;
-                    floor
-                }
-                Rank::Notice => floor,
+                Rank::Warning | Rank::Notice => *floor.get_or_insert(room - room / 4),
                 _ => 0,
             };
-            for (part, (is_kept, number, _)) in parts.iter().zip(&mut kept.parts) {
-                let frame = part.before.chars().count() + 2;
-                if part.rows.is_empty() && part.rank == rank {
-                    *is_kept = rank == Rank::Must || frame + reserved <= room;
-                    room = room.saturating_sub(if *is_kept { frame } else { 0 });
-                    continue;
-                }
-                let mut of_rank = [0, 0];
-                for (row, _) in part
-                    .rows
-                    .iter()
-                    .zip(&part.ranks)
-                    .skip(*number)
-                    .filter(|(_, of)| **of == rank)
-                {
-                    of_rank[1] += 1;
-                    let size = row[usize::from(is_short)].chars().count() + 1;
-                    let size = size + if *is_kept { 0 } else { frame };
-                    if of_rank[0] == 0 && (rank == Rank::Must || size + reserved <= room) {
-                        room = room.saturating_sub(size);
-                        *is_kept = true;
-                        *number += 1;
+            for (part, number) in parts.iter().zip(&mut numbers) {
+                let mut is_full = false;
+                let rows = part.rows.iter().skip(*number);
+                for (_, row) in rows.filter(|(of, _)| *of == rank) {
+                    let frame = if *number == 0 {
+                        chars(&part.before) + 1
                     } else {
-                        of_rank[0] += 1;
+                        0
+                    };
+                    let size = chars(&row[usize::from(is_short)]) + 1 + frame;
+                    is_full |= rank != Rank::Must && size + reserved > room;
+                    if !is_full {
+                        room = room.saturating_sub(size);
+                        *number += 1;
+                    }
+                    if part.title.is_empty() && rank != Rank::Must {
+                        let [left_out, all] = missing.entry(rank).or_insert([0, 0]);
+                        *left_out += usize::from(is_full);
+                        *all += 1;
                     }
                 }
-                let all = kept.missing.entry(rank).or_default();
-                *all = [all[0] + of_rank[0], all[1] + of_rank[1]];
             }
         }
-        kept
-    }
-
-    fn lacks_changes(&self) -> bool {
-        let ranks = [Rank::Loud, Rank::Reach, Rank::Quiet];
-        let mut missing = ranks.iter().filter_map(|rank| self.missing.get(rank));
-        missing.any(|[left_out, _]| *left_out > 0)
+        Kept {
+            numbers,
+            is_short,
+            missing,
+        }
     }
 
     /// Says at the top what is missing below.
@@ -252,52 +206,37 @@ impl Kept {
             let strong = if what.ends_with("**") { "**" } else { "" };
             format!("{strong}{left_out} of {all} {what}")
         });
-        let short = self.parts.iter().any(|(.., is_short)| *is_short);
-        let short = short.then(|| "what the changes are".to_owned());
-        let whole = parts.iter().zip(&self.parts);
-        let whole = whole.filter(|(part, (is_kept, ..))| {
-            !is_kept && part.rows.is_empty() && !part.title.is_empty()
-        });
+        let short = self.is_short.then(|| "what the changes are".to_owned());
+        let whole = parts.iter().zip(&self.numbers);
+        let whole = whole.filter(|(part, number)| **number == 0 && !part.title.is_empty());
         let whole = whole.map(|(part, _)| part.title.clone());
-        let what: Vec<String> = rows.chain(short).chain(whole).collect();
+        let what = joined(rows.chain(short).chain(whole), ", ");
         (!what.is_empty()).then(|| {
             format!(
-                "> [!IMPORTANT]\n> This is too long for a comment. Left out here, but in the job's log: {}.",
-                what.join(", ")
+                "> [!IMPORTANT]\n> This is too long for a comment. Left out here, but in the job's log: {what}."
             )
         })
     }
 }
 
-fn rows(of: &Rows, part: Part) -> Part {
+fn rows(of: &Rows) -> Part {
     let title = sentence(&of.title, code);
-    let columns = format!(
-        "|   | {} |\n|---|{}\n",
-        of.head.join(" | "),
-        "---|".repeat(of.head.len())
-    );
+    let quoted = |kind: &str| match title.as_str() {
+        "" => format!("> [!{kind}]\n"),
+        title => format!("> [!{kind}]\n> {title}:\n>\n"),
+    };
     let before = match of.look {
-        Look::Warning | Look::Caution => {
-            let kind = match of.look {
-                Look::Warning => "WARNING",
-                _ => "CAUTION",
-            };
-            let title = match title.as_str() {
-                "" => title,
-                title => format!("> {title}:\n>\n"),
-            };
-            format!("> [!{kind}]\n{title}")
-        }
+        Look::Warning => quoted("WARNING"),
+        Look::Caution => quoted("CAUTION"),
         Look::Open | Look::Folded if title.is_empty() => String::new(),
         Look::Open | Look::Folded => format!("#### {title}\n\n"),
     };
-    let short = match of.short {
-        0 => usize::MAX,
-        short => short,
-    };
-    let row = |row: &Row| match of.head.is_empty() {
-        true => [entry(row, of.look), entry(row, of.look)],
-        false => [cells(row, usize::MAX), cells(row, short)],
+    let (head, rules) = (of.head.join(" | "), "---|".repeat(of.head.len()));
+    let is_list = of.head.is_empty();
+    let short = if of.short == 0 { usize::MAX } else { of.short };
+    let row = |row: &Row| match is_list {
+        true => (row.rank, [entry(row, of.look), entry(row, of.look)]),
+        false => (row.rank, [cells(row, usize::MAX), cells(row, short)]),
     };
     let more = match of.look {
         Look::Warning => of.rows.len().saturating_sub(MOST_WARNINGS),
@@ -308,15 +247,14 @@ fn rows(of: &Rows, part: Part) -> Part {
         let words = format!("And {more} more of that sort, in the job's log.");
         Row::of(Mark::NONE, words, Rank::Warning)
     });
-    let shown: Vec<&Row> = shown.iter().chain(&more).collect();
     Part {
-        before: match of.head.is_empty() {
+        is_beyond_budget: false,
+        title: String::new(),
+        before: match is_list {
             true => before,
-            false => before + &columns,
+            false => format!("{before}|   | {head} |\n|---|{rules}\n"),
         },
-        ranks: shown.iter().map(|row| row.rank).collect(),
-        rows: shown.into_iter().map(row).collect(),
-        ..part
+        rows: shown.iter().chain(&more).map(row).collect(),
     }
 }
 
@@ -330,8 +268,9 @@ fn entry(row: &Row, look: Look) -> String {
         "" => line(&row.cells[0]),
         sign => format!("{sign} {}", sentence(&row.cells[0], code)),
     };
-    let more = row.more.iter().map(line);
-    let more = more.map(|more| format!("\n{lead}  - {more}"));
+    let more = row
+        .below()
+        .map(|more| format!("\n{lead}  - {}", line(&more)));
     format!("{lead}- {first}{}", more.collect::<String>())
 }
 
@@ -339,14 +278,14 @@ fn entry(row: &Row, look: Look) -> String {
 fn cells(row: &Row, most: usize) -> String {
     let last = row.cells.len() - 1;
     let shown = row.cells.iter().enumerate().map(|(at, of)| {
-        let first = sentence(of, cell);
-        let more = row.more.iter().filter(|_| at == last);
-        let lines = [first]
-            .into_iter()
-            .chain(more.map(|more| sentence(more, cell)));
-        let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
+        let more = row.below().filter(|_| at == last);
+        let lines = [of.clone()].into_iter().chain(more);
+        let lines = lines.map(|it| sentence(&it, cell));
         match at < most {
-            true => format!(" {} |", lines.join("<br>")),
+            true => format!(
+                " {} |",
+                joined(lines.filter(|line| !line.is_empty()), "<br>")
+            ),
             false => " |".to_owned(),
         }
     });
@@ -358,8 +297,7 @@ fn attached(of: &Attached) -> String {
         true => fenced(of.language, text),
         false => format!("{}\n\n{}", line(label), fenced(of.language, text)),
     };
-    let texts: Vec<String> = of.texts.iter().map(text).collect();
-    folded(&of.title, &texts.join("\n\n"))
+    folded(&of.title, &joined(of.texts.iter().map(text), "\n\n"))
 }
 
 fn folded(title: &str, body: &str) -> String {
@@ -369,18 +307,16 @@ fn folded(title: &str, body: &str) -> String {
 /// The text, or its first lines: nothing is cut off by a block's edge.
 fn beginning(text: &str, most: usize) -> String {
     let mut kept = String::new();
-    let lines: Vec<&str> = text.lines().collect();
+    let number = text.lines().count();
     let mut size = 0;
-    for (index, line) in lines.iter().enumerate() {
+    for (index, line) in text.lines().enumerate() {
         // an escaped character takes up to ten
-        size += visible(line).chars().count() + 1;
+        size += chars(&visible(line)) + 1;
         if size > most {
-            let more = count(lines.len() - index, "more line", "more lines");
-            kept.push_str(&format!("… and {more} in the job's log\n"));
-            break;
+            let more = count(number - index, "more line", "more lines");
+            return kept + &format!("… and {more} in the job's log\n");
         }
-        kept.push_str(line);
-        kept.push('\n');
+        kept += &format!("{line}\n");
     }
     kept
 }

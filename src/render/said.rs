@@ -91,7 +91,7 @@ mod tests {
     use crate::model::address::Address;
     use crate::model::kind::Kind;
     use crate::model::notice::{OfInventory, OfKey, OfMember, OfObject, Open};
-    use crate::model::protection::Protection;
+    use crate::model::problem::Protection;
 
     fn at(notice: Notice, line: usize) -> Notice {
         let place = Place {

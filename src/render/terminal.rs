@@ -2,9 +2,9 @@
 
 use comfy_table::{Table, presets};
 
-use super::tree::{Attached, Block, Look, Row, Rows, Tree};
+use super::tree::{Block, Look, Row, Rows, Tree};
 use crate::base::sentence::{Piece, Sentence};
-use crate::base::text::{MOST_NAMES, visible};
+use crate::base::text::{MOST_NAMES, joined, visible};
 
 /// Whether to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,10 +12,9 @@ pub struct Color(pub bool);
 
 impl Color {
     pub(crate) fn paint(self, code: &str, text: &str) -> String {
-        if self.0 && !text.is_empty() {
-            format!("\x1b[{code}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
+        match self.0 && !text.is_empty() {
+            true => format!("\x1b[{code}m{text}\x1b[0m"),
+            false => text.to_owned(),
         }
     }
 
@@ -46,131 +45,91 @@ pub fn text(tree: &Tree, color: Color) -> String {
     if tree.body.is_empty() && tree.act.iter().any(is_error) {
         return String::new();
     }
-    let mut out = Out {
-        text: format!("{}\n", color.sentence(&tree.heading)),
-        color,
-    };
-    out.line(&tree.about);
-    out.blocks(&tree.body);
-    let foot = tree.foot.iter().filter(|it| !it.is_empty());
-    for (at, line) in foot.enumerate() {
-        out.gap_if(at == 0);
-        out.line(line);
-    }
-    out.blocks(&tree.act);
-    out.blocks(&tree.last);
-    out.text
+    let head = color.lines([&tree.heading, &tree.about]);
+    let parts = [head].into_iter().chain(color.blocks(&tree.body));
+    let parts = parts.chain([color.lines(&tree.foot)]);
+    let parts = parts.chain(color.blocks(&tree.act));
+    apart(parts.chain(color.blocks(&tree.last)))
 }
 
 /// Returns blocks without the rest.
 pub(crate) fn blocks(blocks: &[Block]) -> String {
-    let mut out = Out {
-        text: String::new(),
-        color: Color(false),
-    };
-    out.blocks(blocks);
-    out.text
+    apart(Color(false).blocks(blocks))
 }
 
-struct Out {
-    text: String,
-    color: Color,
+/// Those that are not empty, with a blank line between them.
+fn apart(parts: impl Iterator<Item = String>) -> String {
+    let parts = parts.filter(|part| !part.is_empty());
+    match joined(parts, "\n\n") {
+        text if text.is_empty() => text,
+        text => text + "\n",
+    }
 }
 
-impl Out {
-    fn gap_if(&mut self, wanted: bool) {
-        if wanted && !self.text.is_empty() && !self.text.ends_with("\n\n") {
-            self.text.push('\n');
-        }
+impl Color {
+    fn lines<'a>(self, all: impl IntoIterator<Item = &'a Sentence>) -> String {
+        let all = all.into_iter().filter(|it| !it.is_empty());
+        joined(all.map(|it| self.sentence(it)), "\n")
     }
 
-    fn line(&mut self, sentence: &Sentence) {
-        if !sentence.is_empty() {
-            self.text.push_str(&self.color.sentence(sentence));
-            self.text.push('\n');
-        }
-    }
-
-    fn blocks(&mut self, blocks: &[Block]) {
-        for block in blocks {
-            match block {
-                Block::Paragraph(sentence) => {
-                    self.gap_if(true);
-                    self.line(sentence);
-                }
-                Block::Rows(rows) => self.rows(rows),
-                Block::Copy(text) => {
-                    self.gap_if(true);
-                    for line in text.lines() {
-                        // a tab is no hidden character here
-                        let parts: Vec<_> = line.split('\t').map(visible).collect();
-                        self.text.push_str(&(parts.join("\t") + "\n"));
-                    }
-                }
-                Block::Attached(Attached {
-                    title,
-                    texts,
-                    language: "",
-                    ..
-                }) => {
-                    self.gap_if(true);
-                    self.text.push_str(&format!("{title}\n"));
-                    for (label, _) in texts {
-                        let label = self.color.sentence(label);
-                        self.text.push_str(&format!("  {label}\n"));
-                    }
-                }
-                Block::Attached(_) | Block::Stderr(_) => {}
+    fn blocks(self, blocks: &[Block]) -> impl Iterator<Item = String> {
+        // a tab is no hidden character in a text to copy
+        let copied = |line: &str| joined(line.split('\t').map(visible), "\t");
+        blocks.iter().map(move |block| match block {
+            Block::Paragraph(sentence) => self.sentence(sentence),
+            Block::Rows(rows) => self.rows(rows),
+            Block::Copy(text) => joined(text.lines().map(copied), "\n"),
+            Block::Attached(of) if of.language.is_empty() => {
+                let labels = of.texts.iter().map(|(label, _)| self.sentence(label));
+                let labels = labels.map(|label| format!("\n  {label}"));
+                of.title.clone() + &labels.collect::<String>()
             }
-        }
+            Block::Attached(_) | Block::Stderr(_) => String::new(),
+        })
     }
 
-    fn rows(&mut self, rows: &Rows) {
+    fn rows(self, rows: &Rows) -> String {
         let shown: Vec<&Row> = rows.rows.iter().filter(|row| !row.is_read).collect();
-        if shown.is_empty() {
-            return;
-        }
-        self.gap_if(true);
-        if !rows.title.is_empty() {
-            let title = self.color.sentence(&rows.title);
-            self.text.push_str(&format!("{title}:\n"));
-        }
+        let title = Some(&rows.title).filter(|it| !it.is_empty() && !shown.is_empty());
+        let title = title.map(|title| format!("{}:", self.sentence(title)));
+        let mut lines: Vec<String> = title.into_iter().collect();
         let is_list = rows.head.is_empty();
-        let cells = |row: &&Row| match is_list {
-            true if rows.look == Look::Folded => {
-                vec![self.color.sentence(&first_names(&row.cells[0]))]
-            }
-            true => vec![self.color.sentence(&row.cells[0])],
-            false => row.cells.iter().map(cell).collect(),
-        };
-        let lines = aligned(shown.iter().map(cells));
-        for (at, (row, line)) in shown.iter().zip(lines).enumerate() {
-            let ranks = at.checked_sub(1).map(|before| shown[before].rank);
-            // what a reader must look at stands apart
-            self.gap_if(!is_list && ranks.is_some_and(|before| before != row.rank));
-            let sign = row.mark.0;
-            let (sign, line) = match row.mark {
-                mark if mark.is_label() => (self.color.paint(mark.1, sign), format!(" {line}")),
-                mark if mark.is_of_change() => {
-                    let whole = format!("{sign:>3}  {line}");
-                    (String::new(), self.color.paint(mark.1, &whole))
+        let cells = |row: &&Row| -> Vec<String> {
+            match is_list {
+                true if rows.look == Look::Folded => {
+                    vec![self.sentence(&first_names(&row.cells[0]))]
                 }
-                _ if sign.is_empty() => (String::new(), format!("  {line}")),
+                true => vec![self.sentence(&row.cells[0])],
+                false => row.cells.iter().map(cell).collect(),
+            }
+        };
+        let first = aligned(shown.iter().map(cells));
+        for (at, (row, line)) in shown.iter().zip(first).enumerate() {
+            let before = at.checked_sub(1).map(|before| shown[before].rank);
+            // what a reader must look at stands apart
+            if !is_list && before.is_some_and(|before| before != row.rank) {
+                lines.push(String::new());
+            }
+            let sign = row.mark.0;
+            lines.push(match row.mark {
+                mark if mark.is_label() => format!("{} {line}", self.paint(mark.1, sign)),
+                mark if mark.is_of_change() => self.paint(mark.1, &format!("{sign:>3}  {line}")),
+                _ if sign.is_empty() => format!("  {line}"),
                 mark => {
                     let space = " ".repeat(3 - sign.chars().count());
-                    let sign = self.color.paint(mark.1, sign);
-                    (space + &sign, format!("  {line}"))
+                    format!("{space}{}  {line}", self.paint(mark.1, sign))
                 }
-            };
-            self.text.push_str(&format!("{sign}{line}\n"));
-            for more in &row.more {
-                let more = match is_list {
-                    true => self.color.sentence(more),
-                    false => cell(more),
-                };
-                self.text.push_str(&format!("        {more}\n"));
-            }
+            });
+            let fields = row.fields.iter();
+            let fields = fields.map(|field| field.iter().map(|it| visible(it).into()).collect());
+            let more = row.more.iter().map(|more| match is_list {
+                true => self.sentence(more),
+                false => cell(more),
+            });
+            let below = aligned(fields).into_iter().chain(more);
+            lines.extend(below.map(|below| format!("        {below}")));
         }
+        lines.join("\n")
     }
 }
 
@@ -194,10 +153,13 @@ fn aligned(rows: impl IntoIterator<Item = Vec<String>>) -> Vec<String> {
     table.load_style(presets::NOTHING);
     table.add_rows(rows);
     let lines = table.lines();
-    let lines = lines.map(|line| line.trim_end().to_owned());
-    lines
-        .map(|line| line.strip_prefix(' ').map_or(line.clone(), str::to_owned))
-        .collect()
+    let line = |line: String| {
+        line.strip_prefix(' ')
+            .unwrap_or(&line)
+            .trim_end()
+            .to_owned()
+    };
+    lines.map(line).collect()
 }
 
 #[cfg(test)]

@@ -10,13 +10,12 @@ use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::file::{Finding, Place};
 use crate::inventory::{Adoption, RecordedAs};
-use crate::model::address::Address;
+use crate::model::address::{Address, Who};
 use crate::model::held::{Held, Why};
 use crate::model::kind::Kind;
 use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
 use crate::model::notice::Notice;
 use crate::model::reason::Reason;
-use crate::model::who::Who;
 use crate::plan::agreement::{self, Agreement, AllowDeletes};
 use crate::testing::{
     Case, MADE, document, enrolled, group, key, nameservers, over, peer, policy, policy_with,
@@ -252,18 +251,24 @@ pub(crate) fn on_terminal(tree: &super::Tree) -> String {
 
 /// Who reaches whom in lines, for tests of what is found.
 pub(crate) fn access_lines(delta: &crate::access::Delta) -> Vec<String> {
-    use super::access::{Line, calls, covered, lines};
-    let side = |(name, more): &(String, String)| match more.is_empty() {
-        true => name.clone(),
-        false => format!("{name} ({more})"),
+    use super::access::{calls, covered, rows};
+    use super::tree::Row;
+    use crate::base::sentence::{Piece, Sentence};
+    let piece = |piece: &Piece| match piece {
+        Piece::Text(text) | Piece::Name(text) | Piece::Strong(text) | Piece::Code(text) => {
+            text.clone()
+        }
     };
-    let line = |line: &Line| {
-        let sign = if line.is_gained { "+" } else { "-" };
-        let (from, to) = (side(&line.from), side(&line.to));
-        format!("{sign} {from} → {to}: {}, by {}", line.what, line.because)
+    let text = |of: &Sentence| of.0.iter().map(piece).collect::<String>();
+    let line = |row: &Row| {
+        let cells: Vec<String> = row.cells.iter().map(text).collect();
+        let [from, to, what, because] = cells.as_slice() else {
+            panic!("{cells:?}")
+        };
+        format!("{} {from} {to}: {what}, {because}", row.mark.0)
     };
     let calls = calls(delta, true).into_iter();
     let calls = calls.map(|call| format!("! {call}"));
-    let lines: Vec<String> = lines(delta).iter().map(line).chain(calls).collect();
+    let lines: Vec<String> = rows(delta).rows.iter().map(line).chain(calls).collect();
     lines.into_iter().chain(covered(delta)).collect()
 }

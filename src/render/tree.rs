@@ -77,7 +77,9 @@ pub(crate) enum Look {
 pub(crate) struct Row {
     pub(crate) mark: Mark,
     pub(crate) cells: Vec<Sentence>,
-    /// What stands below it.
+    /// The fields that stand below it, each with what changes.
+    pub(crate) fields: Vec<[String; 2]>,
+    /// What stands below that.
     pub(crate) more: Vec<Sentence>,
     pub(crate) rank: Rank,
     /// Whoever sits at this terminal has just read it.
@@ -95,10 +97,17 @@ impl Row {
         Row {
             mark,
             cells: vec![cell.into()],
+            fields: Vec::new(),
             more: Vec::new(),
             rank,
             is_read: false,
         }
+    }
+
+    /// All that stands below it.
+    pub(crate) fn below(&self) -> impl Iterator<Item = Sentence> {
+        let fields = self.fields.iter().map(|field| field.join(" ").into());
+        fields.chain(self.more.iter().cloned())
     }
 }
 

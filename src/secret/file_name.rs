@@ -63,15 +63,10 @@ fn kept(key_name: &str) -> String {
 /// Tells whether Windows opens a device by that name, whatever stands behind the first dot
 /// (<https://learn.microsoft.com/windows/win32/fileio/naming-a-file>).
 fn is_device(stem: &str) -> bool {
-    let base = stem
-        .split('.')
-        .next()
-        .unwrap_or_default()
-        .to_ascii_uppercase();
-    let is_numbered = |start| {
-        base.strip_prefix(start)
-            .is_some_and(|rest| matches!(rest.as_bytes(), [b'0'..=b'9']))
-    };
+    let base = stem.split('.').next().unwrap_or_default();
+    let base = base.to_ascii_uppercase();
+    let is_digit = |rest: &str| matches!(rest.as_bytes(), [b'0'..=b'9']);
+    let is_numbered = |start| base.strip_prefix(start).is_some_and(is_digit);
     matches!(&base[..], "CON" | "PRN" | "AUX" | "NUL") || is_numbered("COM") || is_numbered("LPT")
 }
 

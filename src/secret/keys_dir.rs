@@ -7,8 +7,6 @@
 //! Two runs at once may use one directory: each has temporary files of its own, the last rename wins, and each takes back
 //! only a file that still holds what it wrote itself.
 
-mod leftovers;
-
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
@@ -20,10 +18,8 @@ use tempfile::NamedTempFile;
 
 use super::Sealed;
 use super::file_name::{file_name, hashed};
-use leftovers::temporary;
-
+use crate::base::files::folder_of;
 use crate::base::text::file_error;
-pub use leftovers::{is_temporary, remove_leftovers};
 
 const HINT: &str = "\nhint: --keys-dir chooses another directory";
 
@@ -62,10 +58,8 @@ impl KeysDir {
             Err(error) => return Err(cannot("open", path)(error)),
         }
         rehearse(path).map_err(cannot("write to", path))?;
-        Ok(KeysDir {
-            path: path.into(),
-            taken: Mutex::default(),
-        })
+        let (path, taken) = (path.into(), Mutex::default());
+        Ok(KeysDir { path, taken })
     }
 
     /// Takes the file name for a key, and room on the disk; to be called before the key is made.
@@ -82,10 +76,9 @@ impl KeysDir {
             return Err(refuse(io::ErrorKind::IsADirectory.into()));
         }
         let file = temporary(&self.path).map_err(refuse)?;
-        file.as_file()
-            .write_all(&[0; RESERVED])
-            .and_then(|()| file.as_file().sync_all())
-            .map_err(refuse)?;
+        let written = file.as_file().write_all(&[0; RESERVED]);
+        let synced = written.and_then(|()| file.as_file().sync_all());
+        synced.map_err(refuse)?;
         Ok(Reservation { file, target })
     }
 
@@ -96,17 +89,13 @@ impl KeysDir {
         let present = present.map_err(cannot("list", &self.path))?;
         let mut name = file_name(key_name);
         let differs_by_case = |other: &str| other != name && other.eq_ignore_ascii_case(&name);
-        if taken.keys().any(|other| differs_by_case(other))
-            || present
-                .iter()
-                .filter_map(|other| other.to_str())
-                .any(differs_by_case)
-        {
+        let present = present.iter().filter_map(|other| other.to_str());
+        let mut others = present.chain(taken.keys().map(String::as_str));
+        if others.any(differs_by_case) {
             name = hashed(key_name);
         }
-        let owner = taken
-            .entry(name.clone())
-            .or_insert_with(|| key_name.to_owned());
+        let owner = taken.entry(name.clone());
+        let owner = owner.or_insert_with(|| key_name.to_owned());
         ensure!(
             owner == key_name,
             "the setup keys {owner:?} and {key_name:?} would share the file {name}\nhint: rename one of them"
@@ -138,13 +127,11 @@ impl Reservation {
         let refuse =
             |error: io::Error| anyhow!("cannot write {}: {}", target.display(), file_error(&error));
         let older = read_older(&target);
-        let replaced =
-            fs::symlink_metadata(&target)
-                .ok()
-                .map(|metadata| match metadata.is_symlink() {
-                    true => "a symbolic link",
-                    false => "an older file",
-                });
+        let replaced = fs::symlink_metadata(&target).ok();
+        let replaced = replaced.map(|metadata| match metadata.is_symlink() {
+            true => "a symbolic link",
+            false => "an older file",
+        });
         fill(file, sealed.armored.as_bytes())
             .and_then(|file| put(file, &target))
             .map_err(refuse)?;
@@ -173,41 +160,25 @@ pub struct StoredFile {
     older: Option<Vec<u8>>,
 }
 
-/// What [`StoredFile::remove`] came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Removal {
-    /// The file is gone.
-    Removed,
-    /// The older file that ours had replaced is back.
-    Restored,
-    /// The file holds something else by now, or is gone: somebody else's doing, so nothing was touched.
-    LeftAlone,
-}
-
 impl StoredFile {
     /// Takes the file back, for a key that is deleted again.
     ///
     /// An older file that it had replaced comes back, from memory: where the process is killed before this, only the new
     /// one is there. What cannot come back: a symbolic link, and a file of more than 1 MiB.
-    pub fn remove(&self) -> Result<Removal> {
-        let StoredFile {
-            path,
-            content,
-            older,
-        } = self;
-        if read_older(path).as_ref() != Some(content) {
-            return Ok(Removal::LeftAlone);
+    pub fn remove(&self) -> Result<()> {
+        let (path, older) = (&self.path, &self.older);
+        // somebody else's file by now, or gone
+        if read_older(path).as_ref() != Some(&self.content) {
+            return Ok(());
         }
         let done = match older {
             Some(older) => {
-                let parent = path.parent().unwrap_or(Path::new("."));
-                let file = temporary(parent).and_then(|file| fill(file, older));
+                let file = temporary(folder_of(path)).and_then(|file| fill(file, older));
                 file.and_then(|file| put(file, path))
-                    .map(|()| Removal::Restored)
             }
-            None => fs::remove_file(path).map(|()| Removal::Removed),
+            None => fs::remove_file(path),
         };
-        let done = done.and_then(|removal| sync_parent(path).map(|()| removal));
+        let done = done.and_then(|()| sync_parent(path));
         done.map_err(|error| {
             let why = file_error(&error);
             anyhow!("cannot take back {}: {why}", path.display())
@@ -252,19 +223,9 @@ fn sync_parent(path: &Path) -> io::Result<()> {
     if cfg!(not(unix)) {
         return Ok(());
     }
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    match File::open(parent)?.sync_all() {
-        Err(error)
-            if !matches!(
-                error.kind(),
-                io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
-            ) =>
-        {
-            Err(error)
-        }
+    use io::ErrorKind::{InvalidInput, Unsupported};
+    match File::open(folder_of(path))?.sync_all() {
+        Err(error) if !matches!(error.kind(), InvalidInput | Unsupported) => Err(error),
         _ => Ok(()),
     }
 }
@@ -276,6 +237,49 @@ fn read_older(path: &Path) -> Option<Vec<u8>> {
         return None;
     }
     fs::read(path).ok()
+}
+
+const PREFIX: &str = ".netbird-gitops-";
+const SUFFIX: &str = ".tmp";
+
+/// Opens a new file in the directory; its name is hidden and unlike any sealed file's, its mode 0600. It is locked while
+/// its run lives, so that nobody takes it for a leftover.
+pub(super) fn temporary(dir: &Path) -> io::Result<NamedTempFile> {
+    loop {
+        let file = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .suffix(SUFFIX)
+            .tempfile_in(dir)?;
+        match file.as_file().lock() {
+            // another run may have taken it for a leftover before it was locked
+            Ok(()) if fs::symlink_metadata(file.path()).is_err() => {}
+            Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
+            _ => return Ok(file),
+        }
+    }
+}
+
+/// Returns whether a file of that name is one that a run writes before it renames it.
+pub fn is_temporary(name: &str) -> bool {
+    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+}
+
+/// Removes what killed runs left in a keys directory. Files of runs that are at work stay: theirs are locked.
+pub fn remove_leftovers(dir: &Path) {
+    let entries = fs::read_dir(dir).into_iter().flatten();
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    for name in names.filter(|name| is_temporary(name)) {
+        let path = dir.join(name);
+        let free =
+            File::open(&path).and_then(|file| file.try_lock().map_err(Into::into).map(|()| file));
+        // locked until it is removed, so that its run, if it is just being made, sees that
+        if let Ok(_locked) = free
+            && let Err(error) = fs::remove_file(&path)
+        {
+            let (path, why) = (path.display(), file_error(&error));
+            log::warn!("a file of a run that was killed stays, {path}: {why}");
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,9 +8,7 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::recipient::{Described, Recipient};
-use super::recipients::{ENVIRONMENT, Keys, Recipients};
-use super::refusal::RecipientError;
+use super::recipients::{Described, ENVIRONMENT, Keys, Recipient, RecipientError, Recipients};
 use crate::base::files;
 use crate::base::text::file_error;
 
@@ -55,11 +53,8 @@ impl Sources {
                 }
                 Err(error) => {
                     let hint = "-R takes a file with one public key a line; -r takes a key";
-                    let message = format!("cannot be read: {}", file_error(&error)).into();
-                    let refusal = RecipientError {
-                        message,
-                        ..RecipientError::new("", hint)
-                    };
+                    let mut refusal = RecipientError::new("", hint);
+                    refusal.message = format!("cannot be read: {}", file_error(&error)).into();
                     reader.refuse(path.display().to_string(), refusal);
                 }
             }
@@ -206,10 +201,9 @@ impl Reader {
                 (any, block) = (true, is_open(line));
             } else if !line.is_empty() && !line.starts_with('#') {
                 any = true;
-                let pieces: Vec<_> = if commas {
-                    line.split(',').map(str::trim).collect()
-                } else {
-                    vec![line]
+                let pieces: Vec<_> = match commas {
+                    true => line.split(',').map(str::trim).collect(),
+                    false => vec![line],
                 };
                 for (index, piece) in (1..).zip(&pieces).filter(|(_, piece)| !piece.is_empty()) {
                     let origin = origin(number, (pieces.len() > 1).then_some(index));
@@ -231,9 +225,8 @@ impl Reader {
         if key.is_apart() {
             self.post_quantum.get_or_insert(origin);
         }
-        self.keys
-            .entry((key.kind(), key.canonical()))
-            .or_insert(key);
+        let name = (key.kind, key.canonical.clone());
+        self.keys.entry(name).or_insert(key);
     }
 
     pub(super) fn finish(mut self) -> Result<Recipients, RecipientErrors> {
@@ -242,10 +235,9 @@ impl Reader {
         {
             self.refuse(origin, MIXED);
         }
-        if self.errors.is_empty() {
-            Ok(Recipients { keys: self.keys })
-        } else {
-            Err(RecipientErrors(self.errors))
+        match self.errors.is_empty() {
+            true => Ok(Recipients { keys: self.keys }),
+            false => Err(RecipientErrors(self.errors)),
         }
     }
 }
@@ -261,16 +253,12 @@ pub fn literal(text: &str) -> Result<Described, RecipientError> {
 /// Tells whether a line holds a secret key, or is the first of one. In a comment, only a whole age key counts.
 fn is_secret(line: &str) -> bool {
     let upper = line.to_ascii_uppercase();
-    let is_long = |rest: &str| {
-        rest.bytes()
-            .take_while(|b| b.is_ascii_alphanumeric() || *b == b'-')
-            .count()
-            >= 40
-    };
+    let is_of_key = |b: &u8| b.is_ascii_alphanumeric() || *b == b'-';
+    let is_long = |rest: &str| rest.bytes().take_while(is_of_key).count() >= 40;
+    let is_comment = line.starts_with('#');
     let age = |prefix| {
-        upper
-            .split_once(prefix)
-            .is_some_and(|(_, rest)| !line.starts_with('#') || is_long(rest))
+        let found = upper.split_once(prefix);
+        found.is_some_and(|(_, rest)| !is_comment || is_long(rest))
     };
     age("AGE-SECRET-KEY-")
         || age("AGE-PLUGIN-")

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use sha2::{Digest, Sha256};
 
-use super::refusal::{LOW_ORDER, NOT_ALONE, RecipientError};
+use super::recipients::{LOW_ORDER, NOT_ALONE, RecipientError};
 use crate::base::text::is_hidden;
 
 /// An SSH key that age can encrypt to, and the comment behind it.
@@ -47,17 +47,14 @@ pub(super) fn is_ssh(text: &str) -> bool {
 /// Such lines are refused, not understood: the same shape is a restricted key in `authorized_keys`, an authority there
 /// (`cert-authority`), and somebody's server in `known_hosts`.
 fn has_options(text: &str) -> bool {
-    let words: Vec<_> = text.split_whitespace().collect();
-    words
-        .windows(2)
-        .skip(1)
-        .any(|pair| is_type(pair[0]) && pair[1].starts_with("AAAA"))
+    let words = text.split_whitespace();
+    let mut pairs = words.clone().zip(words.skip(1)).skip(1);
+    pairs.any(|(word, next)| is_type(word) && next.starts_with("AAAA"))
 }
 
 fn is_type(word: &str) -> bool {
-    ["ssh-", "ecdsa-", "sk-"]
-        .iter()
-        .any(|start| word.starts_with(start))
+    let mut types = ["ssh-", "ecdsa-", "sk-"].iter();
+    types.any(|start| word.starts_with(start))
 }
 
 impl SshKey {
@@ -80,13 +77,12 @@ impl SshKey {
         if !is_whole(kind, data) {
             return Err(MISTYPED);
         }
-        let key = format!("{kind} {data}")
-            .parse()
-            .map_err(|error| match error {
-                ParseRecipientKeyError::RsaModulusTooSmall => TOO_SMALL,
-                ParseRecipientKeyError::RsaModulusTooLarge => TOO_LARGE,
-                _ => MISTYPED,
-            })?;
+        let key = format!("{kind} {data}").parse();
+        let key = key.map_err(|error| match error {
+            ParseRecipientKeyError::RsaModulusTooSmall => TOO_SMALL,
+            ParseRecipientKeyError::RsaModulusTooLarge => TOO_LARGE,
+            _ => MISTYPED,
+        })?;
         // age would seal for such a key, and the file key would follow from public values alone.
         if matches!(&key, Recipient::SshEd25519(_, point) if point.is_small_order()) {
             return Err(LOW_ORDER);
@@ -101,10 +97,8 @@ impl SshKey {
     pub(super) fn fingerprint(&self) -> String {
         let (Recipient::SshRsa(blob, _) | Recipient::SshEd25519(blob, _)) = &self.key;
         // 9 bytes are 12 characters
-        format!(
-            "SHA256:{}…",
-            STANDARD_NO_PAD.encode(&Sha256::digest(blob)[..9])
-        )
+        let hash = STANDARD_NO_PAD.encode(&Sha256::digest(blob)[..9]);
+        format!("SHA256:{hash}…")
     }
 }
 
@@ -139,12 +133,8 @@ fn is_whole(kind: &str, data: &str) -> bool {
 /// Returns a comment as it can be shown, or `None` where nothing is left of it.
 fn visible(comment: &str) -> Option<String> {
     const LONGEST: usize = 60;
-    let shown: String = comment
-        .trim()
-        .chars()
-        .filter(|c| !is_hidden(*c))
-        .take(LONGEST)
-        .collect();
+    let shown = comment.trim().chars().filter(|c| !is_hidden(*c));
+    let shown: String = shown.take(LONGEST).collect();
     (!shown.is_empty()).then_some(shown)
 }
 

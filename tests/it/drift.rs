@@ -89,7 +89,7 @@ fn what_was_edited_by_hand_is_the_servers_doing() {
         .run(&["drift"])
         .expect(2)
         .shows("Mismatched, NetBird → file:")
-        .shows("enabled false → true")
+        .shows("enabled  false → true")
         .shows("and that was not applied; NetBird was changed by Owner, ");
 }
 

@@ -102,7 +102,7 @@ fn what_no_key_can_change_makes_a_new_one() {
         (
             reusable(json!({})),
             reusable(json!({ "usage_limit": 6 })),
-            "usage limit 5 → 6",
+            "usage limit  5 → 6",
         ),
         (
             reusable(json!({})),

@@ -96,7 +96,7 @@ fn a_resource_moves_with_its_id_its_groups_and_the_policies_to_it() {
     bench.agreed(both(printer.clone(), json!({})));
     let before = bench.id("/networks/resources", "printer");
     bench.file(both(json!({}), printer.clone()));
-    bench.plan(&[]).expect(0).shows("network office → lab");
+    bench.plan(&[]).expect(0).shows("network  office → lab");
     bench.apply(&[]).expect(0).shows("1 changed");
     assert_eq!(bench.id("/networks/resources", "printer"), before);
     assert_eq!(bench.one("/networks", "lab")["resources"], json!([before]));

@@ -81,7 +81,6 @@ fn every_link_leads_somewhere() {
 fn the_readme_stays_a_screen_and_a_half() {
     let readme = read("README.md");
     assert!(readme.lines().count() <= 115, "move the rest to docs/");
-    assert!(readme.contains("![") && root().join("docs/plan-comment.png").exists());
 }
 
 #[test]

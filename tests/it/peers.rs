@@ -58,7 +58,7 @@ fn what_the_file_says_is_set_and_the_rest_stays() {
         .plan(&[])
         .expect(0)
         .shows("~  peer")
-        .shows("ssh enabled false → true")
+        .shows("ssh enabled  false → true")
         .shows("NetBird's SSH server runs on it");
     bench
         .apply(&[])
@@ -115,7 +115,7 @@ fn an_entry_waits_for_its_machine_and_is_set_with_its_name() {
         .plan(&[])
         .expect(0)
         .shows("renamed from some-host")
-        .shows("ssh enabled false → true");
+        .shows("ssh enabled  false → true");
     bench.netbird().clear_requests();
     bench.apply(&[]).expect(0);
     bench.assert_writes(&["PUT /peers"]);

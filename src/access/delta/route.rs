@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::Maker;
-use super::tally::{By, Tally, place, shares};
+use super::{By, Maker, Tally, place, shares};
 use crate::access::reach::{ClassAt, between};
 use crate::access::routes::Target;
 use crate::access::traffic::Traffic;
@@ -45,14 +44,8 @@ impl Maker<'_> {
         let mut passages = Vec::new();
         for client in target.clients() {
             let mut found: [Tally; 2] = Default::default();
-            let members = match is_all {
-                true => reach.in_group(client).to_vec(),
-                false => {
-                    let of = candidates.iter().copied();
-                    of.filter(|class| reach.is_ever_in(*class, &[client]))
-                        .collect()
-                }
-            };
+            let mut members = reach.in_group(client).to_vec();
+            members.retain(|class| is_all || candidates.contains(class));
             // few things pass, for many classes
             let mut known: FxHashMap<Passing, [Vec<usize>; 2]> = FxHashMap::default();
             for class in members {
@@ -68,15 +61,12 @@ impl Maker<'_> {
                 let places = known.entry(passing).or_insert_with_key(|[before, after]| {
                     let diff = between(before, after);
                     let told = [(BEFORE, &diff.lost), (AFTER, &diff.gained)];
-                    told.map(|(which, traffic)| match target.is_for(which, client) {
-                        true => {
-                            let shares = shares(traffic, &Traffic::everything(), By::Rule);
-                            let shares = shares.into_iter();
-                            shares
-                                .map(|share| place(&mut found[which], share))
-                                .collect()
-                        }
-                        false => Vec::new(),
+                    told.map(|(which, traffic)| {
+                        let shares = shares(traffic, &Traffic::everything(), By::Rule);
+                        let shares = shares.into_iter();
+                        let shares = shares.filter(|_| target.is_for(which, client));
+                        let places = shares.map(|share| place(&mut found[which], share));
+                        places.collect()
                     })
                 });
                 for which in SIDES {
@@ -95,12 +85,13 @@ impl Maker<'_> {
             }
             for (which, found) in found.into_iter().enumerate() {
                 for (said, pairs, is_even) in self.gathered(found) {
+                    let behind = Place {
+                        name: target.name.clone(),
+                        address: target.target.clone(),
+                    };
                     let passage = Passage {
                         from: self.side((client, true), &pairs.from(), &BTreeSet::new()),
-                        to: Side::Route(Place {
-                            name: target.name.clone(),
-                            address: target.target.clone(),
-                        }),
+                        to: Side::Route(behind),
                         traffic: said.traffic,
                         is_even,
                         condition: said.passes.map(|passes| (passes, BTreeSet::new())),

@@ -5,8 +5,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use super::Maker;
-use super::tally::{By, Outcome, Pair, Said, Tally, place, shares};
+use super::{By, Maker, Outcome, Pair, Said, Tally, place, shares};
 use crate::access::reach::{FAIL, bits};
 use crate::access::traffic::Traffic;
 use crate::access::world::{AFTER, BEFORE, EVERYBODY, Grant, GroupAt, Node, Rule, SIDES};
@@ -24,19 +23,18 @@ impl Maker<'_> {
         let world = self.reach.world;
         let rule = &world.rules[at];
         let grants = SIDES.map(|side| rule.on(side));
+        let on = || grants.iter().flatten();
         let of = |pick: fn(&Grant) -> &Vec<GroupAt>| -> BTreeSet<GroupAt> {
-            let groups = grants.iter().flatten().flat_map(|grant| pick(grant));
-            groups.copied().collect()
+            on().flat_map(|grant| pick(grant)).copied().collect()
         };
         let (from, to) = (of(|grant| &grant.from), of(|grant| &grant.to));
-        let both_ways = grants.iter().flatten().any(|grant| grant.both_ways);
+        let both_ways = on().any(|grant| grant.both_ways);
+        // each of them is looked for in these lists
+        let lists = on().map(|grant| grant.from.len() + grant.to.len()).sum();
         let mut is_idle = true;
         for from in &from {
             for to in &to {
-                // each of them is looked for in these lists
-                let lists = grants.iter().flatten();
-                let lists = lists.map(|grant| grant.from.len() + grant.to.len());
-                if self.reach.spend(lists.sum()) {
+                if self.reach.spend(lists) {
                     return;
                 }
                 is_idle &= !self.pairs(at, *from, *to, false);
@@ -46,13 +44,9 @@ impl Maker<'_> {
             }
         }
         // of an account without machines nothing can be said
-        let is_empty = || {
-            world
-                .nodes
-                .iter()
-                .all(|node| node.is_resource() || !node.is[AFTER])
-        };
-        if is_idle && rule.accepts(AFTER) && rule.differs() && !is_empty() {
+        let is_machine = |node: &Node| !node.is_resource() && node.is[AFTER];
+        let is_news = is_idle && rule.accepts(AFTER) && rule.differs();
+        if is_news && world.nodes.iter().any(is_machine) {
             let (policy, why) = (&rule.name, self.why_idle(&from, &to));
             let idle = format!("nobody reaches anything by policy {policy}: {why}");
             self.delta.idle.push(idle);
@@ -72,7 +66,7 @@ impl Maker<'_> {
             of_destinations != EVERYBODY && has_all
         });
         let mut told: [Tally; 2] = Default::default();
-        let mut known: FxHashMap<Vec<u64>, Rc<Outcome>> = FxHashMap::default();
+        let mut known: FxHashMap<(Vec<u64>, Pair), Rc<Outcome>> = FxHashMap::default();
         let mut is_met = false;
         let mut key = Vec::new();
         for a in sources.iter() {
@@ -105,15 +99,8 @@ impl Maker<'_> {
                 for side in SIDES {
                     self.reach.rules_into(side, *a, *b, &mut key);
                 }
-                key.push(pair.key());
-                let outcome = match known.get(&key) {
-                    Some(outcome) => outcome.clone(),
-                    None => {
-                        let outcome = Rc::new(self.outcome(at, &key, &pair, may, &mut told));
-                        known.insert(key.clone(), outcome.clone());
-                        outcome
-                    }
-                };
+                let new = || Rc::new(self.outcome(at, &key, &pair, may, &mut told));
+                let outcome = known.entry((key.clone(), pair)).or_insert_with(new).clone();
                 is_met |= outcome.is_met;
                 for which in SIDES {
                     for place in &outcome.told[which] {
@@ -163,7 +150,7 @@ impl Maker<'_> {
 
     /// What is said of a pair of a rule: `key` has the rules that are about it, before and after.
     fn outcome(
-        &mut self,
+        &self,
         at: usize,
         key: &[u64],
         pair: &Pair,
@@ -185,7 +172,7 @@ impl Maker<'_> {
             // what rules that stay as they are let through: they tell it
             let by_same = || self.reach.traffic(which, &same, pair.ssh[which], FAIL);
             let moved = own[which].minus(&own[1 - which]);
-            let news = diff.as_deref().map(|diff| match which {
+            let news = diff.as_ref().map(|diff| match which {
                 BEFORE => &diff.lost,
                 _ => &diff.gained,
             });

@@ -25,7 +25,7 @@ fn variable(name: &str) -> String {
 fn maps(actual: &Actual) -> BTreeMap<Id, BTreeSet<Id>> {
     let (nothing, none) = (Plan::default(), Memberships::default());
     let world = World::new(actual, &nothing, &none);
-    let reach = Reach::new(&world);
+    let reach = Reach::new(&world).expect("a small account");
     let mut maps: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
     let id = |node: NodeAt| match &world.nodes[node as usize].what {
         What::Peer(id) => Some((*id).clone()),

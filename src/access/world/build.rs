@@ -9,6 +9,7 @@ use super::{
 use crate::access::traffic::Traffic;
 use crate::account::actual::Actual;
 use crate::base::id::Id;
+use crate::base::text::joined;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::kind::{
@@ -38,8 +39,7 @@ impl Object<'_> {
 
 /// Every live object and every new one, with what becomes of it.
 pub(super) fn objects<'a>(actual: &'a Actual, plan: &'a Plan) -> Vec<Object<'a>> {
-    let by_id = |change: &'a Change| Some((&change.operation.live()?.id, change));
-    let changes: HashMap<&Id, &Change> = plan.changes.iter().filter_map(by_id).collect();
+    let changes = by_id(plan, |_| true);
     let network_of = |address: &Address| -> NetworkKey {
         let parent = address.parent()?;
         let live = plan.parents.get(&parent);
@@ -58,7 +58,10 @@ pub(super) fn objects<'a>(actual: &'a Actual, plan: &'a Plan) -> Vec<Object<'a>>
             address: change.map_or(address, |change| &change.address),
             live,
             change,
-            after: change.and_then(|change| becomes(&change.operation)),
+            after: change.and_then(|change| match &change.operation {
+                Operation::Replace { after, .. } => Some(after.clone()),
+                operation => operation.outcome(),
+            }),
             network: [before, after],
         }
     };
@@ -70,12 +73,11 @@ pub(super) fn objects<'a>(actual: &'a Actual, plan: &'a Plan) -> Vec<Object<'a>>
     live.chain(new).collect()
 }
 
-fn becomes(operation: &Operation) -> Option<Resource> {
-    match operation {
-        Operation::Create { after } | Operation::Replace { after, .. } => Some(after.clone()),
-        Operation::Update { live, after, .. } => Some(after.over(&live.resource)),
-        Operation::Delete { .. } => None,
-    }
+/// The changes of live objects, by id.
+fn by_id(plan: &Plan, of: impl Fn(&&Change) -> bool) -> HashMap<&Id, &Change> {
+    let changes = plan.changes.iter().filter(of);
+    let by_id = changes.filter_map(|change| Some((&change.operation.live()?.id, change)));
+    by_id.collect()
 }
 
 impl<'a> World<'a> {
@@ -83,28 +85,23 @@ impl<'a> World<'a> {
     pub(super) fn one_peer(&mut self, id: &Id) -> GroupAt {
         let group = self.group(End::Peer, &id.0);
         if let Some(node) = self.peers.get(id).copied() {
-            for side in SIDES {
-                self.put(node, group, side);
-            }
+            SIDES.iter().for_each(|side| self.put(node, [group], *side));
         }
         group
     }
 
     pub(super) fn add_peers(&mut self, actual: &'a Actual, plan: &Plan) {
-        let of_peers = plan.changes.iter();
-        let of_peers = of_peers.filter(|change| change.address.kind == Kind::Peer);
-        let changes: HashMap<&Id, &Change> = of_peers
-            .filter_map(|change| Some((&change.operation.live()?.id, change)))
-            .collect();
+        let of_peers = |change: &&Change| change.address.kind == Kind::Peer;
+        let changes = by_id(plan, of_peers);
         for peer in actual.peers.iter() {
             let change = changes.get(&peer.id);
             let after = match change.map(|change| &change.operation) {
                 Some(Operation::Delete { .. }) => None,
-                Some(operation) => match operation.after() {
-                    Some(Resource::Peer(after)) => after.ssh_enabled.or(Some(peer.ssh_enabled)),
-                    _ => Some(peer.ssh_enabled),
-                },
-                None => Some(peer.ssh_enabled),
+                Some(Operation::Update {
+                    after: Resource::Peer(after),
+                    ..
+                }) => after.ssh_enabled.or(Some(peer.ssh_enabled)),
+                _ => Some(peer.ssh_enabled),
             };
             let is_on = [peer.ssh_enabled, after.unwrap_or(false)];
             // whoever waits for approval is in nobody's map
@@ -115,9 +112,9 @@ impl<'a> World<'a> {
                 self.nodes[node as usize].causes.extend(cause);
             }
             self.peers.insert(&peer.id, node);
-            for side in SIDES {
-                self.put(node, EVERYBODY, side);
-            }
+            SIDES
+                .iter()
+                .for_each(|side| self.put(node, [EVERYBODY], *side));
         }
     }
 
@@ -134,9 +131,8 @@ impl<'a> World<'a> {
             };
             let peers = form.peers.iter().flatten();
             members[side] = peers.filter_map(|id| self.peers.get(id).copied()).collect();
-            for node in &members[side] {
-                self.put(*node, group, side);
-            }
+            let nodes = members[side].iter();
+            nodes.for_each(|node| self.put(*node, [group], side));
         }
         if object.change.is_none() {
             return;
@@ -188,11 +184,9 @@ impl<'a> World<'a> {
                 groups[side].extend(key.auto_groups.iter().flatten().cloned());
             }
             groups[side].insert(ALL.to_owned());
-            if !is[side] {
-                continue;
-            }
-            for group in self.groups(&groups[side]) {
-                self.put(node, group, side);
+            if is[side] {
+                let groups = self.groups(&groups[side]);
+                self.put(node, groups, side);
             }
         }
         if is[BEFORE] != is[AFTER] || groups[BEFORE] != groups[AFTER] {
@@ -218,10 +212,8 @@ impl<'a> World<'a> {
             }
             _ => None,
         });
-        self.routers.push(Router {
-            network: object.network.clone(),
-            through,
-        });
+        let network = object.network.clone();
+        self.routers.push(Router { network, through });
     }
 
     pub(super) fn add_resource(&mut self, object: &Object) {
@@ -255,10 +247,10 @@ impl<'a> World<'a> {
             return;
         };
         let name = &object.address.name;
-        let is = SIDES.map(|side| forms[side].is_some());
-        let is_on = SIDES.map(|side| {
-            let form = forms[side].as_ref();
-            form.is_some_and(|form| form.enabled.unwrap_or(true))
+        let is = forms.each_ref().map(Option::is_some);
+        let is_on = forms.each_ref().map(|form| {
+            let is_on = |form: &NetworkResource| form.enabled.unwrap_or(true);
+            form.as_ref().is_some_and(is_on)
         });
         let what = What::Resource(Place {
             name: name.clone(),
@@ -270,10 +262,8 @@ impl<'a> World<'a> {
         let alone = self.group(End::Resource, name);
         for side in SIDES {
             let groups = forms[side].as_ref().and_then(|form| form.groups.as_ref());
-            for group in self.groups(groups.into_iter().flatten()) {
-                self.put(node, group, side);
-            }
-            self.put(node, alone, side);
+            let groups = self.groups(groups.into_iter().flatten());
+            self.put(node, groups.into_iter().chain([alone]), side);
         }
         let causes = match object.change {
             Some(_) => vec![object.address.clone()],
@@ -286,27 +276,24 @@ impl<'a> World<'a> {
         // old servers kept several rules in one policy; one that is changed has one
         let live = object.live.map(|live| Policy::rules(live, &actual.groups));
         let live = live.unwrap_or_default();
-        let after = match &object.after {
-            Some(Resource::Policy(policy)) => vec![policy.clone()],
-            _ => Vec::new(),
+        let mut after = match &object.after {
+            Some(Resource::Policy(policy)) => Some(policy),
+            _ => None,
         };
-        for at in 0..live.len().max(after.len()) {
+        for at in 0..live.len().max(usize::from(after.is_some())) {
             let before = live.get(at).map(|rule| self.grant(rule));
             let grants = match object.change {
-                Some(_) => [before, after.get(at).map(|rule| self.grant(rule))],
+                Some(_) => [before, after.take().map(|rule| self.grant(rule))],
                 None => [before.clone(), before],
             };
-            self.rules.push(Rule {
-                name: object.address.name.clone(),
-                grants,
-            });
+            let name = object.address.name.clone();
+            self.rules.push(Rule { name, grants });
         }
     }
 
     fn grant(&mut self, policy: &Policy) -> Grant {
         let mut side = |target: &Option<Target>, groups: &BTreeSet<String>| match target {
-            Some(Target::Peer(PeerRef::Id(id))) => vec![self.one_peer(id)],
-            Some(Target::Peer(PeerRef::Name(_))) => Vec::new(),
+            Some(Target::Peer { peer }) => self.who(Some(peer), groups),
             Some(Target::Resource(name)) => vec![self.group(End::Resource, name)],
             None => self.groups(groups),
         };
@@ -329,12 +316,11 @@ impl<'a> World<'a> {
     pub(super) fn add_route(&mut self, object: &Object) {
         let paths = SIDES.map(|side| match object.form(side) {
             Some(Resource::Route(form)) => {
-                let domains = form.domains.iter().flatten().cloned();
-                let domains: Vec<String> = domains.collect();
+                let domains = || joined(form.domains.iter().flatten(), ", ");
                 let all = BTreeSet::from([ALL.to_owned()]);
                 Some(Path {
                     is_on: form.enabled.unwrap_or(true),
-                    target: form.network.clone().unwrap_or_else(|| domains.join(", ")),
+                    target: form.network.clone().unwrap_or_else(domains),
                     routers: self.who(form.peer.as_ref(), &form.peer_groups),
                     clients: self.groups(form.groups.as_ref().unwrap_or(&all)),
                     guards: self.groups(form.access_control_groups.iter().flatten()),
@@ -342,9 +328,7 @@ impl<'a> World<'a> {
             }
             _ => None,
         });
-        self.routes.push(RouteOf {
-            name: object.address.name.clone(),
-            paths,
-        });
+        let name = object.address.name.clone();
+        self.routes.push(RouteOf { name, paths });
     }
 }

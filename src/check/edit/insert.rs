@@ -4,6 +4,7 @@ use jsonc_parser::ast::{Object, Value};
 use jsonc_parser::common::Ranged;
 
 use super::{Patch, apply, broken, check, colon_of, indent_of, object_in, parse};
+use crate::base::text::joined;
 use crate::file::{Finding, Source};
 use crate::model::address::Address;
 
@@ -59,9 +60,8 @@ pub(super) fn behind_all(
     let newline = if json.contains("\r\n") { "\r\n" } else { "\n" };
     let name = serde_json::Value::from(name);
     let [before @ .., last] = object.properties.as_slice() else {
-        let line = json[..object.range.start]
-            .rfind('\n')
-            .map_or(0, |at| at + 1);
+        let line = json[..object.range.start].rfind('\n');
+        let line = line.map_or(0, |at| at + 1);
         let (colon, outer) = (colon_of(json, root), blank_start(&json[line..]));
         let indent = format!("{outer}{unit}");
         let value = pretty(value, names, newline, &indent, unit);
@@ -144,8 +144,10 @@ fn compact(value: &serde_json::Value, names: &[&str]) -> String {
             format!("{{ {} }}", fields.join(", "))
         }
         serde_json::Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(|item| compact(item, names)).collect();
-            format!("[{}]", items.join(", "))
+            format!(
+                "[{}]",
+                joined(items.iter().map(|item| compact(item, names)), ", ")
+            )
         }
         plain => plain.to_string(),
     }

@@ -16,18 +16,13 @@ use crate::model::kind::{InFile, KeyType, Kind, SetupKey};
 pub(super) fn check(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
     let keys = of_kind(entries, Kind::SetupKey);
     // who gives a reusable key leaves it to the key who is in its groups
-    let is_one_off = |name: &str| {
-        let key = desired.setup_key(name);
-        key.is_some_and(|key| key.key_type == KeyType::OneOff)
+    let is_one_off = |key: &SetupKey| key.key_type == KeyType::OneOff;
+    let is_pending = |name: &str| {
+        desired.awaits_enrollment(name) && desired.setup_key(name).is_some_and(is_one_off)
     };
-    let is_pending = |name: &str| desired.awaits_enrollment(name) && is_one_off(name);
-    let mut pending = keys
-        .filter(|entry| is_pending(&entry.address.name))
-        .peekable();
-    if pending.peek().is_some() {
-        let groups: FxHashMap<&str, Cursor<'_>> = peers_of(entries).collect();
-        pending.for_each(|entry| check_listed(entry, &groups, desired, log));
-    }
+    let groups: FxHashMap<&str, Cursor<'_>> = peers_of(entries).collect();
+    let pending = keys.filter(|entry| is_pending(&entry.address.name));
+    pending.for_each(|entry| check_listed(entry, &groups, desired, log));
     check_members(entries, desired, log);
 }
 
@@ -61,12 +56,8 @@ fn check_listed(
     log: &mut Log,
 ) {
     let key = entry.cursor.name();
-    for granted in entry
-        .cursor
-        .get("auto_groups")
-        .iter()
-        .flat_map(|list| list.elements())
-    {
+    let granted = entry.cursor.get("auto_groups");
+    for granted in granted.iter().flat_map(|list| list.elements()) {
         let group = granted.text().unwrap_or_default();
         let declared = desired.group(group).and_then(|group| group.listed.as_ref());
         let (Some(members), Some(peers)) = (declared, groups.get(group)) else {
@@ -75,81 +66,57 @@ fn check_listed(
         if members.contains(key) {
             continue;
         }
-        let message = format!(
-            "group {} lists its peers, and {} is not among them: the next apply would undo its enrollment",
-            quote(group),
-            quote(key)
-        );
-        let place = peers.place();
-        let hint = format!(
-            "add {} to {} in line {}",
-            quote(key),
-            place.path,
-            place.line
-        );
-        log.error(granted.place(), message)
-            .coded(Code::Members)
-            .suggest(hint);
+        let (group, key, place) = (quote(group), quote(key), peers.place());
+        let among = format!("group {group} lists its peers, and {key} is not among them");
+        let message = format!("{among}: the next apply would undo its enrollment");
+        let flaw = log.error(granted.place(), message).coded(Code::Members);
+        flaw.suggest(format!(
+            "add {key} to {} in line {}",
+            place.path, place.line
+        ));
     }
 }
 
 /// Members are matched with keys by name: one that only looks like a key's name is some other peer.
 fn check_members(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
     let keys = || of_kind(entries, Kind::SetupKey).map(|entry| entry.cursor.name());
-    let declared: FxHashMap<&str, &SetupKey> = desired
-        .setup_keys()
-        .map(|(name, key)| (name.as_str(), key))
-        .collect();
+    let declared = desired.setup_keys();
+    let declared = declared.map(|(name, key)| (name.as_str(), key));
+    let declared: FxHashMap<&str, &SetupKey> = declared.collect();
     let composed: FxHashMap<Cow<str>, &str> = keys().map(|name| (names::nfc(name), name)).collect();
     let folded: FxHashMap<Cow<str>, &str> = keys().map(|name| (names::fold(name), name)).collect();
     let of_groups = peers_of(entries).flat_map(|(_, peers)| peers.elements());
     let of_groups = of_groups.filter_map(|member| Some((member, member.text()?)));
     for (member, name) in of_groups.chain(single_peers(entries)) {
+        let (place, shown) = (|| member.place(), quote(name));
         if let Some(key) = declared.get(name) {
             if !key.enrolled && !key.is_for_one_peer() {
-                let kind = if key.key_type == KeyType::Reusable {
-                    "a reusable"
-                } else {
-                    "an ephemeral"
+                let kind = match key.key_type {
+                    KeyType::Reusable => "a reusable",
+                    KeyType::OneOff => "an ephemeral",
                 };
-                log.notice(
-                    Code::KeyOfMany,
-                    member.place(),
-                    format!("{} is {kind} setup key, which names no peer", quote(name)),
-                )
-                .suggest("write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group");
+                let text = format!("{shown} is {kind} setup key, which names no peer");
+                let notice = log.notice(Code::KeyOfMany, place(), text);
+                notice.suggest("write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group");
             }
             continue;
         }
         let form = names::nfc(name);
         if let Some(twin) = composed.get(&form).filter(|twin| **twin != name) {
-            log.error(
-                member.place(),
-                format!(
-                    "{} looks like a setup key's name, but is made of other characters",
-                    quote(name)
-                ),
-            )
-            .coded(Code::Members)
-            .suggest(format!("copy the name {} from \"setup_keys\"", quote(twin)));
+            let like = "looks like a setup key's name, but is made of other characters";
+            let flaw = log.error(place(), format!("{shown} {like}"));
+            let hint = format!("copy the name {} from \"setup_keys\"", quote(twin));
+            flaw.coded(Code::Members).suggest(hint);
         } else if let Some(sibling) = folded.get(&names::fold(name)).filter(|key| **key != name) {
-            log.notice(
-                Code::CaseTwin,
-                member.place(),
-                format!(
-                    "{} differs from the setup key {} by case",
-                    quote(name),
-                    quote(sibling)
-                ),
+            let text = format!(
+                "{shown} differs from the setup key {} by case",
+                quote(sibling)
             );
+            log.notice(Code::CaseTwin, place(), text);
         } else if let Some(hint) = odd_member(name, desired) {
-            log.notice(
-                Code::OddMember,
-                member.place(),
-                format!("{} does not look like the name of a peer", quote(name)),
-            )
-            .brief(format!("{} ({hint})", quote(name)))
-            .suggest(hint);
+            let text = format!("{shown} does not look like the name of a peer");
+            let notice = log.notice(Code::OddMember, place(), text);
+            notice.brief(format!("{shown} ({hint})")).suggest(hint);
         }
     }
 }

@@ -31,33 +31,26 @@ pub struct Reference {
 }
 
 /// What is said of a name that is that of something else here: the kind that stands there, the kind that the name is of.
-const TAKEN_FOR: [(Kind, Kind, &str); 5] = [
-    (
-        Kind::Group,
-        Kind::SetupKey,
-        "it is a setup key here: groups stand here, such as one that lists it",
-    ),
-    (
-        Kind::Group,
-        Kind::NetworkResource,
-        "it is a network resource here: groups stand here; a policy names a resource in \"destination_resource\"",
-    ),
-    (
-        Kind::NetworkResource,
-        Kind::Group,
-        "it is a group here: groups stand in \"destinations\"",
-    ),
-    (
-        Kind::NetworkResource,
-        Kind::SetupKey,
-        "it is a setup key here: for its peer write { \"peer\": \"NAME\" }",
-    ),
-    (
-        Kind::NetworkResource,
-        Kind::Network,
-        "this is the name of a network: write one of its resources, or a group that they are in",
-    ),
-];
+fn taken_for(wanted: Kind, found: Kind) -> Option<&'static str> {
+    Some(match (wanted, found) {
+        (Kind::Group, Kind::SetupKey) => {
+            "it is a setup key here: groups stand here, such as one that lists it"
+        }
+        (Kind::Group, Kind::NetworkResource) => {
+            "it is a network resource here: groups stand here; a policy names a resource in \"destination_resource\""
+        }
+        (Kind::NetworkResource, Kind::Group) => {
+            "it is a group here: groups stand in \"destinations\""
+        }
+        (Kind::NetworkResource, Kind::SetupKey) => {
+            "it is a setup key here: for its peer write { \"peer\": \"NAME\" }"
+        }
+        (Kind::NetworkResource, Kind::Network) => {
+            "this is the name of a network: write one of its resources, or a group that they are in"
+        }
+        _ => return None,
+    })
+}
 
 /// Returns the references to undeclared groups in file order, and notes one notice for each such group, and for each network
 /// resource that a policy names and the file does not declare.
@@ -77,9 +70,11 @@ pub(super) fn undeclared(entries: &[InFile<'_>], log: &mut Log) -> Vec<Reference
         .map(|name| (names::nfc(name), name))
         .collect();
     let way_out = |kind, name: &str, is_cheap: bool| {
-        let mut taken_for = TAKEN_FOR.iter().filter(|(wanted, ..)| *wanted == kind);
-        if let Some((_, _, text)) = taken_for.find(|(_, found, _)| is_declared(*found, name)) {
-            return Some((*text).to_owned());
+        let mut found = Kind::ALL
+            .into_iter()
+            .filter(|found| is_declared(*found, name));
+        if let Some(text) = found.find_map(|found| taken_for(kind, found)) {
+            return Some(text.to_owned());
         }
         match kind {
             _ if !is_cheap => None,
@@ -101,13 +96,10 @@ pub(super) fn undeclared(entries: &[InFile<'_>], log: &mut Log) -> Vec<Reference
             None => at.key_place(),
         };
         if let Some(twin) = composed.get(&names::nfc(name)).filter(|_| is_group) {
-            let message = format!(
-                "the group {} is declared in other characters that look the same",
-                quote(name)
-            );
-            log.error(place, message)
-                .coded(Code::Reference)
-                .suggest(format!("copy the name {} from \"groups\"", quote(twin)));
+            let same = "is declared in other characters that look the same";
+            let flaw = log.error(place, format!("the group {} {same}", quote(name)));
+            let hint = format!("copy the name {} from \"groups\"", quote(twin));
+            flaw.coded(Code::Reference).suggest(hint);
             continue;
         }
         let told = hints.len() + 1;
@@ -121,14 +113,11 @@ pub(super) fn undeclared(entries: &[InFile<'_>], log: &mut Log) -> Vec<Reference
                 true => Code::UndeclaredGroup,
                 false => Code::UndeclaredResource,
             };
-            let message = format!(
-                "{} {} is not declared here, so it must exist in NetBird",
-                what.label(),
-                quote(name)
-            );
-            log.notice(code, place.clone(), message)
-                .brief(brief)
-                .suggest(hint.clone());
+            let (label, name) = (what.label(), quote(name));
+            let message =
+                format!("{label} {name} is not declared here, so it must exist in NetBird");
+            let notice = log.notice(code, place.clone(), message);
+            notice.brief(brief).suggest(hint.clone());
             hint
         });
         if is_group && references.len() < MOST_KEPT {
@@ -158,10 +147,10 @@ fn named<'e, 'a>(
         let text = |it: Cursor<'a>| Some((names.into(), it.text()?, it));
         match names {
             Names::Groups | Names::Checks => field.elements().filter_map(text).collect(),
-            Names::GroupsByMember => field
-                .members()
-                .map(|it| (names.into(), it.name(), it))
-                .collect(),
+            Names::GroupsByMember => {
+                let members = field.members();
+                members.map(|it| (names.into(), it.name(), it)).collect()
+            }
             Names::Resource => text(field).into_iter().collect(),
         }
     };

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use crate::base::code::Code;
+use crate::base::text::joined;
 use crate::file::{Cursor, Field, Log, Presence, Refused, Table, quote};
 use crate::model::address::Address;
 use crate::model::kind::rows::refused;
@@ -56,11 +57,8 @@ fn fields(place: &[&'static str]) -> Vec<Field<()>> {
         value.string(log, "the address of a schema");
     });
     let folders = ["account", "dns"].map(|name| Field::optional(name, folder));
-    [schema]
-        .into_iter()
-        .chain(sections)
-        .chain(folders)
-        .collect()
+    let fields = [schema].into_iter().chain(sections);
+    fields.chain(folders).collect()
 }
 
 /// Reads what holds sections.
@@ -68,8 +66,8 @@ fn folder(_: &mut (), value: &Cursor<'_>, log: &mut Log) {
     let table = table(&[value.name()]);
     value.object(log, &table, &mut ());
     if value.is_object() && value.members().next().is_none() {
-        let names: Vec<String> = table.names().map(quote).collect();
-        let text = format!("manages nothing without {}", names.join(" or "));
+        let names = joined(table.names().map(quote), " or ");
+        let text = format!("manages nothing without {names}");
         log.notice(Code::IdleSection, value.key_place(), text);
     }
 }
@@ -163,7 +161,7 @@ pub(super) fn read<'a>(
     }
     for kind in Kind::ALL {
         let of_kind: Vec<_> = super::of_kind(&reading.entries, kind).collect();
-        (kind.descriptor().special.check)(&of_kind, reading.log);
+        (kind.descriptor().check)(&of_kind, reading.log);
     }
     reading.entries
 }
@@ -189,10 +187,8 @@ impl<'a> Reading<'_, 'a> {
             let objects = objects(kind, &entry);
             if objects.is_empty() {
                 let text = format!("a list of {} has at least one", kind.plural());
-                let hint = format!(
-                    "leave the entry out where there is to be no {}",
-                    kind.label()
-                );
+                let none = kind.label();
+                let hint = format!("leave the entry out where there is to be no {none}");
                 self.log.error(entry.place(), text).suggest(hint);
             }
             for object in objects {
@@ -219,11 +215,8 @@ impl<'a> Reading<'_, 'a> {
                 NameOf::Texts { .. } if field.is_list() => Some(field.elements().collect()),
                 NameOf::Texts { .. } => {
                     let hint = "write them in a list: [{ … }]".to_owned();
-                    field.wrong(
-                        self.log,
-                        &format!("a list of {}", kind.plural()),
-                        Some(hint),
-                    )
+                    let wanted = format!("a list of {}", kind.plural());
+                    field.wrong(self.log, &wanted, Some(hint))
                 }
             };
             let Some(all) = all else { continue };
@@ -243,7 +236,7 @@ impl<'a> Reading<'_, 'a> {
 
 /// Returns what an entry of a section has: itself, or the elements of its list where its kind has several of one name.
 fn objects<'a>(kind: Kind, entry: &Cursor<'a>) -> Vec<Cursor<'a>> {
-    match kind.descriptor().special.is_several && entry.is_list() {
+    match kind.descriptor().is_several && entry.is_list() {
         true => entry.elements().collect(),
         false => vec![*entry],
     }
@@ -258,7 +251,7 @@ fn named<'a>(section: &Cursor<'a>, kind: Kind, log: &mut Log) -> Option<Vec<Curs
     }
     for entry in section.members() {
         names::check_own(entry.name(), || entry.key_place(), log);
-        let most = kind.descriptor().special.longest_name;
+        let most = kind.descriptor().longest_name;
         names::check_length(&entry, kind.label(), most, log);
     }
     let is_name = |name: &str| name.chars().nth(names::MAX_CHARS).is_none();

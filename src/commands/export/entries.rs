@@ -37,7 +37,7 @@ pub fn export(actual: &Actual) -> Export {
             (Kind::SetupKey, all) => setup_key(address, all, &export, actual),
             (_, [live]) => entry(live, &export, actual)
                 .map(|entry| entry.map(|entry| with_children(entry, live, &mut export, actual))),
-            (kind, all) if kind.descriptor().special.is_several => {
+            (kind, all) if kind.descriptor().is_several => {
                 let all = all
                     .iter()
                     .filter_map(|live| entry(live, &export, actual).transpose());

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use super::files::File;
 use crate::base::files;
 use crate::base::text::file_error;
-use crate::check::edit;
 use crate::commands::failure::Failure;
 
 /// The directory of a repository.
@@ -56,7 +55,7 @@ impl Root {
         let written = match (&file.text, &file.diff) {
             (None, _) => Ok(()),
             (Some(text), None) => files::put(&path, text, true),
-            (Some(text), Some(_)) => edit::replace(&path, text),
+            (Some(text), Some(_)) => files::put(&path, text, false),
         };
         written.map_err(|error| {
             Failure::of_file("write", &path, &error)

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::values::names;
-use super::{Kind, Moves, Refers, Resource};
+use super::{Kind, Refers, Resource};
+use crate::base::text::count;
 use crate::file::{Cursor, Log};
 use crate::model::address::Address;
 
@@ -34,8 +35,61 @@ pub struct Descriptor {
     pub since: Option<&'static str>,
     /// How they stand in the file.
     pub(crate) entries: Entries,
-    /// What is otherwise than for most kinds.
-    pub special: Special,
+    /// The most characters that a name may have.
+    pub longest_name: usize,
+    /// A name that nobody can declare, since it is NetBird's own.
+    pub reserved_name: Option<&'static str>,
+    /// The field of an answer that holds its name.
+    pub name_field: &'static str,
+    /// Whether the server refuses every change while two objects bear one name, which two runs at once can make
+    /// (docs/netbird-api.md, "Unique names").
+    pub has_unique_names: bool,
+    /// Whether several objects can stand for one name, as records of one name and type do: each of them is declared. An
+    /// entry of a section is then an object or a list of objects.
+    pub is_several: bool,
+    /// Whether a name is unique in the account whatever its object stands in, so that it can move from one to another.
+    pub is_anywhere: bool,
+    /// Whether `--replace` makes a new one on demand.
+    pub can_be_replaced: bool,
+    /// The fields that only creation takes: another value makes the object anew.
+    pub fixed: &'static [&'static str],
+    /// The fields that creation takes no notice of: another value than the server's own is written after it.
+    pub not_at_creation: &'static [&'static str],
+    /// The fields of which another value moves machines of the account.
+    pub moves: &'static [(&'static str, Moves)],
+    /// Notes what of all of the kind in a file does not go together.
+    pub(crate) check: fn(&[&InFile<'_>], &mut Log),
+}
+
+impl Descriptor {
+    /// What is the same for most kinds, and what each has to say.
+    pub(crate) const fn of(reach: Reach, least_role: Role, referred: Referred) -> Descriptor {
+        Descriptor {
+            label: "",
+            plural: "",
+            word: "",
+            section: &[],
+            about: "",
+            collection: "",
+            deletion_event: None,
+            reach,
+            least_role,
+            referred,
+            since: None,
+            entries: Entries::Named,
+            longest_name: names::MAX_CHARS,
+            reserved_name: None,
+            name_field: "name",
+            has_unique_names: false,
+            is_several: false,
+            is_anywhere: false,
+            can_be_replaced: false,
+            fixed: &[],
+            not_at_creation: &[],
+            moves: &[],
+            check: |_, _| {},
+        }
+    }
 }
 
 /// The part of a kind in who reaches whom: `access` makes one thing of each.
@@ -81,51 +135,6 @@ pub enum Referred {
     ById,
 }
 
-/// What is the same for most kinds.
-pub struct Special {
-    /// The most characters that a name may have.
-    pub longest_name: usize,
-    /// A name that nobody can declare, since it is NetBird's own.
-    pub reserved_name: Option<&'static str>,
-    /// The field of an answer that holds its name.
-    pub name_field: &'static str,
-    /// Whether the server refuses every change while two objects bear one name, which two runs at once can make
-    /// (docs/netbird-api.md, "Unique names").
-    pub has_unique_names: bool,
-    /// Whether several objects can stand for one name, as records of one name and type do: each of them is declared. An
-    /// entry of a section is then an object or a list of objects.
-    pub is_several: bool,
-    /// Whether a name is unique in the account whatever its object stands in, so that it can move from one to another.
-    pub is_anywhere: bool,
-    /// Whether `--replace` makes a new one on demand.
-    pub can_be_replaced: bool,
-    /// The fields that only creation takes: another value makes the object anew.
-    pub fixed: &'static [&'static str],
-    /// The fields that creation takes no notice of: another value than the server's own is written after it.
-    pub not_at_creation: &'static [&'static str],
-    /// The fields of which another value moves machines of the account.
-    pub moves: &'static [(&'static str, Moves)],
-    /// Notes what of all of the kind in a file does not go together.
-    pub(crate) check: fn(&[&InFile<'_>], &mut Log),
-}
-
-impl Special {
-    /// Nothing of it.
-    pub(crate) const NONE: Special = Special {
-        longest_name: names::MAX_CHARS,
-        reserved_name: None,
-        name_field: "name",
-        has_unique_names: false,
-        is_several: false,
-        is_anywhere: false,
-        can_be_replaced: false,
-        fixed: &[],
-        not_at_creation: &[],
-        moves: &[],
-        check: |_, _| {},
-    };
-}
-
 /// How the objects of a kind stand in netbird.json.
 pub(crate) enum Entries {
     /// Under their names, in the section.
@@ -154,7 +163,6 @@ pub(crate) struct Inside {
 }
 
 /// An object of the file.
-#[derive(Debug)]
 pub(crate) struct InFile<'a> {
     /// Its name.
     pub(crate) address: Address,
@@ -208,12 +216,59 @@ impl NameOf {
                 own: fields,
                 make,
             } => {
-                let of_parent = of_parent
-                    .iter()
-                    .map(|field| parent(field).unwrap_or_default());
-                let own = fields.iter().map(|field| own(field).unwrap_or_default());
-                make(&of_parent.collect::<Vec<_>>(), &own.collect::<Vec<_>>())
+                let texts =
+                    |fields: &[&str], of: &dyn Fn(&str) -> Option<&'a str>| -> Vec<&'a str> {
+                        fields
+                            .iter()
+                            .map(|field| of(field).unwrap_or_default())
+                            .collect()
+                    };
+                make(&texts(of_parent, &parent), &texts(fields, &own))
             }
         }
+    }
+}
+
+/// What changes of machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Moves {
+    /// The domain of their names.
+    Names,
+    /// Their IPv4 addresses.
+    Addresses,
+    /// Their IPv6 addresses.
+    AddressesV6,
+    /// Whether they have an IPv6 address.
+    HavingV6,
+}
+
+/// A field of a change, and the machines that it moves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// The field.
+    pub field: String,
+    /// Its new value, as JSON.
+    pub value: String,
+    /// What becomes otherwise.
+    pub what: Moves,
+    /// Of how many machines; at least one.
+    pub machines: usize,
+}
+
+impl std::fmt::Display for Moved {
+    /// `3 machines get another IPv4 address (network_range)`
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let machines = count(self.machines, "machine", "machines");
+        let moves = match (self.what, self.machines) {
+            (Moves::Names, 1) => "gets another domain",
+            (Moves::Names, _) => "get another domain",
+            (Moves::Addresses, 1) => "gets another IPv4 address",
+            (Moves::Addresses, _) => "get another IPv4 address",
+            (Moves::AddressesV6, 1) => "gets another IPv6 address",
+            (Moves::AddressesV6, _) => "get another IPv6 address",
+            (Moves::HavingV6, 1) => "gets or loses its IPv6 address",
+            (Moves::HavingV6, _) => "get or lose their IPv6 addresses",
+        };
+        write!(f, "{machines} {moves} ({})", self.field)
     }
 }

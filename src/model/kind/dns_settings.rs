@@ -32,16 +32,10 @@ impl Spec for DnsSettings {
         section: &["dns", "settings"],
         about: "The account's DNS settings. There is one.",
         collection: "/dns/settings",
-        deletion_event: None,
-        reach: Reach::Nothing,
-        least_role: Role::NetworkAdmin,
-        referred: Referred::Never,
         since: Some("0.12"),
         entries: Entries::One { is_listed: false },
-        special: Special {
-            name_field: "",
-            ..Special::NONE
-        },
+        name_field: "",
+        ..Descriptor::of(Reach::Nothing, Role::NetworkAdmin, Referred::Never)
     };
 
     const TABLE: &'static Table<Self> = &TABLE;

@@ -67,14 +67,10 @@ fn one_zone_a_domain(zones: &[&InFile<'_>], log: &mut Log) {
         match first.get(zone.domain.as_str()) {
             _ if zone.domain.is_empty() => {}
             Some((other, line)) => {
-                let text = format!(
-                    "{} is the domain of the zone {} in line {line} too",
-                    quote(&zone.domain),
-                    quote(other)
-                );
-                log.error(here, text)
-                    .coded(Code::Duplicate)
-                    .suggest("NetBird takes one zone for a domain: put the records into one");
+                let (domain, other) = (quote(&zone.domain), quote(other));
+                let text = format!("{domain} is the domain of the zone {other} in line {line} too");
+                let flaw = log.error(here, text).coded(Code::Duplicate);
+                flaw.suggest("NetBird takes one zone for a domain: put the records into one");
             }
             None => drop(first.insert(&zone.domain, (&one.address.name, here.line))),
         }
@@ -90,17 +86,11 @@ impl Spec for DnsZone {
         about: "DNS zones by name: 1 to 255 bytes.",
         collection: "/dns/zones",
         deletion_event: Some("dns.zone.delete"),
-        reach: Reach::Nothing,
-        least_role: Role::NetworkAdmin,
-        referred: Referred::Never,
         since: Some("0.63"),
-        entries: Entries::Named,
-        special: Special {
-            longest_name: LONGEST_NAME,
-            fixed: &["domain"],
-            check: one_zone_a_domain,
-            ..Special::NONE
-        },
+        longest_name: LONGEST_NAME,
+        fixed: &["domain"],
+        check: one_zone_a_domain,
+        ..Descriptor::of(Reach::Nothing, Role::NetworkAdmin, Referred::Never)
     };
 
     const TABLE: &'static Table<Self> = &TABLE;
@@ -137,9 +127,9 @@ impl Spec for DnsZone {
     }
 
     fn loss(&self, _about: &About) -> Sentence {
-        let text = Sentence::default().say("peers in ");
-        let text = text.names(self.distribution_groups.iter().map(String::as_str));
-        text.say(" get no answers any more for names in ")
-            .name(&self.domain)
+        let groups = self.distribution_groups.iter().map(String::as_str);
+        let text = Sentence::from("peers in ").names(groups);
+        let text = text.say(" get no answers any more for names in ");
+        text.name(&self.domain)
     }
 }

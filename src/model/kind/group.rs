@@ -19,10 +19,8 @@ pub struct Group {
 impl Group {
     /// A group with these members.
     pub fn with(peers: Option<BTreeSet<Id>>) -> Self {
-        Group {
-            peers,
-            listed: None,
-        }
+        let listed = None;
+        Group { peers, listed }
     }
 }
 
@@ -59,15 +57,12 @@ impl Spec for Group {
         about: "Groups of peers by name. All is NetBird's own and cannot be declared.",
         collection: "/groups",
         deletion_event: Some("group.delete"),
-        reach: Reach::Group,
-        least_role: Role::NetworkAdmin,
-        referred: Referred::ByName(Refers::Group),
-        since: None,
-        entries: Entries::Named,
-        special: Special {
-            reserved_name: Some(ALL),
-            ..Special::NONE
-        },
+        reserved_name: Some(ALL),
+        ..Descriptor::of(
+            Reach::Group,
+            Role::NetworkAdmin,
+            Referred::ByName(Refers::Group),
+        )
     };
 
     const TABLE: &'static Table<Self> = &TABLE;
@@ -116,39 +111,30 @@ impl Spec for Group {
     }
 
     fn summary(&self, about: &About) -> String {
-        let label = |id| about.peer_labels.get(id).map(String::as_str);
-        let peers: Vec<&str> = self.peers.iter().flatten().filter_map(label).collect();
+        let peers = self.peers.iter().flatten();
+        let peers: Vec<&String> = peers.filter_map(|id| about.peer_labels.get(id)).collect();
         let members = (!peers.is_empty()).then(|| format!("with {}", named(peers)));
         let pending = about.pending_members.get(about.name);
-        let pending = pending.filter(|_| about.is_new).map(|keys| {
-            let joins = if keys.len() == 1 {
-                "joins when it enrolls"
-            } else {
-                "join when they enroll"
-            };
-            format!("{} {joins}", named(keys))
-        });
-        let parts: Vec<String> = members.into_iter().chain(pending).collect();
-        match parts.is_empty() {
-            true => "no members".into(),
-            false => parts.join("; "),
+        let pending = pending
+            .filter(|_| about.is_new)
+            .map(|keys| match keys.len() {
+                1 => format!("{} joins when it enrolls", named(keys)),
+                _ => format!("{} join when they enroll", named(keys)),
+            });
+        match joined(members.into_iter().chain(pending), "; ") {
+            parts if parts.is_empty() => "no members".into(),
+            parts => parts,
         }
     }
 
     fn loss(&self, about: &About) -> Sentence {
-        let peers: Vec<&str> = self
-            .peers
-            .iter()
-            .flatten()
-            .map(|id| about.label(id))
-            .collect();
-        match peers.len() {
-            0 => Sentence::default().say("it has no members"),
+        let peers = self.peers.iter().flatten();
+        match peers.clone().count() {
+            0 => "it has no members".into(),
             number => {
                 let number = count(number, "member", "members");
-                Sentence::default()
-                    .say(format!("it has {number}: "))
-                    .names(peers)
+                let text = Sentence::from(format!("it has {number}: "));
+                text.names(peers.map(|id| about.label(id)))
             }
         }
     }

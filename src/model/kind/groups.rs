@@ -87,11 +87,10 @@ impl Known {
         match (ids.next(), ids.next()) {
             (Some(id), None) => Ok(id),
             (None, _) => Err(Unresolved::Absent(label, name.into())),
-            (Some(_), Some(_)) => Err(Unresolved::Ambiguous(
-                label,
-                name.into(),
-                self.ids(name).cloned().collect(),
-            )),
+            (Some(_), Some(_)) => {
+                let ids = self.ids(name).cloned().collect();
+                Err(Unresolved::Ambiguous(label, name.into(), ids))
+            }
         }
     }
 }
@@ -109,11 +108,8 @@ pub struct Groups {
 impl Groups {
     /// Adds a group.
     pub fn insert(&mut self, id: Id, name: String) {
-        self.of_groups().insert(id, name);
-    }
-
-    fn of_groups(&mut self) -> &mut Known {
-        self.names.entry(Refers::Group).or_default()
+        let groups = self.names.entry(Refers::Group);
+        groups.or_default().insert(id, name);
     }
 
     /// Adds one that was made, by its name in the file.
@@ -144,10 +140,9 @@ impl Groups {
 
     /// Returns the name of what is not a group, or a text that says what its id stands for.
     pub fn other_name(&self, what: Refers, id: &Id) -> String {
-        let names = self.names.get(&what);
-        let name = names.map(|names| names.names.get(id).cloned());
-        match name {
-            Some(Some(name)) => name,
+        let known = self.names.get(&what).map(|known| known.names.get(id));
+        match known {
+            Some(Some(name)) => name.clone(),
             Some(None) => format!("(deleted {} {id})", what.label()),
             None => format!("({} {id})", what.label()),
         }

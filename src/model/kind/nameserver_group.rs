@@ -3,8 +3,8 @@
 use serde::Deserializer;
 
 use super::prelude::*;
-use super::values::nameserver;
 use super::words::address;
+use crate::file::Objects;
 
 /// A nameserver group in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ const TABLE: Table<NameserverGroup> = Table {
         /// Text for people.
         own description: TEXT => "",
         /// 1 to 3 name servers; clients ask the first one first, so their order counts.
-        needs nameservers: Takes(Shape::Objects(nameserver::LIST), nameserver::read),
+        needs nameservers: Takes(Shape::Objects(LIST), read_servers),
         /// Groups whose peers ask them, at least one.
         needs(groups) groups: names::SOME_GROUPS,
         /// Answers for every domain: true exactly where domains is empty, and follows from it when left out.
@@ -80,43 +80,34 @@ const DOMAINS: Takes<Vec<String>> = Takes(
 /// Primary means for all domains: the server takes it exactly where there are none (docs/netbird-api.md, "Nameserver
 /// groups").
 fn check_primary(group: &NameserverGroup, entry: &Cursor<'_>, log: &mut Log) {
-    let listed = entry
-        .get("domains")
-        .is_some_and(|domains| domains.elements().next().is_some());
+    let domains = entry.get("domains");
+    let listed = domains.is_some_and(|domains| domains.elements().next().is_some());
+    let place = entry.place_of("primary");
+    let is_unsaid = |name: &&str| !entry.mentions(&TABLE, name);
     match group.primary {
         Some(true) if listed => {
-            log.error(
-                entry.place_of("primary"),
-                "a primary group answers for every domain, and this one lists some",
-            )
-            .suggest("remove \"primary\" or \"domains\"");
+            let text = "a primary group answers for every domain, and this one lists some";
+            let flaw = log.error(place, text);
+            flaw.suggest("remove \"primary\" or \"domains\"");
         }
         Some(false) if !listed => {
-            log.error(
-                entry.place_of("primary"),
+            let flaw = log.error(
+                place,
                 "a group that is not primary needs domains to answer for",
-            )
-            .suggest("add \"domains\", or remove \"primary\"");
+            );
+            flaw.suggest("add \"domains\", or remove \"primary\"");
         }
-        None if !listed
-            && ["primary", "domains"]
-                .iter()
-                .all(|name| !entry.mentions(&TABLE, name)) =>
-        {
-            log.notice(
-                Code::EveryDomain,
-                entry.key_place(),
-                "has no domains, so it answers for every domain",
-            )
-            .suggest("write \"primary\": true if that is meant");
+        None if !listed && ["primary", "domains"].iter().all(is_unsaid) => {
+            let text = "has no domains, so it answers for every domain";
+            let notice = log.notice(Code::EveryDomain, entry.key_place(), text);
+            notice.suggest("write \"primary\": true if that is meant");
         }
         _ => (),
     }
     if group.search_domains_enabled == Some(true) && !listed {
-        log.error(
-            entry.place_of("search_domains_enabled"),
-            "a group without domains has none to search: search_domains_enabled can only be false",
-        );
+        let text =
+            "a group without domains has none to search: search_domains_enabled can only be false";
+        log.error(entry.place_of("search_domains_enabled"), text);
     }
 }
 
@@ -125,36 +116,20 @@ fn port<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
     Ok(port.and_then(|port| u16::try_from(port).ok()).unwrap_or(0))
 }
 
-/// A server that is listed twice is asked where it stands first.
-fn first_ones(servers: Vec<Nameserver>) -> Vec<Nameserver> {
-    let mut kept = Vec::new();
-    for server in servers {
-        if !kept.contains(&server) {
-            kept.push(server);
-        }
-    }
-    kept
-}
-
 impl NameserverGroup {
     /// Returns whether both have the same domains, however they are spelled, and in the same order where they are searched.
     fn same_domains(&self, live: &NameserverGroup) -> bool {
-        let spelled = |group: &NameserverGroup| -> Vec<String> {
-            group
-                .domains
-                .iter()
-                .map(|domain| spelling::domain(domain))
-                .collect()
-        };
-        let (mut ours, mut theirs) = (spelled(self), spelled(live));
         let searched = self.search_domains_enabled.or(live.search_domains_enabled);
-        if searched != Some(true) {
-            for domains in [&mut ours, &mut theirs] {
+        let spelled = |group: &NameserverGroup| {
+            let domains = group.domains.iter();
+            let mut domains: Vec<String> = domains.map(|it| spelling::domain(it)).collect();
+            if searched != Some(true) {
                 domains.sort();
                 domains.dedup();
             }
-        }
-        ours == theirs
+            domains
+        };
+        spelled(self) == spelled(live)
     }
 
     /// Its servers, with their ports where they are not 53.
@@ -174,16 +149,9 @@ impl Spec for NameserverGroup {
         about: "Nameserver groups by name: 1 to 40 characters.",
         collection: "/dns/nameservers",
         deletion_event: Some("nameserver.group.delete"),
-        reach: Reach::Nothing,
-        least_role: Role::NetworkAdmin,
-        referred: Referred::Never,
-        since: None,
-        entries: Entries::Named,
-        special: Special {
-            longest_name: 40,
-            has_unique_names: true,
-            ..Special::NONE
-        },
+        longest_name: 40,
+        has_unique_names: true,
+        ..Descriptor::of(Reach::Nothing, Role::NetworkAdmin, Referred::Never)
     };
 
     const TABLE: &'static Table<Self> = &TABLE;
@@ -200,14 +168,16 @@ impl Spec for NameserverGroup {
 
     fn tidy(&mut self, _groups: &Groups) {
         self.primary.get_or_insert_default();
-        self.nameservers = first_ones(std::mem::take(&mut self.nameservers));
+        // one that is listed twice is asked where it stands first
+        let mut known = BTreeSet::new();
+        self.nameservers
+            .retain(|server| known.insert(server.clone()));
     }
 
     fn finish(&self, body: &mut Map<String, Value>) {
-        let server =
-            |server: &Nameserver| json!({ "ip": server.ip, "ns_type": "udp", "port": server.port });
-        let servers = self.nameservers.iter().map(server).collect();
-        body.insert("nameservers".into(), servers);
+        let servers = self.nameservers.iter();
+        let servers = servers.map(|of| json!({ "ip": of.ip, "ns_type": "udp", "port": of.port }));
+        body.insert("nameservers".into(), servers.collect());
     }
 
     fn says_the_same(&self, live: &Self, field: &str) -> bool {
@@ -231,12 +201,163 @@ impl Spec for NameserverGroup {
     }
 
     fn loss(&self, _about: &About) -> Sentence {
-        let text = Sentence::default().say("peers in ");
+        let text = Sentence::from("peers in ");
         let text = text.names(self.groups.iter().map(String::as_str));
         let text = text.say(format!(" no longer ask {} for ", self.servers()));
         match self.primary {
             Some(true) => text.say("everything"),
             _ => text.names(self.domains.iter().map(String::as_str)),
         }
+    }
+}
+
+const MAX_NAMESERVERS: usize = 3;
+const DNS_PORT: u16 = 53;
+
+/// A name server as written.
+#[derive(Default)]
+struct NameserverDraft {
+    ip: Option<String>,
+    port: Option<i64>,
+    /// Always `udp`.
+    ns_type: (),
+}
+
+const SERVER: Table<NameserverDraft> = Table {
+    what: "a nameserver",
+    fields: fields![
+        /// IPv4 or IPv6 address.
+        needs ip: Takes(Shape::Schema(r#"{"type": "string", "minLength": 2}"#), ip),
+        /// Its UDP port.
+        own port: whole::<1, 65_535>() => 53,
+        /// NetBird knows udp only; any case.
+        may ns_type: Takes(Shape::Schema(r#"{"type": "string", "pattern": "^[Uu][Dd][Pp]$"}"#), udp) => "udp",
+    ],
+    refused: &[],
+    rules: "{}",
+};
+
+/// What the field for them takes.
+const LIST: Objects = Objects {
+    word: "nameserver",
+    count: Some((1, MAX_NAMESERVERS)),
+    outline: || SERVER.outline(),
+};
+
+/// Reads 1 to 3 name servers.
+fn read_servers(list: &Cursor<'_>, log: &mut Log) -> Vec<Nameserver> {
+    let (mut servers, mut known) = (Vec::new(), BTreeSet::new());
+    let Some(elements) = list.list(log, "a list of nameservers") else {
+        return servers;
+    };
+    let number = elements.len();
+    if !(1..=MAX_NAMESERVERS).contains(&number) {
+        let of = "a nameserver group has 1 to";
+        let message = format!("{of} {MAX_NAMESERVERS} nameservers, not {number}");
+        log.error(list.place(), message);
+    }
+    for element in elements {
+        if let Some(text) = element.text().map(quote) {
+            let message = format!("expected a nameserver {{ … }}, found the string {text}");
+            let flaw = log.error(element.place(), message);
+            flaw.suggest(format!("write {{ \"ip\": {text} }}"));
+            continue;
+        }
+        let mut draft = NameserverDraft::default();
+        element.object(log, &SERVER, &mut draft);
+        let Some(ip) = draft.ip else { continue };
+        let port = draft.port.and_then(|port| u16::try_from(port).ok());
+        let port = port.unwrap_or(DNS_PORT);
+        let server = Nameserver { ip, port };
+        if known.insert(server.clone()) {
+            servers.push(server);
+        } else {
+            let text = "this nameserver is in the list twice";
+            log.notice(Code::Repeated, element.place(), text);
+        }
+    }
+    servers
+}
+
+fn ip(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
+    let several = "write a nameserver of its own for each";
+    let text = value.one_string(log, "an IP address", several)?;
+    value.checked(network::address(text), log)
+}
+
+fn udp(value: &Cursor<'_>, log: &mut Log) {
+    let text = value.string(log, "\"udp\"").unwrap_or("udp");
+    if !text.eq_ignore_ascii_case("udp") {
+        let text = quote(text);
+        let message = format!("{text} is not a type of nameserver: NetBird knows \"udp\" only");
+        log.error(value.place(), message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use snapbox::str;
+
+    use crate::check::validate::testing::assert_table;
+
+    const FILE: &str = r#"{"groups": {"g": {}}, "dns": {"nameserver_groups": {"n": {ROW}}}}"#;
+
+    #[test]
+    fn nameservers_and_groups() {
+        let rows = [
+            r#""primary": true, "nameservers": [{"ip": "10.0.0.53", "port": 53, "ns_type": "UDP"}], "groups": ["g"]"#,
+            r#""primary": true"#,
+            r#""primary": true, "nameservers": [], "groups": []"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}, {"ip": "9.9.9.9"}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.1.1.1", "port": 53}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": ["1.1.1.1", null, {}, {"ip": "dns.example"}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": {"ip": "1.1.1.1"}, "groups": "g""#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 0}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 65536}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1", "port": "53"}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1", "ns_type": "tcp", "prot": 53}], "groups": ["g"]"#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1:53"}, {"ip": "[::1]"}], "groups": ["g"], "name": "n""#,
+        ];
+        assert_table(
+            FILE,
+            &rows,
+            str![[r#"
+"primary": true, "nameservers": [{"ip": "10.0.0.53", "port": 53, "ns_type": "UDP"}], "groups": ["g"]
+"primary": true
+    dns.nameserver_groups.n: a nameserver group needs "nameservers"
+    dns.nameserver_groups.n: a nameserver group needs "groups"
+"primary": true, "nameservers": [], "groups": []
+    dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 0
+    dns.nameserver_groups.n.groups: "groups" cannot be empty | name at least one group
+"primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}], "groups": ["g"]
+"primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}, {"ip": "9.9.9.9"}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 4
+"primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.1.1.1", "port": 53}], "groups": ["g"]
+    note: dns.nameserver_groups.n.nameservers[1]: this nameserver is in the list twice
+"primary": true, "nameservers": ["1.1.1.1", null, {}, {"ip": "dns.example"}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 4
+    dns.nameserver_groups.n.nameservers[0]: expected a nameserver { … }, found the string "1.1.1.1" | write { "ip": "1.1.1.1" }
+    dns.nameserver_groups.n.nameservers[1]: null is not allowed: expected a nameserver { … } | write its fields in braces: ip, port, ns_type
+    dns.nameserver_groups.n.nameservers[2]: a nameserver needs "ip"
+    dns.nameserver_groups.n.nameservers[3].ip: "dns.example" is not an IP address
+"primary": true, "nameservers": {"ip": "1.1.1.1"}, "groups": "g"
+    dns.nameserver_groups.n.nameservers: expected a list of nameservers, found an object
+    dns.nameserver_groups.n.groups: expected a list of group names, found the string "g" | write ["g"]
+"primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 0}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers[0].port: 0 is not a whole number from 1 to 65535
+"primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 65536}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers[0].port: 65536 is not a whole number from 1 to 65535
+"primary": true, "nameservers": [{"ip": "1.1.1.1", "port": "53"}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers[0].port: expected a whole number from 1 to 65535, found the string "53" | write 53 without quotes
+"primary": true, "nameservers": [{"ip": "1.1.1.1", "ns_type": "tcp", "prot": 53}], "groups": ["g"]
+    dns.nameserver_groups.n.nameservers[0].ns_type: "tcp" is not a type of nameserver: NetBird knows "udp" only
+    dns.nameserver_groups.n.nameservers[0].prot: unknown field "prot" | did you mean "port"?
+"primary": true, "nameservers": [{"ip": "1.1.1.1:53"}, {"ip": "[::1]"}], "groups": ["g"], "name": "n"
+    dns.nameserver_groups.n.nameservers[0].ip: "1.1.1.1:53" is not an IP address | write the port in "port"
+    dns.nameserver_groups.n.name: its name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
+
+"#]],
+        );
     }
 }

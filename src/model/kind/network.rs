@@ -51,12 +51,8 @@ impl Spec for Network {
         about: "Networks by name, with their resources and routers.",
         collection: "/networks",
         deletion_event: Some("network.delete"),
-        reach: Reach::Network,
-        least_role: Role::NetworkAdmin,
-        referred: Referred::Never,
         since: Some("0.35"),
-        entries: Entries::Named,
-        special: Special::NONE,
+        ..Descriptor::of(Reach::Network, Role::NetworkAdmin, Referred::Never)
     };
 
     const TABLE: &'static Table<Self> = &TABLE;

@@ -72,14 +72,10 @@ fn address(text: &str) -> Result<String, Flaw> {
         let hint = format!("write \"{}\"; policies have ports", socket.ip());
         return Err(Flaw::with_hint(message, hint));
     }
-    if text
-        .strip_prefix("*.")
-        .is_some_and(|bare| !bare.contains('.'))
-    {
-        let message = format!(
-            "{} is not a domain: it would be nearly all there are",
-            quote(text)
-        );
+    let bare = text.strip_prefix("*.");
+    if bare.is_some_and(|bare| !bare.contains('.')) {
+        let text = quote(text);
+        let message = format!("{text} is not a domain: it would be nearly all there are");
         return Err(Flaw::new(message));
     }
     domain::of_route(text)
@@ -104,9 +100,6 @@ impl Spec for NetworkResource {
         about: "Resources of a network by name.",
         collection: "/resources",
         deletion_event: Some("network.resource.delete"),
-        reach: Reach::Resource,
-        least_role: Role::NetworkAdmin,
-        referred: Referred::ByName(Refers::Resource),
         since: Some("0.46"),
         entries: Entries::Inside(Inside {
             parent: Kind::Network,
@@ -117,10 +110,12 @@ impl Spec for NetworkResource {
             written: |resource, _| resource,
             name: NameOf::Key,
         }),
-        special: Special {
-            is_anywhere: true,
-            ..Special::NONE
-        },
+        is_anywhere: true,
+        ..Descriptor::of(
+            Reach::Resource,
+            Role::NetworkAdmin,
+            Referred::ByName(Refers::Resource),
+        )
     };
 
     const TABLE: &'static Table<Self> = &TABLE;
@@ -131,33 +126,26 @@ impl Spec for NetworkResource {
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
-        let bare = self
-            .address
-            .strip_suffix("/32")
-            .filter(|bare| !bare.contains(':'));
-        let bare = bare.or_else(|| self.address.strip_suffix("/128"));
-        let written = bare.unwrap_or(&self.address);
-        if address(written).ok().as_deref() != Some(&self.address) {
-            return Err(format!(
-                "a file cannot say its address {}",
-                quote(&self.address)
-            ));
+        let whole = &self.address;
+        let bare = whole.strip_suffix("/32").filter(|it| !it.contains(':'));
+        let written = bare.or(whole.strip_suffix("/128")).unwrap_or(whole);
+        if address(written).ok().as_deref() != Some(whole) {
+            return Err(format!("a file cannot say its address {}", quote(whole)));
         }
         fields.insert("address".into(), json!(written));
         Ok(fields)
     }
 
     fn summary(&self, _about: &About) -> String {
-        let groups = self.groups.iter().flatten();
-        let groups = match groups.clone().count() {
-            0 => "in no group".to_owned(),
-            _ => format!("in {}", named(groups)),
+        let groups = match self.groups.as_ref().filter(|groups| !groups.is_empty()) {
+            None => "no group".to_owned(),
+            Some(groups) => named(groups),
         };
-        format!("{} {groups}", visible(&self.address))
+        format!("{} in {groups}", visible(&self.address))
     }
 
     fn loss(&self, _about: &About) -> Sentence {
-        let text = Sentence::default().say("nobody reaches ");
+        let text = Sentence::from("nobody reaches ");
         text.name(&self.address).say(" by it any more")
     }
 }

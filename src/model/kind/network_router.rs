@@ -3,13 +3,12 @@
 //! A router has no name: what tells it from others of its network is through whom it goes.
 
 use super::prelude::*;
-use super::through;
 
 /// A router in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NetworkRouter {
     /// The one peer that routes.
-    #[serde(default, deserialize_with = "peer_ref::answered")]
+    #[serde(default, deserialize_with = "peer::answered")]
     pub peer: Option<PeerRef>,
     /// Groups whose peers route; empty where `peer` does.
     #[serde(default, deserialize_with = "ids")]
@@ -26,9 +25,9 @@ const TABLE: Table<NetworkRouter> = Table {
     what: "a router",
     fields: fields![
         /// Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.
-        may(groups) peer_groups: through::GROUPS,
+        may(groups) peer_groups: peer::GROUPS,
         /// The one peer that does the routing, named as in a group's peers. Exactly one of peer_groups and peer.
-        may peer: through::PEER,
+        may peer: peer::PEER,
         /// Priority among the routers of the network; the lowest wins.
         own metric: whole::<1, 9999>() => 9999,
         /// Routed traffic has the router's address.
@@ -46,19 +45,15 @@ const TABLE: Table<NetworkRouter> = Table {
 /// Two routers of a network that are the same peer or the same groups: the server takes both, and nothing tells them apart.
 fn check(routers: &[&InFile<'_>], log: &mut Log) {
     let mut known = BTreeMap::new();
-    for InFile {
-        address,
-        resource,
-        cursor,
-    } in routers
-    {
-        let Some(router) = resource else { continue };
-        if let Some(line) = known.insert(
-            (address, router.connects().to_string()),
-            cursor.place().line,
-        ) {
+    for one in routers {
+        let Some(router) = &one.resource else {
+            continue;
+        };
+        let here = one.cursor.place();
+        let key = (&one.address, router.connects().to_string());
+        if let Some(line) = known.insert(key, here.line) {
             let text = format!("the same router is in line {line} already");
-            log.error(cursor.place(), text).coded(Code::Duplicate);
+            log.error(here, text).coded(Code::Duplicate);
         }
     }
 }
@@ -72,9 +67,6 @@ impl Spec for NetworkRouter {
         about: "Routers of a network.",
         collection: "/routers",
         deletion_event: Some("network.router.delete"),
-        reach: Reach::Router,
-        least_role: Role::NetworkAdmin,
-        referred: Referred::Never,
         since: Some("0.46"),
         entries: Entries::Inside(Inside {
             parent: Kind::Network,
@@ -89,19 +81,17 @@ impl Spec for NetworkRouter {
                 make: |_, _| String::new(),
             },
         }),
-        special: Special {
-            name_field: "",
-            is_several: true,
-            not_at_creation: &["enabled"],
-            check,
-            ..Special::NONE
-        },
+        name_field: "",
+        is_several: true,
+        not_at_creation: &["enabled"],
+        check,
+        ..Descriptor::of(Reach::Router, Role::NetworkAdmin, Referred::Never)
     };
 
     const TABLE: &'static Table<Self> = &TABLE;
 
     fn settle(self, entry: &Cursor<'_>, _within: Option<&Resource>, log: &mut Log) -> Option<Self> {
-        entry.one_of(&TABLE, through::FIELDS, "make two routers", log);
+        entry.one_of(&TABLE, peer::FIELDS, "make two routers", log);
         Some(self)
     }
 
@@ -125,19 +115,16 @@ impl Spec for NetworkRouter {
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
-        through::export(&mut fields, self.peer.as_ref(), &self.peer_groups)?;
+        peer::export(&mut fields, self.peer.as_ref(), &self.peer_groups)?;
         // the server checks no metric, and the file has 1 to 9999
-        if self
-            .metric
-            .is_some_and(|metric| !(1..=9999).contains(&metric))
-        {
+        if self.metric.is_some_and(|it| !(1..=9999).contains(&it)) {
             fields.remove("metric");
         }
         Ok(fields)
     }
 
     fn summary(&self, about: &About) -> String {
-        let through = through::words(self.peer.as_ref(), &self.peer_groups, about);
+        let through = peer::words(self.peer.as_ref(), &self.peer_groups, about);
         format!("through {through}")
     }
 

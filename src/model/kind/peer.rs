@@ -3,7 +3,8 @@
 //! A peer's settings are fields of it, and not an object of their own: with its name they go in one `PUT`, which resets what is
 //! left out, so a run that renames a machine and sets something of it changes one object once.
 
-use super::PeerRef;
+use serde::{Deserializer, Serializer};
+
 use super::prelude::*;
 
 /// A peer's part that we change. `None` = not ours.
@@ -75,13 +76,8 @@ impl Spec for Peer {
         section: &["peers"],
         about: "Settings of enrolled machines, named as in a group's \"peers\". What is left out stays as it is.",
         collection: "/peers",
-        deletion_event: None,
-        reach: Reach::Peer,
-        least_role: Role::Admin,
-        referred: Referred::ById,
-        since: None,
         entries: Entries::Enrolled,
-        special: Special::NONE,
+        ..Descriptor::of(Reach::Peer, Role::Admin, Referred::ById)
     };
 
     const TABLE: &'static Table<Self> = &TABLE;
@@ -103,15 +99,10 @@ impl Spec for Peer {
         let fields = ["name"].into_iter().chain(TABLE.names());
         let value = |field: &str| {
             let live = || live?.get(field).filter(|live| !live.is_null());
-            ours.get(field)
-                .or_else(live)
-                .cloned()
-                .unwrap_or(json!(false))
+            ours.get(field).or_else(live).cloned()
         };
-        let body = fields
-            .map(|field| (field.to_owned(), value(field)))
-            .collect();
-        Ok(Value::Object(body))
+        let body = fields.map(|it| (it.to_owned(), value(it).unwrap_or(json!(false))));
+        Ok(Value::Object(body.collect()))
     }
 
     fn peers(&self) -> Vec<&PeerRef> {
@@ -142,5 +133,92 @@ impl Spec for Peer {
 
     fn loss(&self, _about: &About) -> Sentence {
         Sentence::default().say("the machine is cut off and has to enroll again")
+    }
+}
+
+/// A peer that a field names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PeerRef {
+    /// As the file has it: the name of a setup key or of a live peer.
+    Name(String),
+    /// The peer itself.
+    Id(Id),
+}
+
+impl PeerRef {
+    /// Its name, or its id.
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            PeerRef::Name(name) => name,
+            PeerRef::Id(id) => &id.0,
+        }
+    }
+
+    /// The peer, once it is known which one is meant.
+    pub(crate) fn id(&self) -> Option<&Id> {
+        match self {
+            PeerRef::Name(_) => None,
+            PeerRef::Id(id) => Some(id),
+        }
+    }
+}
+
+/// As its name, or its id: the places of peers in a plan's fields get names before people see them.
+impl Serialize for PeerRef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text())
+    }
+}
+
+/// Reads the id of an answer, in which null and an empty text are none.
+pub(super) fn answered<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<PeerRef>, D::Error> {
+    let id: Option<Id> = Option::deserialize(deserializer)?;
+    Ok(id.filter(|id| !id.0.is_empty()).map(PeerRef::Id))
+}
+
+/// Reads the name of a peer.
+pub(super) fn read_peer(value: &Cursor<'_>, log: &mut Log) -> Option<PeerRef> {
+    let name = value.string(log, "the name of a setup key or of a peer")?;
+    names::check_own(name, || value.place(), log);
+    Some(PeerRef::Name(name.to_owned()))
+}
+
+/// The two fields, of which an entry has one: the server refuses both, and neither (docs/netbird-api.md, "Routes",
+/// "Networks").
+pub(super) const FIELDS: [&str; 2] = ["peer_groups", "peer"];
+
+/// Groups whose peers do the routing.
+pub(super) const GROUPS: Takes<BTreeSet<String>> = Takes(Shape::SOME_NAMES, |list, log| {
+    let why = "the peers of these groups do the routing";
+    names::some_groups(list, log, why).unwrap_or_default()
+});
+
+/// The one peer that does the routing.
+pub(super) const PEER: Takes<Option<PeerRef>> = Takes(
+    Shape::Schema(r##"{"$ref": "#/definitions/name"}"##),
+    read_peer,
+);
+
+/// Takes the field that says nothing out of an export. Errors where nobody routes.
+pub(super) fn export(
+    fields: &mut Map<String, Value>,
+    peer: Option<&PeerRef>,
+    groups: &BTreeSet<String>,
+) -> Result<(), String> {
+    match (peer, groups.is_empty()) {
+        (None, true) => return Err("it has no routing peer".into()),
+        (Some(_), _) => drop(fields.remove("peer_groups")),
+        (None, false) => drop(fields.remove("peer")),
+    }
+    Ok(())
+}
+
+/// Returns it as a line of a plan says it.
+pub(super) fn words(peer: Option<&PeerRef>, groups: &BTreeSet<String>, about: &About) -> String {
+    match peer {
+        Some(peer) => format!("the peer {}", visible(about.peer(peer))),
+        None => named(groups),
     }
 }

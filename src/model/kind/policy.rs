@@ -1,12 +1,11 @@
 //! Policies: one firewall rule between groups (docs/netbird-api.md, "Policies: one rule").
 
-mod answer;
 mod entry;
 mod target;
 mod traffic;
 
-use super::body::{default, fill};
 use super::prelude::*;
+use super::spec::{default, fill};
 
 pub use target::Target;
 pub use traffic::{Action, PortRange, Protocol};
@@ -56,7 +55,7 @@ pub struct Policy {
     /// Names of the posture checks that sources have to pass.
     pub source_posture_checks: Option<BTreeSet<String>>,
     /// Of NetBird's SSH: groups of users, and as which local users they may log in (none = as any).
-    #[serde(deserialize_with = "answer::users")]
+    #[serde(deserialize_with = "traffic::users")]
     pub authorized_groups: Option<BTreeMap<String, BTreeSet<String>>>,
     /// How many rules it holds; one, but for policies of old servers.
     #[serde(skip_deserializing)]
@@ -105,11 +104,16 @@ impl Policy {
         [from, to]
     }
 
+    /// Whether the group of every peer is among its sources, and among its destinations.
+    fn is_all(&self) -> [bool; 2] {
+        [&self.sources, &self.destinations].map(|groups| groups.contains(ALL))
+    }
+
     /// Returns the rules of a live policy, each as a policy of its own.
     pub(crate) fn rules(live: &Live, groups: &Groups) -> Vec<Policy> {
         match &live.resource {
             Resource::Policy(policy) if policy.rules.0 > 1 => {
-                let rules = answer::forms(&live.wire).unwrap_or_default().into_iter();
+                let rules = traffic::forms(&live.wire).unwrap_or_default().into_iter();
                 rules.map(|rule| spec::named(rule, groups)).collect()
             }
             Resource::Policy(policy) => vec![policy.clone()],
@@ -135,13 +139,14 @@ struct Side<'a> {
     target: Option<&'a Target>,
 }
 
-impl<'a> Side<'a> {
+impl Side<'_> {
     /// The names of what stands there.
-    fn names(&self, about: &About<'a>) -> Vec<&'a str> {
+    fn sentence(&self, about: &About) -> Sentence {
+        let none = Sentence::default();
         match self.target {
-            Some(Target::Resource(name)) => vec![name],
-            Some(Target::Peer(peer)) => vec![about.peer(peer)],
-            None => self.groups.iter().map(String::as_str).collect(),
+            Some(Target::Resource(name)) => none.name(name),
+            Some(Target::Peer { peer }) => none.name(about.peer(peer)),
+            None => none.names(self.groups.iter().map(String::as_str)),
         }
     }
 
@@ -149,7 +154,7 @@ impl<'a> Side<'a> {
     fn words(&self, about: &About) -> String {
         match self.target {
             Some(Target::Resource(name)) => format!("network resource {}", visible(name)),
-            Some(Target::Peer(peer)) => format!("the peer {}", visible(about.peer(peer))),
+            Some(Target::Peer { peer }) => format!("the peer {}", visible(about.peer(peer))),
             None => named(self.groups),
         }
     }
@@ -164,15 +169,8 @@ impl Spec for Policy {
         about: "Policies by name. One policy is one rule.",
         collection: "/policies",
         deletion_event: Some("policy.delete"),
-        reach: Reach::Policy,
-        least_role: Role::NetworkAdmin,
-        referred: Referred::Never,
-        since: None,
-        entries: Entries::Named,
-        special: Special {
-            can_be_replaced: true,
-            ..Special::NONE
-        },
+        can_be_replaced: true,
+        ..Descriptor::of(Reach::Policy, Role::NetworkAdmin, Referred::Never)
     };
 
     const TABLE: &'static Table<Self> = &entry::TABLE;
@@ -183,7 +181,7 @@ impl Spec for Policy {
     }
 
     fn form(wire: &Entry) -> Result<Self, serde_json::Error> {
-        Ok(answer::forms(wire)?.swap_remove(0))
+        Ok(traffic::forms(wire)?.swap_remove(0))
     }
 
     fn tidy(&mut self, groups: &Groups) {
@@ -265,10 +263,8 @@ impl Spec for Policy {
         let resources = targets.into_iter().flatten().filter_map(Target::resource);
         let checks = self.source_posture_checks.iter().flatten();
         let checks = checks.map(|name| (Refers::Check, name.as_str()));
-        resources
-            .map(|name| (Refers::Resource, name))
-            .chain(checks)
-            .collect()
+        let resources = resources.map(|name| (Refers::Resource, name));
+        resources.chain(checks).collect()
     }
 
     fn peers(&self) -> Vec<&PeerRef> {
@@ -279,11 +275,8 @@ impl Spec for Policy {
 
     fn peers_mut(&mut self) -> Vec<&mut PeerRef> {
         let targets = [&mut self.source_resource, &mut self.destination_resource];
-        targets
-            .into_iter()
-            .flatten()
-            .filter_map(Target::peer_mut)
-            .collect()
+        let targets = targets.into_iter().flatten();
+        targets.filter_map(Target::peer_mut).collect()
     }
 
     fn beyond_the_file(&self) -> Option<String> {
@@ -312,10 +305,8 @@ impl Spec for Policy {
     }
 
     fn summary(&self, about: &About) -> String {
-        let arrow = match self.bidirectional {
-            Some(false) => "→",
-            _ => "↔",
-        };
+        let is_one_way = self.bidirectional == Some(false);
+        let arrow = if is_one_way { "→" } else { "↔" };
         let [from, to] = self.sides().map(|side| side.words(about));
         let mut text = format!("{from} {arrow} {to}: {}", self.traffic());
         if self.action == Some(Action::Drop) {
@@ -330,24 +321,21 @@ impl Spec for Policy {
 
     fn loss(&self, about: &About) -> Sentence {
         let what = self.traffic();
-        let [from, to] = self.sides().map(|side| side.names(about));
-        if self.action == Some(Action::Drop) {
-            let blocked = Sentence::default().say(format!("{what} from ")).names(from);
-            return blocked.say(" to ").names(to).say(" is no longer blocked");
+        let [from, to] = self.sides().map(|side| side.sentence(about));
+        match self.bidirectional {
+            _ if self.action == Some(Action::Drop) => {
+                let blocked = Sentence::from(format!("{what} from ")).then(from);
+                blocked.say(" to ").then(to).say(" is no longer blocked")
+            }
+            _ if self.is_all() == [true, true] => {
+                format!("peers that no other policy connects lose each other ({what})").into()
+            }
+            Some(false) => from.say(format!(" lose {what} to ")).then(to),
+            _ => {
+                let both = from.say(" and ").then(to);
+                both.say(format!(" lose {what} to each other"))
+            }
         }
-        if self.sources.contains(ALL) && self.destinations.contains(ALL) {
-            return Sentence::default().say(format!(
-                "peers that no other policy connects lose each other ({what})"
-            ));
-        }
-        let text = Sentence::default().names(from);
-        if self.bidirectional != Some(false) {
-            return text
-                .say(" and ")
-                .names(to)
-                .say(format!(" lose {what} to each other"));
-        }
-        text.say(format!(" lose {what} to ")).names(to)
     }
 
     /// What an enabled policy lets through from or to every peer.
@@ -356,20 +344,13 @@ impl Spec for Policy {
             return None;
         }
         let what = self.traffic();
-        let [from, to] = self.sides().map(|side| side.names(about));
-        match (self.sources.contains(ALL), self.destinations.contains(ALL)) {
-            (true, true) => {
-                Some(Sentence::default().say(format!("every peer reaches every other: {what}")))
-            }
-            (true, false) => {
-                let text = Sentence::default().say("every peer reaches ");
-                Some(text.names(to).say(format!(": {what}")))
-            }
-            (false, true) => {
-                let text = Sentence::default().names(from);
-                Some(text.say(format!(" reach every peer: {what}")))
-            }
-            (false, false) => None,
+        let [from, to] = self.sides().map(|side| side.sentence(about));
+        let every = Sentence::from("every peer reaches ");
+        match self.is_all() {
+            [true, true] => Some(every.say(format!("every other: {what}"))),
+            [true, false] => Some(every.then(to).say(format!(": {what}"))),
+            [false, true] => Some(from.say(format!(" reach every peer: {what}"))),
+            [false, false] => None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Posture checks: what a machine has to be like before the policies that name the check count for it (docs/netbird-api.md,
 //! "Posture checks").
 
-use super::body::fill;
 use super::prelude::*;
+use super::spec::fill;
 use crate::file::Objects;
 
 /// A posture check in canonical form. `None` = not ours; what is empty is not checked.
@@ -439,12 +439,11 @@ impl Spec for PostureCheck {
         about: "Posture checks by name: what machines have to be like for the policies that name the check.",
         collection: "/posture-checks",
         deletion_event: Some("posture.check.delete"),
-        reach: Reach::Nothing,
-        least_role: Role::NetworkAdmin,
-        referred: Referred::ByName(Refers::Check),
-        since: None,
-        entries: Entries::Named,
-        special: Special::NONE,
+        ..Descriptor::of(
+            Reach::Nothing,
+            Role::NetworkAdmin,
+            Referred::ByName(Refers::Check),
+        )
     };
 
     const TABLE: &'static Table<Self> = &TABLE;

@@ -5,15 +5,15 @@ pub(super) use std::collections::{BTreeMap, BTreeSet};
 pub(super) use serde::{Deserialize, Serialize};
 pub(super) use serde_json::{Map, Value, json};
 
-pub(super) use super::body::{base_of, embedded_ids, keep};
-pub(super) use super::peer_ref::{self, PeerRef};
+pub(super) use super::peer;
 pub(super) use super::rows::{fields, refused};
+pub(super) use super::spec::{base_of, embedded_ids, keep};
 pub(super) use super::values::word::{self, Word};
 pub(super) use super::values::{FLAG, TEXT, domain, names, network, renamed_from, whole};
 pub(super) use super::words::{listed, named};
 pub(super) use super::{
     ALL, About, Answers, Descriptor, Entries, Groups, InFile, Inside, Kind, Live, Moves, NameOf,
-    Reach, Referred, Refers, Resource, Role, Sent, Spec, Special, Unresolved, spec,
+    PeerRef, Reach, Referred, Refers, Resource, Role, Sent, Spec, Unresolved, spec,
 };
 pub(super) use crate::base::code::Code;
 pub(super) use crate::base::entry::Entry;

@@ -1,7 +1,6 @@
 //! Routes: a network, or domains, reached through the peers of groups (docs/netbird-api.md, "Routes").
 
 use super::prelude::*;
-use super::through;
 
 const MAX_DOMAINS: usize = 32;
 
@@ -18,7 +17,7 @@ pub struct Route {
     #[serde(default, deserialize_with = "ids")]
     pub peer_groups: BTreeSet<String>,
     /// The one peer that routes, in their place.
-    #[serde(default, deserialize_with = "peer_ref::answered")]
+    #[serde(default, deserialize_with = "peer::answered")]
     pub peer: Option<PeerRef>,
     /// Groups that get the route.
     #[serde(default, deserialize_with = "ids")]
@@ -48,11 +47,11 @@ const TABLE: Table<Route> = Table {
         /// 1 to 32 domains in Unicode; *. may begin one. Exactly one of network and domains.
         may domains: DOMAINS,
         /// Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.
-        may(groups) peer_groups: through::GROUPS,
+        may(groups) peer_groups: peer::GROUPS,
         /// The one peer that does the routing, named as in a group's peers. Exactly one of peer_groups and peer.
-        may peer: through::PEER,
+        may peer: peer::PEER,
         /// Groups whose peers get the route, at least one. Left out, a new route goes to All, with a notice.
-        own(groups) groups: Takes(Shape::SomeGroups, receivers) => ["All"],
+        own(groups) groups: Takes(Shape::SOME_NAMES, receivers) => ["All"],
         /// Groups whose policies guard what is behind the route.
         own(groups) access_control_groups: names::GROUPS => [],
         /// Priority among equal routes; the lowest wins.
@@ -108,18 +107,13 @@ fn domains(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
     let domains = domain::list(list, domain::of_route, log)?;
     let domains: BTreeSet<String> = domains.into_iter().collect();
     if list.elements().next().is_none() {
-        log.error(list.place(), "\"domains\" cannot be empty")
-            .suggest("list at least one domain");
+        let flaw = log.error(list.place(), "\"domains\" cannot be empty");
+        flaw.suggest("list at least one domain");
     }
-    if domains.len() > MAX_DOMAINS {
-        log.error(
-            list.place(),
-            format!(
-                "a route has at most {MAX_DOMAINS} domains; these are {}",
-                domains.len()
-            ),
-        )
-        .suggest("make two routes");
+    let number = domains.len();
+    if number > MAX_DOMAINS {
+        let text = format!("a route has at most {MAX_DOMAINS} domains; these are {number}");
+        log.error(list.place(), text).suggest("make two routes");
     }
     Some(domains)
 }
@@ -155,17 +149,10 @@ impl Spec for Route {
         about: "Routes by name, which is NetBird's network_id: 1 to 40 characters.",
         collection: "/routes",
         deletion_event: Some("route.delete"),
-        reach: Reach::Route,
-        least_role: Role::NetworkAdmin,
-        referred: Referred::Never,
-        since: None,
-        entries: Entries::Named,
-        special: Special {
-            longest_name: 40,
-            name_field: "network_id",
-            is_several: true,
-            ..Special::NONE
-        },
+        longest_name: 40,
+        name_field: "network_id",
+        is_several: true,
+        ..Descriptor::of(Reach::Route, Role::NetworkAdmin, Referred::Never)
     };
 
     const TABLE: &'static Table<Self> = &TABLE;
@@ -181,14 +168,11 @@ impl Spec for Route {
     fn settle(self, entry: &Cursor<'_>, _within: Option<&Resource>, log: &mut Log) -> Option<Self> {
         entry.one_of(&TABLE, ["network", "domains"], "make two routes", log);
         let way_out = "put the peer into one of the groups, or make two routes";
-        entry.one_of(&TABLE, through::FIELDS, way_out, log);
+        entry.one_of(&TABLE, peer::FIELDS, way_out, log);
         if !entry.mentions(&TABLE, "groups") {
-            log.notice(
-                Code::RouteForAll,
-                entry.key_place(),
-                "a new route without \"groups\" is distributed to every peer (All)",
-            )
-            .suggest("name the groups that shall get it in \"groups\"");
+            let text = "a new route without \"groups\" is distributed to every peer (All)";
+            let notice = log.notice(Code::RouteForAll, entry.key_place(), text);
+            notice.suggest("name the groups that shall get it in \"groups\"");
         }
         Some(self)
     }
@@ -226,7 +210,7 @@ impl Spec for Route {
     }
 
     fn export(&self, mut fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
-        through::export(&mut fields, self.peer.as_ref(), &self.peer_groups)?;
+        peer::export(&mut fields, self.peer.as_ref(), &self.peer_groups)?;
         fields.retain(|_, value| !value.is_null());
         Ok(fields)
     }
@@ -236,11 +220,8 @@ impl Spec for Route {
             (Some(network), _) => visible(network).into_owned(),
             (None, domains) => named(domains.iter().flatten()),
         };
-        let through = through::words(self.peer.as_ref(), &self.peer_groups, about);
-        let to = match &self.groups {
-            Some(groups) => named(groups),
-            None => ALL.to_owned(),
-        };
+        let through = peer::words(self.peer.as_ref(), &self.peer_groups, about);
+        let to = self.groups.as_ref().map_or(ALL.to_owned(), named);
         let guards = self.access_control_groups.iter().flatten();
         let guarded = match guards.clone().count() {
             0 => String::new(),
@@ -250,10 +231,8 @@ impl Spec for Route {
     }
 
     fn loss(&self, _about: &About) -> Sentence {
-        let text = Sentence::default().say("peers in ");
-        let text = text
-            .names(self.groups.iter().flatten().map(String::as_str))
-            .say(" lose ");
+        let groups = self.groups.iter().flatten().map(String::as_str);
+        let text = Sentence::from("peers in ").names(groups).say(" lose ");
         match (&self.network, &self.domains) {
             (Some(network), _) => text.name(network),
             (None, domains) => text.names(domains.iter().flatten().map(String::as_str)),

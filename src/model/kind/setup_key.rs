@@ -2,8 +2,6 @@
 
 mod entry;
 
-use std::borrow::Cow;
-
 use jiff::Timestamp;
 
 use super::prelude::*;
@@ -82,15 +80,8 @@ impl Spec for SetupKey {
         about: "Setup keys by name. A key's name can never change.",
         collection: "/setup-keys",
         deletion_event: Some("setupkey.delete"),
-        reach: Reach::SetupKey,
-        least_role: Role::Admin,
-        referred: Referred::Never,
-        since: None,
-        entries: Entries::Named,
-        special: Special {
-            can_be_replaced: true,
-            ..Special::NONE
-        },
+        can_be_replaced: true,
+        ..Descriptor::of(Reach::SetupKey, Role::Admin, Referred::Never)
     };
 
     const TABLE: &'static Table<Self> = &entry::TABLE;
@@ -148,37 +139,32 @@ impl Spec for SetupKey {
     }
 
     fn says_the_same(&self, live: &Self, field: &str) -> bool {
-        let lives = (self.expires_in_secs, live.expires_in_secs);
-        field == "expires_in"
-            && match lives {
-                (Some(wanted), None) => wanted != 0,
-                (Some(wanted), Some(lives)) => {
-                    (wanted == 0) == (lives == 0) && (wanted - lives).abs() <= CLOCK_SECS
-                }
-                (None, _) => true,
-            }
+        let is_same = match (self.expires_in_secs, live.expires_in_secs) {
+            (Some(wanted), None) => wanted != 0,
+            (Some(0), Some(lives)) => lives == 0,
+            (Some(wanted), Some(lives)) => lives != 0 && (wanted - lives).abs() <= CLOCK_SECS,
+            (None, _) => true,
+        };
+        field == "expires_in" && is_same
     }
 
     fn summary(&self, about: &About) -> String {
-        let mut parts = vec![match (self.key_type, self.usage_limit) {
+        let of_type = match (self.key_type, self.usage_limit) {
             (KeyType::OneOff, _) => "one-off".to_owned(),
             (KeyType::Reusable, Some(0) | None) => "reusable, unlimited".into(),
             (KeyType::Reusable, Some(number)) => {
                 let number = usize::try_from(number).unwrap_or(usize::MAX);
                 format!("reusable, for {}", count(number, "peer", "peers"))
             }
-        }];
-        match self.expires_in_secs.filter(|_| !about.goes) {
-            None => {}
-            Some(0) => parts.push("never expires".into()),
-            Some(secs) => parts.push(format!("expires {} after creation", duration(secs))),
-        }
-        if self.ephemeral == Some(true) {
-            parts.push("ephemeral peers".into());
-        }
-        if self.allow_extra_dns_labels == Some(true) {
-            parts.push("extra DNS labels".into());
-        }
+        };
+        let life = self.expires_in_secs.filter(|_| !about.goes);
+        let life = life.map(|secs| match secs {
+            0 => "never expires".into(),
+            secs => format!("expires {} after creation", duration(secs)),
+        });
+        let is = |flag: Option<bool>, words: &str| (flag == Some(true)).then(|| words.to_owned());
+        let ephemeral = is(self.ephemeral, "ephemeral peers");
+        let labels = is(self.allow_extra_dns_labels, "extra DNS labels");
         // those that it grants, and those that list it
         let granted = self.auto_groups.iter().flatten().map(String::as_str);
         let mut groups: BTreeSet<&str> = granted.collect();
@@ -186,19 +172,18 @@ impl Spec for SetupKey {
             let listing = about.pending_groups.get(about.name).into_iter().flatten();
             groups.extend(listing.map(String::as_str));
         }
-        match groups.is_empty() {
-            true => parts.push("joins no group".into()),
-            false => parts.push(format!("joins {}", named(groups))),
-        }
+        let joins = match groups.is_empty() {
+            true => "joins no group".into(),
+            false => format!("joins {}", named(groups)),
+        };
         // each is named, however many there are: who opens a key is for a reviewer to see
-        let own = self.sealed_for.keys.values();
-        let own: Vec<Cow<str>> = own.map(|who| visible(who)).collect();
-        match (own.join(", "), self.sealed_for.only) {
-            (own, _) if own.is_empty() => {}
-            (own, true) => parts.push(format!("sealed for {own} only")),
-            (own, false) => parts.push(format!("sealed also for {own}")),
-        }
-        parts.join(", ")
+        let own = joined(self.sealed_for.keys.values().map(|who| visible(who)), ", ");
+        let sealed = (!own.is_empty()).then(|| match self.sealed_for.only {
+            true => format!("sealed for {own} only"),
+            false => format!("sealed also for {own}"),
+        });
+        let parts = [Some(of_type), life, ephemeral, labels, Some(joins), sealed];
+        joined(parts.into_iter().flatten(), ", ")
     }
 
     fn loss(&self, about: &About) -> Sentence {

@@ -6,12 +6,11 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::body::{base_of, fill};
 use super::{Descriptor, Entries, Groups, Live, PeerRef, Refers, Resource, Unresolved};
 use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::sentence::Sentence;
-use crate::file::{Cursor, Log, Objects, Table};
+use crate::file::{Cursor, Log, Names, Objects, Table};
 
 /// The canonical form of a kind.
 pub(crate) trait Spec:
@@ -58,7 +57,7 @@ pub(crate) trait Spec:
     fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
         let Sent { name, live, groups } = sent;
         let mut body = base_of(live, Self::ANSWER_ONLY);
-        let name_field = Self::KIND.special.name_field;
+        let name_field = Self::KIND.name_field;
         if !name_field.is_empty() {
             body.insert(name_field.into(), name.into());
         }
@@ -169,7 +168,7 @@ struct Identity {
 pub(super) fn read<T: Spec>(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
     let identity: Identity = wire.read()?;
     let form = named(T::form(&wire)?, groups);
-    let name_field = T::KIND.special.name_field;
+    let name_field = T::KIND.name_field;
     let name = match name_field {
         "" => Some(String::new()),
         "network_id" => identity.network_id,
@@ -262,5 +261,75 @@ impl<'a> About<'a> {
     pub fn label(&self, id: &'a Id) -> &'a str {
         let label = self.peer_labels.get(id);
         label.map_or(id.0.as_str(), String::as_str)
+    }
+}
+
+/// Returns a live answer as the base of a PUT: without what only answers carry.
+pub(super) fn base_of(live: Option<&Value>, answer_only: &[&str]) -> Map<String, Value> {
+    let mut base = live.and_then(Value::as_object).cloned().unwrap_or_default();
+    base.retain(|field, _| !answer_only.contains(&field.as_str()));
+    base
+}
+
+/// Fills in the fields of these names: what is declared, or else what is there, or else the default of creation. What says
+/// something by being left out stays out.
+pub(super) fn fill<T: Spec>(
+    body: &mut Map<String, Value>,
+    it: &T,
+    groups: &Groups,
+    is_meant: impl Fn(&str) -> bool,
+) -> Result<(), Unresolved> {
+    let mut ours = it.fields();
+    let fields = T::TABLE.fields.iter();
+    for field in fields.filter(|field| is_meant(field.row.name)) {
+        let (row, is_own) = (field.row, field.keep.is_some());
+        let there = body.get(row.wire).filter(|value| !value.is_null());
+        let value = match (ours.remove(row.name), there) {
+            (Some(Value::Null), _) => continue,
+            (Some(value), _) => value,
+            (None, _) if !is_own || T::MAY_LACK => continue,
+            (None, Some(there)) => {
+                let ids = row.names.map(|_| embedded_ids(Some(there)));
+                body.extend(ids.map(|ids| (row.wire.to_owned(), ids)));
+                continue;
+            }
+            // null and absent are the same to the server, and null would not decode where a bool is wanted
+            (None, None) => {
+                let default = row
+                    .default
+                    .expect("a field that can be left out has a default");
+                serde_json::from_str(default).expect("a default is JSON")
+            }
+        };
+        let value = match row.names {
+            Some(what @ (Names::Groups | Names::Checks)) => {
+                let names = value.as_array().into_iter().flatten();
+                groups.ids_of(what.into(), names.filter_map(Value::as_str))?
+            }
+            _ => value,
+        };
+        body.insert(row.wire.into(), value);
+    }
+    Ok(())
+}
+
+/// Puts a value where there is none.
+pub(super) fn default(body: &mut Map<String, Value>, field: &str, value: Value) {
+    if body.get(field).is_none_or(Value::is_null) {
+        body.insert(field.into(), value);
+    }
+}
+
+/// Ids of an embedded list of objects, of ids, or of nothing.
+pub(super) fn embedded_ids(list: Option<&Value>) -> Value {
+    let entries = list.and_then(Value::as_array).into_iter().flatten();
+    let ids = entries.map(|entry| entry.get("id").unwrap_or(entry).clone());
+    ids.collect()
+}
+
+/// Puts the live value where there is none of ours.
+pub(super) fn keep<T: Clone>(after: &mut Option<T>, live: &Option<T>) {
+    if after.is_none() {
+        after.clone_from(live);
     }
 }

@@ -2,10 +2,7 @@
 
 pub(crate) mod domain;
 pub(crate) mod names;
-pub(crate) mod nameserver;
 pub(crate) mod network;
-pub(crate) mod ports;
-pub(crate) mod times;
 pub(crate) mod word;
 
 use crate::file::{Field, Shape, Takes, quote};
@@ -23,10 +20,8 @@ pub(crate) const fn whole<const LEAST: i64, const MOST: i64>() -> Takes<Option<i
     Takes(Shape::Whole(LEAST, MOST), |value, log| {
         let wanted = format!("a whole number from {LEAST} to {MOST}");
         let too_large = value.whole_float().filter(|number| *number > MOST);
-        let number = match too_large {
-            Some(number) => number, // however it is written
-            None => value.integer(log, &wanted)?,
-        };
+        // however it is written
+        let number = too_large.or_else(|| value.integer(log, &wanted))?;
         if !(LEAST..=MOST).contains(&number) {
             let written = quote(value.number_text().unwrap_or_default());
             let message = format!("{} is not {wanted}", written.trim_matches('"'));

@@ -55,14 +55,10 @@ pub(crate) fn value(field: &str, value: &Value) -> String {
         (_, Value::Object(target)) if target.contains_key("peer") => {
             format!("the peer {}", self::value("peer", &target["peer"]))
         }
-        (_, Value::Object(server)) => {
-            let ip = server.get("ip").and_then(Value::as_str);
-            let port = server.get("port").and_then(Value::as_i64);
-            match (ip, port) {
-                (Some(ip), Some(port)) => address(&visible(ip), port),
-                _ => visible(&value.to_string()).into_owned(),
-            }
-        }
+        (_, Value::Object(_)) => match (value["ip"].as_str(), value["port"].as_i64()) {
+            (Some(ip), Some(port)) => address(&visible(ip), port),
+            _ => visible(&value.to_string()).into_owned(),
+        },
         (_, other) => other.to_string(),
     }
 }

@@ -10,9 +10,8 @@ use crate::base::code::{Code, Saying};
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::base::text::{listed, shell};
-use crate::model::address::Address;
+use crate::model::address::{Address, Who};
 use crate::model::facts::facts;
-use crate::model::who::Who;
 
 /// What is said where a server before 0.55 leaves only the event log to tell who came by a key, and it does not.
 pub(super) const UNTOLD: &str = "it is not known which peer enrolled with it: this NetBird does not say when peers enrolled \

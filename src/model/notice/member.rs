@@ -9,10 +9,9 @@ use crate::base::code::{Code, Saying};
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::base::text::joined;
-use crate::model::address::Address;
+use crate::model::address::{Address, Who};
 use crate::model::facts::facts;
 use crate::model::kind::Kind;
-use crate::model::who::Who;
 
 facts! {
     /// What is to be said of a name that a group lists, or that another entry has for its peer.

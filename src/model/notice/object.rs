@@ -6,11 +6,10 @@ use super::Fact;
 use crate::base::code::{Code, Saying};
 use crate::base::id::Id;
 use crate::base::text;
-use crate::model::address::Address;
+use crate::model::address::{Address, Who};
 use crate::model::facts::facts;
 use crate::model::kind::FieldChange;
-use crate::model::protection::Protection;
-use crate::model::who::Who;
+use crate::model::problem::Protection;
 
 facts! {
     /// What is to be said of an object.
@@ -116,11 +115,8 @@ pub(super) fn beside(address: &Address, which: &str, others: &[Id]) -> String {
         1 => ("another".to_owned(), "id"),
         number => (format!("{number} other"), "ids"),
     };
-    format!(
-        "NetBird has {count} {which}{} ({id} {})",
-        named(address, others.len()),
-        joined(others)
-    )
+    let (named, ids) = (named(address, others.len()), joined(others));
+    format!("NetBird has {count} {which}{named} ({id} {ids})")
 }
 
 pub(super) fn not_managed(others: &[Id]) -> String {

@@ -84,23 +84,20 @@ pub struct Gone {
 
 impl Gone {
     pub fn words(&self) -> String {
-        let Gone {
-            kind,
-            within,
-            left,
-            is_new,
-        } = self;
-        let when = match is_new {
+        let (kind, left) = (self.kind, &self.left);
+        let when = match self.is_new {
             true => "goes with this change",
             false => "is no longer in the file",
         };
         if !kind.goes_with_entry() {
             let section = kind.section_path().join(".");
-            return format!(
-                "section {section:?} {when}, so nothing of it is managed any more; NetBird keeps what it has"
-            );
+            let keeps = "so nothing of it is managed any more; NetBird keeps what it has";
+            return format!("section {section:?} {when}, {keeps}");
         }
-        let of = within.as_ref().map(|at| format!(" of {}", at.quoted()));
+        let of = self
+            .within
+            .as_ref()
+            .map(|at| format!(" of {}", at.quoted()));
         let of = of.unwrap_or_default();
         let left = match left.len() {
             0 => "none of its objects exists in NetBird".to_owned(),
@@ -112,9 +109,7 @@ impl Gone {
                 quoted(left.iter().map(|at| &at.name))
             ),
         };
-        format!(
-            "section {:?}{of} {when}, so nothing of it is managed any more; {left}",
-            kind.section()
-        )
+        let section = kind.section();
+        format!("section {section:?}{of} {when}, so nothing of it is managed any more; {left}")
     }
 }

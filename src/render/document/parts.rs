@@ -11,14 +11,13 @@ use crate::base::text::{MOST_NAMES, count, joined};
 use crate::model::address::Address;
 use crate::model::change::{Change, list_changes};
 use crate::model::held::Held;
-use crate::model::kind::{FieldChange, Reach, words};
+use crate::model::kind::{Reach, words};
 use crate::model::let_go::LetGo;
 use crate::plan::Plan;
 use crate::plan::agreement::{Agreement, Origin};
-use crate::render::describe::{self, object};
-use crate::render::impact::{Impact, impact};
+use crate::render::describe::{self, Impact, impact, object};
 use crate::render::tree::{Attached, Block, Look, Mark, Rank, Row, Rows};
-use crate::render::{CreatedKey, Document, Status, access, markdown, memberships};
+use crate::render::{CreatedKey, Document, Joining, Status, access, joining, markdown};
 
 /// Most rows of what is let go that are not folded.
 const MOST_LET_GO: usize = 10;
@@ -92,12 +91,10 @@ fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> Row {
     let mark = describe::mark(&change.operation);
     let what = describe::summary(change, plan);
     let error = status.and_then(Status::error).map(Sentence::from);
-    let fields = change.told_fields().map(FieldChange::named);
+    let fields = change.told_fields();
     Row {
-        more: error
-            .into_iter()
-            .chain(fields.map(Sentence::from))
-            .collect(),
+        more: error.into_iter().collect(),
+        fields: fields.map(|it| [it.label(), it.words()]).collect(),
         ..columns(mark, &change.address, what, status, rank)
     }
 }
@@ -145,7 +142,7 @@ pub(super) fn others(document: &Document, plan: &Plan) -> Vec<Block> {
 /// Who joins what once it enrolls, and who does no more.
 pub(super) fn to_come(document: &Document) -> Rows {
     let memberships = document.memberships_to_tell();
-    let row = |row: memberships::Row| {
+    let row = |row: Joining| {
         let names =
             |of: &BTreeSet<String>| Sentence::default().names(of.iter().map(String::as_str));
         let (will, when) = match row.joins {
@@ -160,7 +157,7 @@ pub(super) fn to_come(document: &Document) -> Rows {
         };
         Row::of(Mark::gained(row.joins), words, Rank::Reach)
     };
-    let rows = memberships::rows(&memberships).map(row);
+    let rows = joining(&memberships).map(row);
     Rows::titled("Memberships after enrollment", rows)
 }
 

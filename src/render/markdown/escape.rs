@@ -7,7 +7,7 @@
 
 use jiff::Timestamp;
 
-use crate::base::text::{visible, wrapped};
+use crate::base::text::{joined, visible, wrapped};
 
 const JOINER: char = '\u{2060}';
 /// In the place of a stored key, as `git show` takes it.
@@ -21,11 +21,10 @@ pub fn code(text: &str) -> String {
         text.push(JOINER);
     }
     let fence = "`".repeat(longest_run(&text, '`') + 1);
-    let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) || text.is_empty() {
-        " "
-    } else {
-        ""
-    };
+    let is_edge = |char| matches!(char, Some('`' | ' ') | None);
+    let mut chars = text.chars();
+    let is_padded = is_edge(chars.next()) || text.ends_with(['`', ' ']);
+    let pad = if is_padded { " " } else { "" };
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
@@ -36,9 +35,8 @@ pub(super) fn cell(text: &str) -> String {
     if text.is_empty() {
         return String::new();
     }
-    code(text)
-        .replace("\\|", &format!("\\{JOINER}|"))
-        .replace('|', "\\|")
+    let text = code(text).replace("\\|", &format!("\\{JOINER}|"));
+    text.replace('|', "\\|")
 }
 
 /// Returns running text that renders as itself, in a cell too.
@@ -74,11 +72,8 @@ pub fn text(text: &str) -> String {
 
 /// Returns the length of the number of an issue or a pull request that the text begins with, if it does.
 fn number(text: &str) -> Option<usize> {
-    let digits = text.strip_prefix('#')?;
-    let digits = digits.len()
-        - digits
-            .trim_start_matches(|char: char| char.is_ascii_digit())
-            .len();
+    let digits = text.strip_prefix('#')?.bytes();
+    let digits = digits.take_while(u8::is_ascii_digit).count();
     (digits > 0).then_some(1 + digits)
 }
 
@@ -147,10 +142,8 @@ fn push_sign(out: &mut String, char: char, next: Option<char>) {
 }
 
 fn longest_run(text: &str, wanted: char) -> usize {
-    text.split(|char| char != wanted)
-        .map(str::len)
-        .max()
-        .unwrap_or(0)
+    let runs = text.split(|char| char != wanted);
+    runs.map(str::len).max().unwrap_or_default()
 }
 
 /// The longest line of a block that nobody has to scroll.
@@ -164,8 +157,7 @@ pub(super) fn fenced(language: &str, text: &str) -> String {
         "" => wrapped(&visible(line), WIDTH, 2),
         _ => vec![visible(line).into_owned()],
     };
-    let lines: Vec<String> = text.lines().flat_map(shown).collect();
-    let text = lines.join("\n");
+    let text = joined(text.lines().flat_map(shown), "\n");
     let text = text.trim_matches('\n');
     let fence = "`".repeat(longest_run(text, '`').max(2) + 1);
     format!("{fence}{language}\n{text}\n{fence}")

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::escape::fenced;
 use super::folded;
-use crate::base::text::count;
+use crate::base::text::{count, joined};
 
 const BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----";
 const END: &str = "-----END AGE ENCRYPTED FILE-----";
@@ -23,23 +23,20 @@ pub fn keep_sealed(old: &str, new: &str) -> String {
     let mut seen: BTreeSet<String> = made.iter().map(|block| block.key().to_owned()).collect();
     let mut kept = blocks(old);
     kept.retain(|block| !new.contains(&block.armored));
-    let (kept, replaced): (Vec<Block>, Vec<Block>) = kept
-        .into_iter()
-        .partition(|block| seen.insert(block.key().to_owned()));
-    let kept = shown(
-        &kept,
+    let is_newest = |block: &Block| seen.insert(block.key().to_owned());
+    let (kept, replaced): (Vec<Block>, Vec<Block>) = kept.into_iter().partition(is_newest);
+    let (one, several) = (
         "sealed key of an earlier run",
         "sealed keys of earlier runs",
     );
-    let replaced = shown(
-        &replaced,
-        "sealed key of an earlier attempt, replaced since",
-        "sealed keys of earlier attempts, replaced since",
-    );
-    let parts: Vec<String> = kept.into_iter().chain(replaced).collect();
+    let kept = shown(&kept, one, several);
+    let one = "sealed key of an earlier attempt, replaced since";
+    let several = "sealed keys of earlier attempts, replaced since";
+    let parts = kept.into_iter().chain(shown(&replaced, one, several));
+    let parts = joined(parts, "\n\n");
     match parts.is_empty() {
         true => new.to_owned(),
-        false => format!("{}\n\n{}\n", new.trim_end_matches('\n'), parts.join("\n\n")),
+        false => format!("{}\n\n{parts}\n", new.trim_end_matches('\n')),
     }
 }
 
@@ -52,17 +49,16 @@ struct Block {
 impl Block {
     /// What its label begins with: the key.
     fn key(&self) -> &str {
-        self.label
-            .split_once("` for `")
-            .map_or(&self.label, |(key, _)| key)
+        let key = self.label.split_once("` for `");
+        key.map_or(&self.label, |(key, _)| key)
     }
 }
 
 fn shown(blocks: &[Block], one: &str, several: &str) -> Option<String> {
     let title = title_of_sealed(&count(blocks.len(), one, several));
     let block = |block: &Block| format!("{}\n\n{}", block.label, fenced("", &block.armored));
-    let blocks: Vec<String> = blocks.iter().map(block).collect();
-    (!blocks.is_empty()).then(|| folded(&title, &blocks.join("\n\n")))
+    let text = joined(blocks.iter().map(block), "\n\n");
+    (!blocks.is_empty()).then(|| folded(&title, &text))
 }
 
 /// Returns the sealed keys in a text of ours.

@@ -81,7 +81,7 @@ fn somebodys_resource_of_a_declared_name_is_adopted_and_moves() {
     bench
         .plan(&[])
         .expect(0)
-        .shows("network theirs \u{2192} office")
+        .shows("network  theirs \u{2192} office")
         .shows("=  network resource  nas  exists in NetBird; this file manages it from now on");
     bench.apply(&[]).expect(0).shows("1 changed, 1 adopted");
     assert_eq!(resources(&bench, "office"), ["nas 10.1.1.1/32"]);

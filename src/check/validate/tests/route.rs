@@ -94,7 +94,7 @@ fn a_route_has_one_to_32_domains() {
         str![[r#"
 ["a.example", "*.b.example"]
 ["a.example", "A.example"]
-    note: routes.r.domains[1]: "a.example" is in the list twice
+    note: routes.r.domains[1]: "A.example" is in the list twice
 ["a.example.", 1, "10.0.0.300"]
     routes.r.domains[0]: the domain "a.example." ends with a dot | did you mean "a.example"?
     routes.r.domains[1]: expected a domain, found the number 1

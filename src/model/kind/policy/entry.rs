@@ -1,8 +1,7 @@
 //! Policies in the file: section `policies`.
 
-use super::{Action, Policy, Protocol, target};
+use super::{Action, Policy, Protocol, target, traffic};
 use crate::model::kind::prelude::*;
-use crate::model::kind::values::ports;
 
 pub(super) const TABLE: Table<Policy> = Table {
     what: "a policy",
@@ -25,11 +24,11 @@ pub(super) const TABLE: Table<Policy> = Table {
         word protocol: Takes(Shape::Schema(PROTOCOL), word::read::<Protocol>) => "all",
         /// Ports of tcp, udp and netbird-ssh: numbers, or strings of a port or a range such as "8000-8100", 1 to 65535.
         /// Empty = all ports.
-        own ports: Takes(Shape::Schema(PORTS), ports::read) => [],
+        own ports: Takes(Shape::Schema(PORTS), traffic::read_ports) => [],
         /// What happens to matching traffic: "accept" or "drop".
         word action: Takes(Shape::Schema(r#"{"enum": ["accept", "drop"]}"#), word::read::<Action>) => "accept",
         /// Posture checks that sources have to pass, by their names in the file or in NetBird.
-        own(checks) source_posture_checks: Takes(Shape::Schema(CHECKS), checks) => [],
+        own(checks) source_posture_checks: Takes(Shape::NAMES, checks) => [],
         /// Of netbird-ssh: groups of users, and the local users that they may log in as; an empty list is any. Every
         /// source group is one of them.
         own(members) authorized_groups: Takes(Shape::Schema(USERS), users) => {},
@@ -60,7 +59,7 @@ pub(super) const TABLE: Table<Policy> = Table {
     }"#,
 };
 
-const SIDE: Takes<BTreeSet<String>> = Takes(Shape::SomeGroups, |list, log| {
+const SIDE: Takes<BTreeSet<String>> = Takes(Shape::SOME_NAMES, |list, log| {
     let why = "a rule with an empty side matches nothing; \"enabled\": false switches a policy off";
     names::some_groups(list, log, why).unwrap_or_default()
 });
@@ -75,16 +74,12 @@ const PORTS: &str = r#"{"type": "array", "items": {"anyOf": [
     {"type": "string", "pattern": "^[1-9][0-9]{0,4}(-[1-9][0-9]{0,4})?$"}
 ]}}"#;
 
-const CHECKS: &str = r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#;
-
 const USERS: &str = r#"{"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string", "minLength": 1}}}"#;
 
 /// Notes what the server would not take together, and what opens more than it says.
 pub(super) fn settle(policy: &mut Policy, entry: &Cursor<'_>, log: &mut Log) {
     // the server refuses both on one side, and neither (docs/netbird-api.md, "Policies: what is accepted")
-    let is_nested = ["rule", "rules"]
-        .iter()
-        .any(|name| entry.get(name).is_some());
+    let is_nested = entry.get("rule").or(entry.get("rules")).is_some();
     let sides = [
         ["sources", "source_resource"],
         ["destinations", "destination_resource"],
@@ -94,10 +89,7 @@ pub(super) fn settle(policy: &mut Policy, entry: &Cursor<'_>, log: &mut Log) {
     }
     check_ports(policy, entry, log);
     check_ssh(policy, entry, log);
-    if policy
-        .protocol
-        .is_some_and(|protocol| !protocol.takes_ports())
-    {
+    if policy.protocol.is_some_and(|it| !it.takes_ports()) {
         // such a rule has none: ports left over from another protocol are a difference
         policy.ports = Some(BTreeSet::new());
     }
@@ -106,51 +98,37 @@ pub(super) fn settle(policy: &mut Policy, entry: &Cursor<'_>, log: &mut Log) {
 /// Users who may log in are of NetBird's SSH alone, which opens more than it says.
 fn check_ssh(policy: &Policy, entry: &Cursor<'_>, log: &mut Log) {
     let is_ssh = policy.protocol == Some(Protocol::NetbirdSsh);
-    if is_ssh
-        && policy.ports.as_ref().is_none_or(BTreeSet::is_empty)
-        && policy.action != Some(Action::Drop)
-    {
-        log.notice(
-            Code::SshEveryPort,
-            entry.place_of("protocol"),
-            "netbird-ssh without ports opens every TCP port of the destination, not SSH alone",
-        )
-        .suggest("write \"ports\": [22]");
+    let is_every_port = policy.ports.as_ref().is_none_or(BTreeSet::is_empty);
+    if is_ssh && is_every_port && policy.action != Some(Action::Drop) {
+        let text =
+            "netbird-ssh without ports opens every TCP port of the destination, not SSH alone";
+        let notice = log.notice(Code::SshEveryPort, entry.place_of("protocol"), text);
+        notice.suggest("write \"ports\": [22]");
     }
     let (Some(users), Some(place)) = (&policy.authorized_groups, entry.get("authorized_groups"))
     else {
         return;
     };
     if !is_ssh {
-        log.error(
-            place.key_place(),
-            "users who may log in are of the protocol netbird-ssh alone",
-        )
-        .suggest("add \"protocol\": \"netbird-ssh\", or take them out");
+        let text = "users who may log in are of the protocol netbird-ssh alone";
+        let flaw = log.error(place.key_place(), text);
+        flaw.suggest("add \"protocol\": \"netbird-ssh\", or take them out");
         return;
     }
-    for group in policy
-        .sources
-        .iter()
-        .filter(|group| !users.contains_key(*group))
-    {
-        let text = format!(
-            "\"authorized_groups\" says nothing of the source group {}: NetBird refuses that",
-            quote(group)
-        );
-        log.error(place.key_place(), text).suggest(format!(
-            "add {}: [ … ] with the local users that its users may log in as",
-            quote(group)
-        ));
+    let sources = policy.sources.iter();
+    for group in sources.filter(|group| !users.contains_key(*group)) {
+        let group = quote(group);
+        let text = "\"authorized_groups\" says nothing of the source group";
+        let text = format!("{text} {group}: NetBird refuses that");
+        let hint = format!("add {group}: [ … ] with the local users that its users may log in as");
+        log.error(place.key_place(), text).suggest(hint);
     }
     for group in place.members() {
         if group.is_list() && group.elements().next().is_none() {
-            let text = format!(
-                "users of {} may log in as any local user, root too",
-                quote(group.name())
-            );
-            log.notice(Code::AnyLocalUser, group.key_place(), text)
-                .suggest("name the local users");
+            let name = quote(group.name());
+            let text = format!("users of {name} may log in as any local user, root too");
+            let notice = log.notice(Code::AnyLocalUser, group.key_place(), text);
+            notice.suggest("name the local users");
         }
     }
 }
@@ -175,26 +153,20 @@ fn users(map: &Cursor<'_>, log: &mut Log) -> Option<BTreeMap<String, BTreeSet<St
 
 /// The server refuses ports beside `all` and `icmp` (docs/netbird-api.md, "Policies: what is accepted").
 fn check_ports(policy: &Policy, entry: &Cursor<'_>, log: &mut Log) {
-    if entry
-        .get("ports")
-        .is_none_or(|ports| ports.elements().next().is_none())
-    {
+    let ports = entry.get("ports");
+    if ports.is_none_or(|ports| ports.elements().next().is_none()) {
         return;
     }
+    let place = entry.place_of("ports");
     match policy.protocol {
         Some(protocol) if !protocol.takes_ports() => {
-            log.error(
-                entry.place_of("ports"),
-                format!("the protocol {} has no ports", protocol.word()),
-            )
-            .suggest("ports need \"protocol\": \"tcp\" or \"udp\"");
+            let text = format!("the protocol {} has no ports", protocol.word());
+            let flaw = log.error(place, text);
+            flaw.suggest("ports need \"protocol\": \"tcp\" or \"udp\"");
         }
         None if !entry.mentions(&TABLE, "protocol") => {
-            log.error(
-                entry.place_of("ports"),
-                "ports need a protocol, and this policy names none",
-            )
-            .suggest("add \"protocol\": \"tcp\" or \"udp\"");
+            let flaw = log.error(place, "ports need a protocol, and this policy names none");
+            flaw.suggest("add \"protocol\": \"tcp\" or \"udp\"");
         }
         _ => (),
     }

@@ -1,16 +1,19 @@
 //! What stands on a side of a policy in the place of groups: a network resource or a peer.
 
-use serde::ser::SerializeMap;
-use serde::{Deserializer, Serializer};
+use serde::Deserializer;
 
 use crate::model::kind::prelude::*;
 use crate::wire::api::objects::ResourceReference;
 
-/// What stands on a side of a policy in the place of groups.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+/// What stands on a side of a policy in the place of groups; as JSON as the file has it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(untagged)]
 pub enum Target {
     /// One peer.
-    Peer(PeerRef),
+    Peer {
+        /// Which.
+        peer: PeerRef,
+    },
     /// A network resource, by its name.
     Resource(String),
 }
@@ -25,7 +28,9 @@ pub(super) fn answered<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Targ
     let named = named.filter(|named| !named.id.is_empty());
     Ok(
         named.map(|ResourceReference { id, kind }| match kind.as_str() {
-            PEER => Target::Peer(PeerRef::Id(Id::from(id.as_str()))),
+            PEER => Target::Peer {
+                peer: PeerRef::Id(Id::from(id.as_str())),
+            },
             _ => Target::Resource(id),
         }),
     )
@@ -35,7 +40,7 @@ impl Target {
     /// Returns what a request names.
     pub(super) fn request(&self, groups: &Groups) -> Result<Value, Unresolved> {
         match self {
-            Target::Peer(peer) => Ok(json!({ "id": peer.text(), "type": PEER })),
+            Target::Peer { peer } => Ok(json!({ "id": peer.text(), "type": PEER })),
             Target::Resource(name) => {
                 let id = groups.other(Refers::Resource, name)?;
                 Ok(json!({ "id": id.0, "type": groups.resource_type(id) }))
@@ -46,7 +51,7 @@ impl Target {
     /// The peer, where it is one.
     pub(super) fn peer(&self) -> Option<&PeerRef> {
         match self {
-            Target::Peer(peer) => Some(peer),
+            Target::Peer { peer } => Some(peer),
             Target::Resource(_) => None,
         }
     }
@@ -54,7 +59,7 @@ impl Target {
     /// The same, to say which one is meant.
     pub(super) fn peer_mut(&mut self) -> Option<&mut PeerRef> {
         match self {
-            Target::Peer(peer) => Some(peer),
+            Target::Peer { peer } => Some(peer),
             Target::Resource(_) => None,
         }
     }
@@ -62,22 +67,8 @@ impl Target {
     /// The network resource, where it is one.
     pub(super) fn resource(&self) -> Option<&str> {
         match self {
-            Target::Peer(_) => None,
+            Target::Peer { .. } => None,
             Target::Resource(name) => Some(name),
-        }
-    }
-}
-
-/// As the file has it.
-impl Serialize for Target {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Target::Resource(name) => serializer.serialize_str(name),
-            Target::Peer(peer) => {
-                let mut map = serializer.serialize_map(Some(1))?;
-                map.serialize_entry(PEER, peer)?;
-                map.end()
-            }
         }
     }
 }
@@ -92,7 +83,7 @@ const TABLE: Table<PeerDraft> = Table {
     what: "a peer in the place of groups",
     fields: fields![
         /// The peer, named as in a group's peers.
-        needs peer: Takes(Shape::Text, peer_ref::read),
+        needs peer: Takes(Shape::Text, peer::read_peer),
     ],
     refused: refused![
         ["id", "type", "name", "resource"] => "write only the name of the network resource",
@@ -133,14 +124,10 @@ fn source(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
     if value.text().is_none() {
         return peer(value, log);
     }
-    log.error(
-        value.place(),
-        "a network resource as a source does nothing: it never opens a connection",
-    )
-    .suggest(
-        "for a peer write { \"peer\": \"NAME\" }; list what may reach a resource in \"sources\"",
-    );
-    None
+    let text = "a network resource as a source does nothing: it never opens a connection";
+    let hint =
+        "for a peer write { \"peer\": \"NAME\" }; list what may reach a resource in \"sources\"";
+    value.checked(Err(Flaw::with_hint(text, hint)), log)
 }
 
 fn peer(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
@@ -156,5 +143,5 @@ fn peer(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
     }
     let mut draft = PeerDraft::default();
     value.object(log, &TABLE, &mut draft);
-    draft.peer.map(Target::Peer)
+    Some(Target::Peer { peer: draft.peer? })
 }

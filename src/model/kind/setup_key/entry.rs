@@ -1,8 +1,10 @@
 //! Setup keys in the file: section `setup_keys`.
 
+use jiff::Timestamp;
+
 use super::SetupKey;
+use crate::base::text::ask;
 use crate::model::kind::prelude::*;
-use crate::model::kind::values::times;
 use crate::secret::literal;
 use crate::wire::key_type::KeyType;
 
@@ -14,7 +16,7 @@ pub(super) const TABLE: Table<SetupKey> = Table {
             word::read::<KeyType>(value, log).unwrap_or_default()
         }),
         /// Life time in seconds from creation, such as 604800 for a week; 0 = never expires.
-        needs expires_in_secs as "expires_in": Takes(Shape::Whole(0, 9_223_372_036), times::expires_in),
+        needs expires_in_secs as "expires_in": Takes(Shape::Whole(0, 9_223_372_036), expires_in),
         /// Peers it may enroll: 1 for a one-off key (0 means the same); 0 = without limit for a reusable one. Default at
         /// creation: 1 or 0.
         own usage_limit: whole::<0, MOST_USES>(),
@@ -28,7 +30,7 @@ pub(super) const TABLE: Table<SetupKey> = Table {
         /// reusable ones with a usage_limit, and not on ephemeral ones.
         may enrolled: SWITCH => false,
         /// A live key created before that instant counts as absent, so a new one is made. RFC 3339 with offset.
-        may reissue_after: Takes(Shape::Schema(INSTANT), times::reissue_after),
+        may reissue_after: Takes(Shape::Schema(INSTANT), reissue_after),
         /// age or SSH public keys that open this key's sealed secret, besides those that the run seals every key for.
         /// Literal keys only. Another list replaces nothing by itself: reissue_after does.
         may sealed_for.keys as "recipients": Takes(Shape::Schema(RECIPIENTS), recipients),
@@ -108,9 +110,8 @@ fn recipients(value: &Cursor<'_>, log: &mut Log) -> BTreeMap<String, String> {
     // not repeated: it may be a secret that was pasted by mistake
     if value.text().is_some() {
         let message = "expected a list of age or SSH public keys, found a string";
-        log.error(value.place(), message)
-            .coded(Code::WrongType)
-            .suggest("write it in brackets: [\"…\"]");
+        let flaw = log.error(value.place(), message).coded(Code::WrongType);
+        flaw.suggest("write it in brackets: [\"…\"]");
         return keys;
     }
     let (mut found, mut is_apart) = (BTreeSet::new(), None);
@@ -119,25 +120,21 @@ fn recipients(value: &Cursor<'_>, log: &mut Log) -> BTreeMap<String, String> {
         let Some(text) = element.string(log, "an age or SSH public key") else {
             continue;
         };
-        let key = match literal(text) {
-            Ok(key) => key,
-            Err(flaw) => {
-                log.error(element.place(), flaw.message).suggest(flaw.hint);
-                continue;
+        match literal(text) {
+            Err(flaw) => log.error(element.place(), flaw.message).suggest(flaw.hint),
+            Ok(key) if !found.insert(key.key.clone()) => {
+                let message = format!("the recipient {key} is in the list twice");
+                log.notice(Code::Repeated, element.place(), message);
             }
-        };
-        if !found.insert(key.key.clone()) {
-            let message = format!("the recipient {key} is in the list twice");
-            log.notice(Code::Repeated, element.place(), message);
-            continue;
+            Ok(key) => {
+                if *is_apart.get_or_insert(key.is_apart) != key.is_apart {
+                    let message = "a post-quantum key (age1tagpq1…) and keys of other kinds cannot open one text";
+                    let flaw = log.error(element.place(), message);
+                    flaw.suggest("use keys of one sort only");
+                }
+                keys.insert(text.to_owned(), key.to_string());
+            }
         }
-        if *is_apart.get_or_insert(key.is_apart) != key.is_apart {
-            let message =
-                "a post-quantum key (age1tagpq1…) and keys of other kinds cannot open one text";
-            log.error(element.place(), message)
-                .suggest("use keys of one sort only");
-        }
-        keys.insert(text.to_owned(), key.to_string());
     }
     keys
 }
@@ -146,11 +143,10 @@ fn recipients(value: &Cursor<'_>, log: &mut Log) -> BTreeMap<String, String> {
 fn recipients_only(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
     let listed = entry.get("recipients").map(|list| list.elements().count());
     if key.sealed_for.only && listed.unwrap_or_default() == 0 {
-        log.error(
-            entry.place_of("recipients_only"),
-            "nobody could open this key: it is sealed for its \"recipients\" only, and has none",
-        )
-        .suggest("list the public keys of those who may open it in \"recipients\"");
+        let text =
+            "nobody could open this key: it is sealed for its \"recipients\" only, and has none";
+        let flaw = log.error(entry.place_of("recipients_only"), text);
+        flaw.suggest("list the public keys of those who may open it in \"recipients\"");
     }
 }
 
@@ -164,15 +160,9 @@ impl Word for KeyType {
 
 fn auto_groups(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
     let groups = (names::GROUPS.1)(value, log);
-    for element in value
-        .elements()
-        .filter(|element| element.text() == Some(ALL))
-    {
-        log.error(
-            element.place(),
-            "every peer is in All: a setup key cannot grant it",
-        )
-        .suggest("leave it out");
+    for all in value.elements().filter(|group| group.text() == Some(ALL)) {
+        let text = "every peer is in All: a setup key cannot grant it";
+        log.error(all.place(), text).suggest("leave it out");
     }
     groups
 }
@@ -184,18 +174,15 @@ fn usage_limit(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
     match (key.key_type, key.usage_limit) {
         // 0 and 1 are both stored as 1
         (KeyType::OneOff, Some(limit)) if limit > 1 => {
-            log.error(
+            let flaw = log.error(
                 place,
                 "a one-off key is used once: usage_limit can only be 1",
-            )
-            .suggest("for more than one peer use \"type\": \"reusable\"");
+            );
+            flaw.suggest("for more than one peer use \"type\": \"reusable\"");
         }
         (KeyType::Reusable, None) if !written => {
-            log.notice(
-                Code::KeyWithoutLimit,
-                place,
-                "this key will enroll any number of peers: it has no usage_limit",
-            );
+            let text = "this key will enroll any number of peers: it has no usage_limit";
+            log.notice(Code::KeyWithoutLimit, place, text);
         }
         _ => (),
     }
@@ -213,8 +200,8 @@ fn enrolled(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
     };
     if key.enrolled {
         let message = format!("{why}: it cannot be marked as enrolled");
-        log.error(written.place(), message)
-            .suggest("remove \"enrolled\"");
+        let flaw = log.error(written.place(), message);
+        flaw.suggest("remove \"enrolled\"");
     } else {
         let message = format!("{why}: \"enrolled\" has no effect here");
         log.notice(Code::IdleEnrolled, written.place(), message);
@@ -224,12 +211,12 @@ fn enrolled(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
 /// The commit that marks a key as enrolled flips the flag and nothing else: what asked for the key stays beside it.
 fn reissue(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
     if key.enrolled && key.reissue_after.is_some() {
-        log.notice(
-            Code::ReissueDone,
+        let (place, text) = (
             entry.place_of("reissue_after"),
             "the key is enrolled, so this has done its work",
-        )
-        .suggest(
+        );
+        let notice = log.notice(Code::ReissueDone, place, text);
+        notice.suggest(
             "it can be taken out; for another new key set \"enrolled\" to false and a new time",
         );
     }
@@ -239,10 +226,126 @@ fn reissue(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
 /// there is none, the rename is a 500 (docs/netbird-api.md, "Peers").
 fn peer_name(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
     if key.is_for_one_peer() && !key.enrolled && entry.name().starts_with('.') {
-        let message = format!(
-            "the name {} begins with a dot, so NetBird would refuse it for the key's peer",
-            quote(entry.name())
+        let name = quote(entry.name());
+        let refuses = "begins with a dot, so NetBird would refuse it for the key's peer";
+        log.error(entry.key_place(), format!("the name {name} {refuses}"));
+    }
+}
+
+/// Longest life in seconds; beyond it the server's clock overflows (docs/netbird-api.md, "Setup keys").
+const MAX_EXPIRES_IN_SECS: i64 = 9_223_372_036;
+const HOUR_SECS: i64 = 3600;
+const DAY_SECS: i64 = 86_400;
+
+/// Reads a life time in seconds; one that is too short to be meant is a notice.
+fn expires_in(value: &Cursor<'_>, log: &mut Log) -> Option<i64> {
+    const WANTED: &str = "a whole number of seconds";
+    if let Some(secs) = value.text().and_then(seconds) {
+        return value.wrong(log, WANTED, Some(format!("write {secs}")));
+    }
+    let secs = (whole::<0, MAX_EXPIRES_IN_SECS>().1)(value, log)?;
+    if (1..HOUR_SECS).contains(&secs) {
+        let life = count(secs as usize, "second", "seconds");
+        let message = format!("this key lives for {life} only: expires_in counts seconds");
+        let days = count(secs as usize, "day", "days");
+        let meant = format!("did you mean {days}: {}?", secs * DAY_SECS);
+        let notice = log.notice(Code::ShortLife, value.place(), message);
+        notice.suggest((secs <= 366).then_some(meant));
+    }
+    Some(secs)
+}
+
+/// Returns the seconds of a length of time as other tools write it: `7d`, `12 hours`. A bare `m` may be a month.
+fn seconds(text: &str) -> Option<i64> {
+    let text = text.trim().to_lowercase();
+    let unit_at = text.find(|char: char| !char.is_ascii_digit())?;
+    let (number, unit) = text.split_at(unit_at);
+    let unit_secs = match unit.trim_start() {
+        "s" | "sec" | "secs" | "second" | "seconds" => 1,
+        "min" | "mins" | "minute" | "minutes" => 60,
+        "h" | "hour" | "hours" => HOUR_SECS,
+        "d" | "day" | "days" => DAY_SECS,
+        "w" | "week" | "weeks" => 7 * DAY_SECS,
+        "y" | "year" | "years" => 365 * DAY_SECS,
+        _ => return None,
+    };
+    let secs = number.parse::<i64>().ok()?.checked_mul(unit_secs)?;
+    (1..=MAX_EXPIRES_IN_SECS).contains(&secs).then_some(secs)
+}
+
+/// Reads an instant: RFC 3339 with its offset.
+fn reissue_after(value: &Cursor<'_>, log: &mut Log) -> Option<Timestamp> {
+    let text = value.string(log, "a time such as \"2026-12-01T12:00:00Z\"")?;
+    // jiff takes more than RFC 3339: blanks for the T, times without seconds, [zones]
+    let digit = |byte: u8| if byte.is_ascii_digit() { b'0' } else { byte };
+    let shape = text.bytes().map(digit);
+    let full = shape.take(19).eq(*b"0000-00-00T00:00:00") && !text.ends_with(']');
+    let time: Option<Timestamp> = text.parse().ok().filter(|_| full);
+    if time.is_none() {
+        let in_utc = format!("{text}Z");
+        let hint = match full && in_utc.parse::<Timestamp>().is_ok() {
+            true => ask(&in_utc),
+            false => {
+                "write it like \"2026-12-01T12:00:00Z\" or \"2026-12-01T13:00:00+01:00\"".into()
+            }
+        };
+        let message = format!("{} is not a time with an offset from UTC", quote(text));
+        log.error(value.place(), message).suggest(hint);
+    }
+    time
+}
+
+#[cfg(test)]
+mod tests {
+    use snapbox::str;
+
+    use crate::check::validate::testing::assert_table;
+
+    #[test]
+    fn reissue_after_is_a_time_with_its_offset() {
+        let rows = [
+            r#""2026-12-01T12:00:00Z""#,
+            r#""2026-12-01T13:00:00.5+01:00""#,
+            r#""2026-12-01T12:00:00""#,
+            r#""2026-12-01""#,
+            r#""2026-12-01 12:00:00Z""#,
+            r#""2026-12-01T12:00Z""#,
+            r#""2026-12-01T13:00:00+01:00[Europe/Berlin]""#,
+            r#""2026-13-01T12:00:00Z""#,
+            r#""2026-02-30T12:00:00Z""#,
+            r#""tomorrow""#,
+            r#""""#,
+            "1796126400",
+        ];
+        let file = r#"{"setup_keys": {"k": {"type": "one-off", "expires_in": 604800, "reissue_after": ROW}}}"#;
+        assert_table(
+            file,
+            &rows,
+            str![[r#"
+"2026-12-01T12:00:00Z"
+"2026-12-01T13:00:00.5+01:00"
+"2026-12-01T12:00:00"
+    setup_keys.k.reissue_after: "2026-12-01T12:00:00" is not a time with an offset from UTC | did you mean "2026-12-01T12:00:00Z"?
+"2026-12-01"
+    setup_keys.k.reissue_after: "2026-12-01" is not a time with an offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
+"2026-12-01 12:00:00Z"
+    setup_keys.k.reissue_after: "2026-12-01 12:00:00Z" is not a time with an offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
+"2026-12-01T12:00Z"
+    setup_keys.k.reissue_after: "2026-12-01T12:00Z" is not a time with an offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
+"2026-12-01T13:00:00+01:00[Europe/Berlin]"
+    setup_keys.k.reissue_after: "2026-12-01T13:00:00+01:00[Europe/Berlin]" is not a time with an offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
+"2026-13-01T12:00:00Z"
+    setup_keys.k.reissue_after: "2026-13-01T12:00:00Z" is not a time with an offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
+"2026-02-30T12:00:00Z"
+    setup_keys.k.reissue_after: "2026-02-30T12:00:00Z" is not a time with an offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
+"tomorrow"
+    setup_keys.k.reissue_after: "tomorrow" is not a time with an offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
+""
+    setup_keys.k.reissue_after: "" is not a time with an offset from UTC | write it like "2026-12-01T12:00:00Z" or "2026-12-01T13:00:00+01:00"
+1796126400
+    setup_keys.k.reissue_after: expected a time such as "2026-12-01T12:00:00Z", found the number 1796126400
+
+"#]],
         );
-        log.error(entry.key_place(), message);
     }
 }

@@ -362,7 +362,7 @@ fn the_recorded_account_reads() {
     );
     assert_eq!(
         actual.protected_groups.values().collect::<Vec<_>>(),
-        [&crate::model::protection::Protection::All]
+        [&crate::model::problem::Protection::All]
     );
 }
 

@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use rustc_hash::FxHashSet;
 use unicode_normalization::is_nfc;
 
-use crate::base::code::Code;
 use crate::base::spelling;
 use crate::base::text::{MOST_NAMES, ask, is_hidden, joined};
 use crate::file::{Cursor, Flaw, Log, quote};
@@ -26,12 +25,10 @@ pub(crate) fn list(
         let Some(domain) = read(&element, one, log) else {
             continue;
         };
-        match known.insert(spelling::domain(&domain)) {
-            true => domains.push(domain),
-            false => {
-                let text = format!("{} is in the list twice", quote(&domain));
-                log.notice(Code::Repeated, element.place(), text);
-            }
+        if known.insert(spelling::domain(&domain)) {
+            domains.push(domain);
+        } else {
+            element.repeated(log);
         }
     }
     Some(domains)
@@ -41,32 +38,25 @@ pub(crate) fn list(
 pub(crate) fn of_route(text: &str) -> Result<String, Flaw> {
     let name = without_wildcard(text).unwrap_or(text);
     only(without_dot(text), text, "ends with a dot")?;
-    check(name, text).map_err(|flaw| Flaw {
-        hint: as_network(text)
+    let meant = || {
+        as_network(text)
             .or_else(|| several(text))
-            .or_else(|| of_url(text)),
-        ..flaw
-    })?;
+            .or_else(|| of_url(text))
+    };
+    check(name, text, meant)?;
     if name.split('.').any(spelling::is_ascii_form) {
         let message = format!("the domain {} is in its ASCII form", quote(text));
         let hint = format!("write {}", quote(&spelling::domain(text)));
         return Err(Flaw::with_hint(message, hint));
     }
     // one by one, as Go does it: Rust's own folding of whole strings knows a final sigma
-    let folded: Option<String> = text
-        .chars()
-        .map(|char| {
-            Some(char.to_lowercase())
-                .filter(|all| all.len() == 1)?
-                .next()
-        })
-        .collect();
-    folded.ok_or_else(|| {
-        Flaw::new(format!(
-            "the domain {} has a letter without a plain lower case",
-            quote(text)
-        ))
-    })
+    let lower = |char: char| match char.to_lowercase() {
+        mut one if one.len() == 1 => one.next(),
+        _ => None,
+    };
+    let folded: Option<String> = text.chars().map(lower).collect();
+    let plain = "has a letter without a plain lower case";
+    folded.ok_or_else(|| Flaw::new(format!("the domain {} {plain}", quote(text))))
 }
 
 /// Refuses a domain that has what `bare` is without: a wildcard, or the dot of a name of the DNS that is written in full.
@@ -99,14 +89,14 @@ pub(crate) fn host_of(text: &str) -> Option<&str> {
 /// The domain, or the address, of a page or a service.
 fn of_url(text: &str) -> Option<String> {
     let host = host_of(text)?;
-    let is_one = check(host, host).is_ok() || host.parse::<IpAddr>().is_ok();
+    let is_one = is_domain(host) || host.parse::<IpAddr>().is_ok();
     is_one.then(|| ask(host))
 }
 
 /// How to write several where one domain stands.
 fn several(text: &str) -> Option<String> {
     let parts: Vec<&str> = text.split([',', ';']).map(str::trim).collect();
-    let are_domains = parts.len() > 1 && parts.iter().all(|part| check(part, part).is_ok());
+    let are_domains = parts.len() > 1 && parts.iter().all(|part| is_domain(part));
     are_domains.then(|| {
         let parts = parts.iter().take(MOST_NAMES).map(|part| quote(part));
         format!("write {}", joined(parts, ", "))
@@ -117,8 +107,9 @@ fn several(text: &str) -> Option<String> {
 fn as_network(text: &str) -> Option<String> {
     let address: IpAddr = text.parse().ok()?;
     let bits = if address.is_ipv4() { 32 } else { 128 };
+    let network = format!("{address}/{bits}");
     Some(format!(
-        "write an address in \"network\", as in \"{address}/{bits}\""
+        "write an address in \"network\", as in {network:?}"
     ))
 }
 
@@ -126,10 +117,8 @@ fn as_network(text: &str) -> Option<String> {
 pub(crate) fn of_nameservers(text: &str) -> Result<String, Flaw> {
     let why = "has a wildcard: nameservers answer for a domain and all below it";
     only(without_wildcard(text), text, why)?;
-    check(text.strip_suffix('.').unwrap_or(text), text).map_err(|flaw| Flaw {
-        hint: several(text).or_else(|| of_url(text)),
-        ..flaw
-    })?;
+    let bare = text.strip_suffix('.').unwrap_or(text);
+    check(bare, text, || several(text).or_else(|| of_url(text)))?;
     Ok(text.to_owned())
 }
 
@@ -139,11 +128,8 @@ pub(crate) fn read(
     one: fn(&str) -> Result<String, Flaw>,
     log: &mut Log,
 ) -> Option<String> {
-    let text = value.one_string(
-        log,
-        "a domain",
-        "only one domain is possible here: write an entry for each domain",
-    )?;
+    let several = "only one domain is possible here: write an entry for each domain";
+    let text = value.one_string(log, "a domain", several)?;
     value.checked(one(text), log)
 }
 
@@ -152,66 +138,60 @@ pub(crate) fn read(
 pub(crate) fn of_zone(text: &str) -> Result<String, Flaw> {
     only(without_wildcard(text), text, "has a wildcard")?;
     only(without_dot(text), text, "ends with a dot")?;
-    check(text, text).map_err(|flaw| Flaw {
-        hint: of_url(text),
-        ..flaw
-    })?;
+    check(text, text, || of_url(text))?;
     if !text.is_ascii() {
         let message = format!("the domain {} holds letters beyond ASCII", quote(text));
-        let ascii = spelling::to_ascii(text);
-        return Err(Flaw::with_hint(
-            message,
-            format!("write it in its ASCII form, {}", quote(&ascii)),
-        ));
+        let ascii = quote(&spelling::to_ascii(text));
+        let hint = format!("write it in its ASCII form, {ascii}");
+        return Err(Flaw::with_hint(message, hint));
     }
     Ok(text.to_ascii_lowercase())
 }
 
-/// Checks a domain without its wildcard and its last dot; `whole` is how it was written.
-fn check(name: &str, whole: &str) -> Result<(), Flaw> {
-    let no_domain = |why: &str| Flaw::new(format!("{} is not a domain: {why}", quote(whole)));
-    if name.is_empty() {
-        return Err(no_domain("it is empty"));
-    }
-    if name.chars().count() > MAX_CHARS {
-        return Err(no_domain("it is longer than 253 characters"));
-    }
-    for label in name.split('.') {
+fn is_domain(text: &str) -> bool {
+    why_not(text).is_none()
+}
+
+/// Checks a domain without its wildcard and its last dot; `whole` is how it was written, and `meant` what to write instead.
+fn check(name: &str, whole: &str, meant: impl Fn() -> Option<String>) -> Result<(), Flaw> {
+    let flaw = |why| Flaw {
+        message: format!("{} is not a domain: {why}", quote(whole)),
+        hint: meant(),
+    };
+    why_not(name).map(flaw).map_or(Ok(()), Err)
+}
+
+/// Why that is not a domain.
+fn why_not(name: &str) -> Option<String> {
+    let of_label = |label: &str| {
         if spelling::is_ascii_form(label) && spelling::unicode(label).is_none() {
-            return Err(no_domain(&format!(
-                "{} is the ASCII form of nothing",
-                quote(label)
-            )));
-        }
-        if label.is_empty() {
-            return Err(no_domain("it has an empty part"));
-        }
-        if label.chars().count() > MAX_LABEL_CHARS {
-            return Err(no_domain("a part of it is longer than 63 characters"));
+            return Some(format!("{} is the ASCII form of nothing", quote(label)));
         }
         if let Some(char) = label.chars().find(|char| !is_allowed(*char)) {
-            return Err(no_domain(&format!(
-                "it holds {}",
-                quote(char.encode_utf8(&mut [0; 4]))
-            )));
+            return Some(format!("it holds {}", quote(&char.to_string())));
         }
-        if label.starts_with('-') || label.ends_with(['-', '_']) {
-            return Err(no_domain(
-                "a part of it begins or ends with a hyphen, or ends with an underscore",
-            ));
-        }
-    }
+        let is_hyphened = label.starts_with('-') || label.ends_with(['-', '_']);
+        let why = match label.chars().count() {
+            0 => "it has an empty part",
+            chars if chars > MAX_LABEL_CHARS => "a part of it is longer than 63 characters",
+            _ if is_hyphened => {
+                "a part of it begins or ends with a hyphen, or ends with an underscore"
+            }
+            _ => return None,
+        };
+        Some(why.to_owned())
+    };
     let last = name.rsplit('.').next().unwrap_or(name);
-    if last.starts_with('_') {
-        return Err(no_domain("its last part begins with an underscore"));
-    }
-    if last.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(no_domain("it looks like an address"));
-    }
-    if !is_nfc(name) {
-        return Err(no_domain("its letters are not composed (Unicode NFC)"));
-    }
-    Ok(())
+    let why = match name.chars().count() {
+        0 => "it is empty",
+        chars if chars > MAX_CHARS => "it is longer than 253 characters",
+        _ if let Some(why) = name.split('.').find_map(of_label) => return Some(why),
+        _ if last.starts_with('_') => "its last part begins with an underscore",
+        _ if last.bytes().all(|byte| byte.is_ascii_digit()) => "it looks like an address",
+        _ if !is_nfc(name) => "its letters are not composed (Unicode NFC)",
+        _ => return None,
+    };
+    Some(why.to_owned())
 }
 
 /// ASCII as the server has it; beyond ASCII anything that can be seen, but for the dots of other scripts.

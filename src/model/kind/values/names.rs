@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::base::code::Code;
-use crate::base::text::is_hidden;
+use crate::base::text::{ask, is_hidden};
 use crate::file::{Cursor, Flaw, Log, Place, Shape, Takes, quote};
 
 /// Longest name in characters. The server has no limit for most kinds (docs/netbird-api.md, "Names").
@@ -14,7 +14,11 @@ pub(crate) const MAX_CHARS: usize = 255;
 
 /// Notes what is wrong with the name of an entry, or of a peer.
 pub(crate) fn check_own(name: &str, place: impl FnOnce() -> Place, log: &mut Log) {
-    if let Some(flaw) = own_flaw(name) {
+    note(own_flaw(name), place, log);
+}
+
+fn note(flaw: Option<Flaw>, place: impl FnOnce() -> Place, log: &mut Log) {
+    if let Some(flaw) = flaw {
         flaw.report(place(), log).coded(Code::Name);
     }
 }
@@ -26,17 +30,15 @@ pub(crate) fn own_flaw(name: &str) -> Option<Flaw> {
 
 /// Notes what is wrong with the name of what lives in NetBird, which may have blanks at its ends.
 pub(crate) fn check_live(name: &str, place: impl FnOnce() -> Place, log: &mut Log) {
-    if let Some(flaw) = flaw(name) {
-        flaw.report(place(), log).coded(Code::Name);
-    }
+    note(flaw(name), place, log);
 }
 
 /// Checks the name of an entry of a kind whose names the server limits further.
 pub(crate) fn check_length(entry: &Cursor<'_>, what: &str, most: usize, log: &mut Log) {
     let chars = entry.name().chars().count();
     if chars > most && chars <= MAX_CHARS {
-        let message =
-            format!("the name of a {what} has at most {most} characters; this one has {chars}");
+        let most = format!("has at most {most} characters; this one has {chars}");
+        let message = format!("the name of a {what} {most}");
         log.error(entry.key_place(), message).coded(Code::Name);
     }
 }
@@ -53,13 +55,11 @@ pub(crate) fn flaw(name: &str) -> Option<Flaw> {
     } else if name.chars().any(is_hidden) {
         return Some(hidden(name));
     } else if name.contains("${") || name.contains("{{") {
-        let message = format!(
-            "the name {} is to be filled in, and nothing is filled in here",
-            quote(name)
-        );
+        let filled = "is to be filled in, and nothing is filled in here";
+        let hint = "write the name itself, or make the file by what fills it in";
         return Some(Flaw::with_hint(
-            message,
-            "write the name itself, or make the file by what fills it in",
+            format!("the name {} {filled}", quote(name)),
+            hint,
         ));
     } else if chars > MAX_CHARS {
         format!("a name has at most {MAX_CHARS} characters; this one has {chars}")
@@ -71,17 +71,15 @@ pub(crate) fn flaw(name: &str) -> Option<Flaw> {
 
 /// Two names must not look the same to whoever reviews them.
 fn hidden(name: &str) -> Flaw {
-    let message = format!(
-        "the name {} holds a character that cannot be seen, or looks like a space and is none",
-        quote(name)
-    );
+    let unseen = "holds a character that cannot be seen, or looks like a space and is none";
+    let message = format!("the name {} {unseen}", quote(name));
     let as_seen = |char: char| match char {
         char if !is_hidden(char) => Some(char),
         blank if blank.is_whitespace() => Some(' '),
         _ => None,
     };
     let seen: String = name.chars().filter_map(as_seen).collect();
-    let hint = (!seen.trim().is_empty()).then(|| format!("did you mean {}?", quote(seen.trim())));
+    let hint = (!seen.trim().is_empty()).then(|| ask(seen.trim()));
     Flaw { message, hint }
 }
 
@@ -94,10 +92,7 @@ fn blank_end(name: &str) -> Option<Flaw> {
         (false, false) => return None,
     };
     let message = format!("the name {} {end} with a blank", quote(name));
-    Some(Flaw::with_hint(
-        message,
-        format!("did you mean {}?", quote(name.trim())),
-    ))
+    Some(Flaw::with_hint(message, ask(name.trim())))
 }
 
 /// The form in which names that look the same are the same.
@@ -128,18 +123,18 @@ pub(crate) const PEERS: Takes<Option<BTreeSet<String>>> = Takes(
 );
 
 /// Names of groups. One that NetBird made with blanks at its ends can be named only as it is.
-pub(crate) const GROUPS: Takes<Option<BTreeSet<String>>> = Takes(Shape::Groups, |list, log| {
+pub(crate) const GROUPS: Takes<Option<BTreeSet<String>>> = Takes(Shape::NAMES, |list, log| {
     read(list, log, "a list of group names", |name, value, log| {
         check_live(name, || value.place(), log);
         if let Some(flaw) = blank_end(name).filter(|_| flaw(name).is_none()) {
-            log.notice(Code::BlankEnd, value.place(), flaw.message)
-                .suggest(flaw.hint);
+            let notice = log.notice(Code::BlankEnd, value.place(), flaw.message);
+            notice.suggest(flaw.hint);
         }
     })
 });
 
 /// Names of groups, at least one.
-pub(crate) const SOME_GROUPS: Takes<BTreeSet<String>> = Takes(Shape::SomeGroups, |list, log| {
+pub(crate) const SOME_GROUPS: Takes<BTreeSet<String>> = Takes(Shape::SOME_NAMES, |list, log| {
     some_groups(list, log, "name at least one group").unwrap_or_default()
 });
 
@@ -173,8 +168,7 @@ fn read(
         };
         check(name, &element, log);
         if !names.insert(name.to_owned()) {
-            let text = format!("{} is in the list twice", quote(name));
-            log.notice(Code::Repeated, element.place(), text);
+            element.repeated(log);
         }
     }
     Some(names)

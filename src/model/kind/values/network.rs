@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use super::domain;
 use crate::base::code::Code;
 use crate::base::spelling;
-use crate::base::text::joined;
+use crate::base::text::{ask, joined};
 use crate::file::{Cursor, Flaw, Log, quote};
 
 /// Reads a network; one with host bits is masked as the server does it (docs/netbird-api.md, "Routes"), with a notice.
@@ -15,13 +15,11 @@ pub(crate) fn read(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
     let found = network(text).map_err(|flaw| flaw.or_several(text, SEVERAL));
     let (network, address) = value.checked(found, log)?;
     if !network.starts_with(&format!("{address}/")) {
-        let message = format!(
-            "{} is inside the network {network}, which is what the route is for",
-            quote(text)
-        );
-        log.notice(Code::HostBits, value.place(), message)
-            .brief(format!("{} (write \"{network}\")", quote(text)))
-            .suggest(format!("write \"{network}\""));
+        let (text, hint) = (quote(text), format!("write {network:?}"));
+        let message =
+            format!("{text} is inside the network {network}, which is what the route is for");
+        let notice = log.notice(Code::HostBits, value.place(), message);
+        notice.brief(format!("{text} ({hint})")).suggest(hint);
     }
     Some(network)
 }
@@ -43,86 +41,73 @@ pub(crate) fn exact(text: &str) -> Result<String, Flaw> {
 
 /// Returns the canonical text of an address, without the brackets that may stand around an IPv6 one.
 pub(crate) fn address(text: &str) -> Result<String, Flaw> {
-    let bare = text
-        .strip_prefix('[')
-        .and_then(|text| text.strip_suffix(']'));
+    let bare = text.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
     let address = match bare {
         Some(bare) => bare.parse().map(IpAddr::V6).ok(),
         None => text.parse().ok(),
     };
-    match address {
-        Some(address) => unmapped(address, text).map(|address| address.to_string()),
-        None => {
-            let message = format!("{} is not an IP address", quote(text));
-            let url = Some(text).filter(|text| text.contains("://"));
-            let of_url = || domain::host_of(url?)?.parse::<IpAddr>().ok();
-            let did_you_mean = |meant: IpAddr| format!("did you mean \"{meant}\"?");
-            let meant = without_zeros(text).map(IpAddr::V4).or_else(of_url);
-            Err(match text.parse::<std::net::SocketAddr>() {
-                Ok(_) => Flaw::with_hint(message, "write the port in \"port\""),
-                Err(_) => Flaw {
-                    message,
-                    hint: meant.map(did_you_mean),
-                },
-            })
-        }
+    if let Some(address) = address {
+        return unmapped(address, text).map(|address| address.to_string());
     }
+    let url = Some(text).filter(|text| text.contains("://"));
+    let of_url = || domain::host_of(url?)?.parse::<IpAddr>().ok();
+    let meant = without_zeros(text).map(IpAddr::V4).or_else(of_url);
+    let hint = match text.parse::<std::net::SocketAddr>() {
+        Ok(_) => Some("write the port in \"port\"".to_owned()),
+        Err(_) => meant.map(|meant| ask(&meant.to_string())),
+    };
+    let message = format!("{} is not an IP address", quote(text));
+    Err(Flaw { message, hint })
 }
 
 /// Returns the masked network and the address as written, both in canonical text.
 fn network(text: &str) -> Result<(String, IpAddr), Flaw> {
-    let no_network = |why: String| Flaw::new(format!("{} is not a network: {why}", quote(text)));
+    let no_network = |why: &str, hint| Flaw {
+        message: format!("{} is not a network: {why}", quote(text)),
+        hint,
+    };
     if text.contains("://") {
-        let mut flaw = no_network("it is a URL".to_owned());
-        flaw.hint = match domain::host_of(text).map(|host| (host, host.parse::<IpAddr>())) {
-            Some((_, Ok(IpAddr::V4(address)))) => Some(format!("did you mean \"{address}/32\"?")),
-            Some((_, Ok(IpAddr::V6(address)))) => Some(format!("did you mean \"{address}/128\"?")),
-            Some((host, Err(_))) => {
-                Some(format!("write a domain in \"domains\": [{}]", quote(host)))
-            }
-            None => None,
-        };
-        return Err(flaw);
+        let host = domain::host_of(text);
+        let hint = host.map(|host| match host.parse::<IpAddr>() {
+            Ok(address) => ask(&alone(address)),
+            Err(_) => format!("write a domain in \"domains\": [{}]", quote(host)),
+        });
+        return Err(no_network("it is a URL", hint));
     }
     let Some((address, prefix)) = text.split_once('/') else {
-        return Err(match text.parse::<IpAddr>() {
-            Ok(address) => {
-                let bits = if address.is_ipv4() { 32 } else { 128 };
-                let message = format!("{} is an address, not a network", quote(text));
-                Flaw::with_hint(
-                    message,
-                    format!("for this address alone write \"{address}/{bits}\""),
-                )
-            }
-            Err(_) => {
-                no_network("it has an address and a prefix, such as 192.168.1.0/24".to_owned())
-            }
-        });
+        let Ok(address) = text.parse::<IpAddr>() else {
+            let why = "it has an address and a prefix, such as 192.168.1.0/24";
+            return Err(no_network(why, None));
+        };
+        let message = format!("{} is an address, not a network", quote(text));
+        let hint = format!("for this address alone write {:?}", alone(address));
+        return Err(Flaw::with_hint(message, hint));
     };
     let Ok(address) = address.parse::<IpAddr>() else {
-        let mut flaw = no_network(format!("{} is not an IP address", quote(address)));
-        flaw.hint = without_zeros(address)
-            .map(|tidy| format!("did you mean {}?", quote(&format!("{tidy}/{prefix}"))));
-        return Err(flaw);
+        let tidy = without_zeros(address);
+        let hint = tidy.map(|tidy| ask(&format!("{tidy}/{prefix}")));
+        let why = format!("{} is not an IP address", quote(address));
+        return Err(no_network(&why, hint));
     };
     let address = unmapped(address, text)?;
-    let (family, bits) = if address.is_ipv4() {
-        ("an IPv4", 32)
-    } else {
-        ("an IPv6", 128)
+    let (family, bits) = match address {
+        IpAddr::V4(_) => ("an IPv4", 32),
+        IpAddr::V6(_) => ("an IPv6", 128),
     };
-    let plain = prefix.bytes().all(|byte| byte.is_ascii_digit())
-        && (prefix == "0" || !prefix.starts_with('0'));
-    let Some(length) = prefix
-        .parse::<u32>()
-        .ok()
-        .filter(|length| plain && *length <= bits)
-    else {
-        return Err(no_network(format!(
-            "the prefix of {family} network is 0 to {bits}"
-        )));
-    };
-    Ok((spelling::masked(address, length), address))
+    let length = prefix.parse::<u32>().ok();
+    match length.filter(|length| *length <= bits && length.to_string() == prefix) {
+        Some(length) => Ok((spelling::masked(address, length), address)),
+        None => {
+            let why = format!("the prefix of {family} network is 0 to {bits}");
+            Err(no_network(&why, None))
+        }
+    }
+}
+
+/// The network of one address.
+fn alone(address: IpAddr) -> String {
+    let bits = if address.is_ipv4() { 32 } else { 128 };
+    format!("{address}/{bits}")
 }
 
 /// Refuses IPv4 in IPv6 clothes: the server keeps it as something else.

@@ -53,14 +53,11 @@ pub(crate) fn read<T: Word>(value: &Cursor<'_>, log: &mut Log) -> Option<T> {
         let message = format!("{} is not a valid {}: it is {known}", quote(text), T::WHAT);
         let lower = text.to_lowercase();
         let mut instead = T::INSTEAD.iter();
-        let instead = instead.find(|(others, _)| others.contains(&lower.as_str()));
-        let hint = instead.map(|(_, hint)| (*hint).to_owned());
-        let words_of = || {
-            lower
-                .split([',', '/', '+', ' '])
-                .filter(|word| !word.is_empty())
-        };
-        let are_several = words_of().count() > 1 && words_of().all(|word| T::of(word).is_some());
+        let hint = instead.find(|(others, _)| others.contains(&lower.as_str()));
+        let hint = hint.map(|(_, hint)| (*hint).to_owned());
+        let parts = lower.split([',', '/', '+', ' ']);
+        let parts: Vec<&str> = parts.filter(|word| !word.is_empty()).collect();
+        let are_several = parts.len() > 1 && parts.iter().all(|word| T::of(word).is_some());
         let several = are_several.then(|| T::SEVERAL.to_owned());
         let hint = hint.or(several).or_else(|| did_you_mean(text, words()));
         log.error(value.place(), message).suggest(hint);
