@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::base::files;
 use crate::base::text::file_error;
 pub(crate) use crate::base::text::{did_you_mean, nearest, quote};
-pub(crate) use cursor::{Cursor, Log, step};
+pub(crate) use cursor::{COMMENT, Cursor, Log, step};
 pub(crate) use finding::Flaw;
 pub(crate) use syntax::parse;
 pub use table::Outline;
@@ -38,6 +38,8 @@ const CHUNK_BYTES: usize = 256;
 pub struct Source {
     name: String,
     text: Arc<str>,
+    /// The text as JSON, where that is another one: as long, with blanks in the place of comments and of commas behind the last.
+    plain: Option<Arc<str>>,
     line_starts: Arc<[usize]>,
     chars_before_chunk: Arc<[usize]>,
 }
@@ -175,9 +177,12 @@ impl Source {
             chars += count_chars(chunk);
             chars_before_chunk.push(chars);
         }
+        let text: Arc<str> = text.into();
+        let has_comments = name.split(' ').any(|word| word.ends_with(".jsonc"));
         Ok(Source {
+            plain: has_comments.then(|| syntax::without_comments(&text).into()),
             name,
-            text: text.into(),
+            text,
             line_starts,
             chars_before_chunk: chars_before_chunk.into(),
         })
@@ -193,9 +198,10 @@ impl Source {
         &self.text
     }
 
-    /// The text without a byte order mark.
+    /// The text without a byte order mark; of a file that is named `.jsonc`, which may have comments, with blanks in their place.
     pub fn json(&self) -> &str {
-        self.text.strip_prefix(BOM).unwrap_or(&self.text)
+        let text = self.plain.as_ref().unwrap_or(&self.text);
+        text.strip_prefix(BOM).unwrap_or(text)
     }
 
     /// The offset of [`json`](Self::json) in [`text`](Self::text), in bytes: 3 with a byte order mark, 0 without.

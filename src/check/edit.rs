@@ -103,7 +103,7 @@ fn flip(source: &Source, names: &BTreeSet<String>) -> Result<Edit, Finding> {
     for name in names {
         let outcome = match keys.and_then(|keys| object_in(keys, name)) {
             None => &mut edit.missing,
-            Some(key) => match flag(source.json(), &root, key) {
+            Some(key) => match flag(source, &root, key) {
                 None => &mut edit.already,
                 Some(change) => {
                     changes.push(change);
@@ -157,9 +157,9 @@ fn broken() -> Finding {
     Finding::error(Code::Value, place, text)
 }
 
-/// Reads a text as [`parse`] does; `None` where it cannot be read.
+/// Reads a text as [`parse`] does, whether it may have comments or not; `None` where it cannot be read.
 fn json_of(text: &[u8]) -> Option<Json> {
-    let source = Source::from_bytes("", text.to_vec()).ok()?;
+    let source = Source::from_bytes(".jsonc", text.to_vec()).ok()?;
     parse(&source).ok()?;
     serde_json::from_str(source.json()).ok()
 }
@@ -205,13 +205,13 @@ fn object_in<'a, 'b>(object: &'b Object<'a>, name: &str) -> Option<&'b Object<'a
 }
 
 /// Returns the change that marks a key, `None` when it is marked.
-fn flag(json: &str, root: &Value<'_>, key: &Object<'_>) -> Option<Patch> {
+fn flag(source: &Source, root: &Value<'_>, key: &Object<'_>) -> Option<Patch> {
     match member(key, "enrolled").map(|field| &field.value) {
         Some(Value::BooleanLit(flag)) if flag.value => None,
         Some(other) => Some((other.start()..other.end(), "true".to_owned())),
         None => {
             let flag = Json::Bool(true);
-            Some(behind_all(json, root, key, "enrolled", &flag, &[]))
+            Some(behind_all(source, root, key, "enrolled", &flag, &[]))
         }
     }
 }
@@ -237,14 +237,15 @@ fn first_member<'a, 'b>(root: &'b Value<'a>) -> Option<&'b ObjectProp<'a>> {
 /// Returns the text with all changes made, which do not overlap.
 fn apply(source: &Source, mut changes: Vec<Patch>) -> Vec<u8> {
     changes.sort_by_key(|(range, _)| range.start);
-    let (json, text) = (source.json().as_bytes(), source.text().as_bytes());
-    let (mut out, mut from) = (text[..source.json_offset()].to_vec(), 0);
+    let text = source.text().as_bytes();
+    let (mut out, mut from) = (Vec::new(), 0);
     for (range, new) in changes {
-        out.extend_from_slice(&json[from..range.start]);
+        let [start, end] = [range.start, range.end].map(|at| at + source.json_offset());
+        out.extend_from_slice(&text[from..start]);
         out.extend_from_slice(new.as_bytes());
-        from = range.end;
+        from = end;
     }
-    out.extend_from_slice(&json[from..]);
+    out.extend_from_slice(&text[from..]);
     out
 }
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::file::{Objects, Outline, Presence, Row, Shape};
+use crate::file::{COMMENT, Objects, Outline, Presence, Row, Shape};
 use crate::model::kind::values::names;
 use crate::model::kind::{Descriptor, Kind};
 
@@ -42,7 +42,7 @@ pub fn schema() -> Value {
     top.dedup();
     let sections = top.iter().map(|name| json!({ "required": [name] }));
     let sections: Vec<Value> = sections.collect();
-    json!({
+    let mut schema = json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "netbird.json",
         "description": "A NetBird network, applied by netbird-gitops. A section that is left out is not managed; an empty \
@@ -52,7 +52,21 @@ pub fn schema() -> Value {
         "properties": properties,
         "anyOf": sections,
         "definitions": definitions,
-    })
+    });
+    with_comments(&mut schema);
+    schema
+}
+
+/// Lets every object have a comment.
+fn with_comments(schema: &mut Value) {
+    if schema["additionalProperties"] != Value::Null && schema["type"] == "object" {
+        schema["properties"][COMMENT] = json!({ "type": "string" });
+    }
+    match schema {
+        Value::Object(members) => members.values_mut().for_each(with_comments),
+        Value::Array(elements) => elements.iter_mut().for_each(with_comments),
+        _ => {}
+    }
 }
 
 /// Returns the schema's text.

@@ -153,8 +153,12 @@ impl<'a> Cursor<'a> {
         literal.map(|literal| literal.value.as_ref())
     }
 
-    /// The members, where it is an object.
+    /// The members, where it is an object, without a comment.
     pub(crate) fn members(self) -> impl Iterator<Item = Cursor<'a>> {
+        self.all_members().filter(|member| member.name() != COMMENT)
+    }
+
+    fn all_members(self) -> impl Iterator<Item = Cursor<'a>> {
         let object = self.value.as_object().into_iter();
         let members = object.flat_map(|object| &object.properties);
         members.map(move |member| Cursor {
@@ -322,10 +326,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Notes every name that an object has twice, at any depth.
+    /// Notes every name that an object has twice, at any depth, and every comment that is no text.
     pub(crate) fn duplicates(&self, log: &mut Log) {
         let mut seen: FxHashMap<&str, Cursor<'a>> = FxHashMap::default();
-        for member in self.members() {
+        for member in self.all_members() {
+            if member.name() == COMMENT {
+                member.string(log, "a text");
+            }
             match seen.get(member.name()) {
                 Some(_) if log.only_counts() => {}
                 Some(first) => {
@@ -345,6 +352,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// The member in which people write what the program does not read.
+pub(crate) const COMMENT: &str = "$comment";
 /// The longest name in a path, in characters; a valid name is never cut.
 const STEP_CHARS: usize = 255;
 /// The longest part of a name that cannot be valid.

@@ -49,6 +49,54 @@ pub(crate) fn parse(source: &Source) -> Result<Value<'_>, Finding> {
     })
 }
 
+/// Returns a text of the same length without its comments, and without the comma behind the last member or element: blanks stand there.
+/// A comment that does not end stays.
+pub(super) fn without_comments(text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    let (mut at, mut comma) = (0, None);
+    while let Some(rest) = text.as_bytes().get(at..).filter(|rest| !rest.is_empty()) {
+        let length = match rest {
+            [b'"', ..] => string_length(rest),
+            [b'/', b'/', ..] => rest
+                .iter()
+                .position(|it| *it == b'\n')
+                .unwrap_or(rest.len()),
+            [b'/', b'*', inner @ ..] => match inner.windows(2).position(|it| it == b"*/") {
+                Some(end) => end + 4,
+                None => break,
+            },
+            _ => 1,
+        };
+        match rest[0] {
+            b'/' if length > 1 => {
+                let comment = bytes[at..at + length].iter_mut();
+                comment
+                    .filter(|it| !matches!(it, b'\n' | b'\r'))
+                    .for_each(|it| *it = b' ');
+            }
+            b',' => comma = Some(at),
+            b'}' | b']' => {
+                if let Some(comma) = comma.take() {
+                    bytes[comma] = b' ';
+                }
+            }
+            byte if byte.is_ascii_whitespace() => {}
+            _ => comma = None,
+        }
+        at += length;
+    }
+    String::from_utf8(bytes).expect("whole comments became blanks")
+}
+
+/// Returns the length of the string at the beginning, with its quotes.
+fn string_length(text: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(byte) = text.get(at).filter(|byte| **byte != b'"') {
+        at += if *byte == b'\\' { 2 } else { 1 };
+    }
+    (at + 1).min(text.len())
+}
+
 /// A syntax error: its byte offset in the JSON, what is wrong, and what to do.
 struct Fault(usize, String, Option<&'static str>);
 
@@ -121,7 +169,8 @@ fn explain(
     let offset = error.range().start;
     let rest = &json[json.floor_char_boundary(offset)..];
     let (message, hint) = match error.kind() {
-        Kind::CommentsNotAllowed | Kind::UnterminatedCommentBlock => COMMENT,
+        Kind::UnterminatedCommentBlock => ("this comment is never closed", None),
+        Kind::CommentsNotAllowed => COMMENT,
         _ if rest.starts_with('#') => COMMENT,
         Kind::TrailingCommasNotAllowed => (
             "trailing comma",
@@ -176,7 +225,7 @@ fn explain(
 
 const COMMENT: (&str, Option<&str>) = (
     "comments are not JSON",
-    Some("remove it; policies, routes and nameserver groups have a \"description\""),
+    Some("write \"$comment\": \"…\" in the object, or name the file netbird.jsonc"),
 );
 
 #[cfg(test)]
@@ -194,7 +243,7 @@ mod tests {
             ("{\n  // pilots\n}", (2, 3), "comments are not JSON"),
             ("{} // end", (1, 4), "comments are not JSON"),
             ("/* a */ {}", (1, 1), "comments are not JSON"),
-            ("{ /* a", (1, 3), "comments are not JSON"),
+            ("{ /* a", (1, 3), "this comment is never closed"),
             ("{\n# pilots\n}", (2, 1), "comments are not JSON"),
             ("{\"a\": 1,}", (1, 8), "trailing comma"),
             ("{\"a\": [1,\n 2,\n ]}", (2, 3), "trailing comma"),

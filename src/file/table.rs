@@ -169,14 +169,22 @@ impl Refused {
 }
 
 /// Where people write comments.
-const COMMENTS: &[&str] = &["//", "_comment", "_comments", "comment", "comments", "#"];
+const COMMENTS: &[&str] = &[
+    "//",
+    "_comment",
+    "_comments",
+    "comment",
+    "comments",
+    "#",
+    "$comments",
+];
 
 /// What people write in any object, whatever it is: comments, and what Terraform has.
 const ANYWHERE: &[Refused] = &[
     Refused::new(
         COMMENTS,
-        "comments have no place in the file",
-        Some("leave it out: the commit says why"),
+        "comments stand in \"$comment\"",
+        Some("write \"$comment\": \"…\""),
     ),
     Refused::new(
         &["lifecycle", "prevent_destroy"],
@@ -403,9 +411,6 @@ impl Cursor<'_> {
                 let field = refused.meant.and_then(|meant| table.field(meant));
                 let (message, hint) = match field.map(|field| field.row) {
                     Some(row) => (format!("write \"{}\"", row.name), Some(row.doc)),
-                    None if refused.names == COMMENTS && table.field("description").is_some() => {
-                        (refused.message.to_owned(), Some("it has a \"description\""))
-                    }
                     None => (refused.message.to_owned(), refused.hint),
                 };
                 let flaw = log.error(self.key_place(), message);

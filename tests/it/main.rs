@@ -9,6 +9,7 @@ mod agreements;
 mod apply;
 mod cli;
 mod cli_page;
+mod comments;
 mod convergence;
 mod copies;
 mod doctor;

@@ -37,7 +37,7 @@ pub fn insert_entry(
     let wrap = |value, name: &&str| serde_json::json!({ *name: value });
     let value = inner.iter().rev().fold(entry.clone(), wrap);
     let names = address.kind.field_names();
-    let change = behind_all(source.json(), &root, object, name, &value, &names);
+    let change = behind_all(source, &root, object, name, &value, &names);
 
     let changed = apply(source, vec![change]);
     check(source, &changed, |wanted| {
@@ -47,15 +47,17 @@ pub fn insert_entry(
     Ok(changed)
 }
 
-/// Adds a member behind the last one, with the white space and the colon of that one.
+/// Adds a member behind the last one, with the white space and the colon of that one. A comment behind that one stays there.
 pub(super) fn behind_all(
-    json: &str,
+    source: &Source,
     root: &Value<'_>,
     object: &Object<'_>,
     name: &str,
     value: &serde_json::Value,
     names: &[&str],
 ) -> Patch {
+    // both are as long: of comments, and of a comma behind the last member, the one has blanks
+    let (json, text) = (source.json(), &source.text()[source.json_offset()..]);
     let unit = indent_of(json, root);
     let newline = if json.contains("\r\n") { "\r\n" } else { "\n" };
     let name = serde_json::Value::from(name);
@@ -66,7 +68,8 @@ pub(super) fn behind_all(
         let indent = format!("{outer}{unit}");
         let value = pretty(value, names, newline, &indent, unit);
         let inside = object.range.start + 1..object.range.end - 1;
-        let member = format!("{newline}{indent}{name}{colon}{value}{newline}{outer}");
+        let there = text[inside.clone()].trim_end();
+        let member = format!("{there}{newline}{indent}{name}{colon}{value}{newline}{outer}");
         return (inside, member);
     };
     let (key, end) = (last.name.range(), last.range.end);
@@ -74,19 +77,57 @@ pub(super) fn behind_all(
         colon if colon.contains('\n') => ": ",
         colon => colon,
     };
-    let separator = match before {
-        [.., before] => json[before.range.end..key.start].to_owned(),
+    let start = match before {
+        [.., before] => before.range.end,
+        [] => object.range.start + 1,
+    };
+    let lead = &json[start..key.start];
+    let separator = match (before, lead.rsplit_once('\n')) {
+        (_, Some((_, indent))) if lead != &text[start..key.start] => {
+            format!(",{newline}{indent}")
+        }
+        ([.., _], _) => lead.to_owned(),
         // one member shows no comma: what stands before it shows the rest
-        [] => match &json[object.range.start + 1..key.start] {
-            "" if colon.ends_with(' ') => ", ".to_owned(),
-            lead => format!(",{lead}"),
-        },
+        ([], None) if lead.is_empty() && colon.ends_with(' ') => ", ".to_owned(),
+        ([], _) => format!(",{lead}"),
     };
-    let value = match separator.rsplit_once('\n') {
-        Some((_, indent)) => pretty(value, names, newline, blank_start(indent), unit),
-        None => compact(value, names),
+    let Some((_, indent)) = separator.rsplit_once('\n') else {
+        let value = compact(value, names);
+        return (end..end, format!("{separator}{name}{colon}{value}"));
     };
-    (end..end, format!("{separator}{name}{colon}{value}"))
+    let value = pretty(value, names, newline, blank_start(indent), unit);
+    let member = format!("{name}{colon}{value}");
+    let behind = end..rest_of_line(text, end);
+    let tail = &text[behind.clone()];
+    if tail.is_empty() || !json[behind.clone()].trim().is_empty() {
+        return (end..end, format!("{separator}{member}"));
+    }
+    let comma = match tail.trim_start().starts_with(',') {
+        true => ["", ","],
+        false => [",", ""],
+    };
+    let line = &separator[separator.find(['\r', '\n']).unwrap_or_default()..];
+    let [first, last] = comma;
+    (behind, format!("{first}{tail}{line}{member}{last}"))
+}
+
+/// Returns where a line ends without the blanks at its end, behind a comment that goes on.
+fn rest_of_line(text: &str, from: usize) -> usize {
+    let line = |from: usize| {
+        from + text[from..]
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_end()
+            .len()
+    };
+    let end = line(from);
+    let open = text[from..end]
+        .rfind("/*")
+        .filter(|open| !text[from + open..end].contains("*/"));
+    let is_open = open.filter(|open| !text[from..from + open].contains("//"));
+    let close = is_open.and_then(|_| text[end..].find("*/"));
+    close.map_or(end, |close| line(end + close + 2))
 }
 
 /// The blanks at the beginning of a line.

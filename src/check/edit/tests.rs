@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{Edit, Finding, Source, flip, mark_enrolled, marked_since};
 
 mod any_text;
+mod comments;
 mod on_disk;
 
 fn names<const N: usize>(names: [&str; N]) -> BTreeSet<String> {

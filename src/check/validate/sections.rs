@@ -79,6 +79,7 @@ const REFUSED: &[Refused] = refused![
     ["dns_settings"] => "the DNS settings stand in \"dns\"", "write \"dns\": { \"settings\": { … } }";
     ["rule", "rules", "policy", "acl", "acls", "access_control"] => "rules of access are entries of \"policies\"",
         "write \"policies\": { \"NAME\": { \"sources\": [ … ], \"destinations\": [ … ] } }, one entry a rule";
+    ["posture_check", "posture"] => "posture checks are entries of \"posture_checks\"";
     ["keys", "key", "preauth_keys"] => "setup keys are entries of \"setup_keys\"";
     ["peer", "hosts", "nodes", "machines"] => "settings of machines are entries of \"peers\"",
         "machines enroll by themselves; for a new one declare a setup key";
@@ -92,7 +93,7 @@ const REFUSED: &[Refused] = refused![
         "network_router"] =>
         "resources and routers stand in the network that they are in",
         "write \"networks\": { \"NAME\": { \"resources\": { … }, \"routers\": [ … ] } }";
-    ["posture_checks", "posture_check", "tokens", "service_users", "identity_providers", "identity_provider",
+    ["tokens", "service_users", "identity_providers", "identity_provider",
         "idp", "scim", "ingress_ports", "ingress_peers", "reverse_proxy", "reverse_proxies",
         "reverse_proxy_services", "reverse_proxy_domains", "reverse_proxy_clusters", "services",
         "integrations", "events"] =>

@@ -188,13 +188,13 @@ fn texts_of_templates_and_comments() {
 "policies": {"p": {"sources": ["${var.x}"], "destinations": ["All"]}}
     policies.p.sources[0]: the name "${var.x}" is to be filled in, and nothing is filled in here | write the name itself, or make the file by what fills it in
 "groups": {"g": {}}, "//": "ours"
-    ["//"]: comments have no place in the file | leave it out: the commit says why
+    ["//"]: comments stand in "$comment" | write "$comment": "…"
 "groups": {"g": {"_comment": "ours"}}
-    groups.g._comment: comments have no place in the file | leave it out: the commit says why
+    groups.g._comment: comments stand in "$comment" | write "$comment": "…"
 "groups": {"g": {"description": "ours"}}
     groups.g.description: groups have no description in NetBird | leave it out: the commit says why
 "policies": {"p": {"sources": ["All"], "destinations": ["All"], "comment": "ours"}}
-    policies.p.comment: comments have no place in the file | it has a "description"
+    policies.p.comment: comments stand in "$comment" | write "$comment": "…"
 
 "#]],
     );
