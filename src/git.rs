@@ -62,7 +62,7 @@ pub struct Git {
     scratch: Scratch,
     /// What commits have at paths, as far as it was asked: that never changes.
     entries: Mutex<BTreeMap<(Sha, RepoPath), Option<GitEntry>>>,
-    /// The blobs that were read.
+    /// Blobs that were read, as large together as one file may be.
     blobs: Mutex<BTreeMap<Sha, Vec<u8>>>,
 }
 
@@ -244,7 +244,10 @@ impl Git {
         let mut command = self.scratch.command(ObjectStore::Checkout);
         let content = command.args(["cat-file", "blob", id.as_str()]).run()?;
         let mut blobs = self.blobs.lock().expect(UNPOISONED);
-        blobs.insert(id.clone(), content.clone());
+        let held: usize = blobs.values().map(Vec::len).sum();
+        if held + content.len() <= MAX_BYTES {
+            blobs.insert(id.clone(), content.clone());
+        }
         Ok(content)
     }
 

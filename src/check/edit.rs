@@ -23,9 +23,9 @@ use crate::base::text::file_error;
 use crate::check::validate::validate;
 use crate::file::{self, Cursor, Finding, Findings, Log, MAX_BYTES, Place, Source, SourceError};
 
+pub(crate) use insert::Style;
 use insert::behind_all;
 pub use insert::insert_entry;
-pub(crate) use insert::pretty;
 
 /// What became of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -211,7 +211,7 @@ fn flag(source: &Source, root: &Value<'_>, key: &Object<'_>) -> Option<Patch> {
         Some(other) => Some((other.start()..other.end(), "true".to_owned())),
         None => {
             let flag = Json::Bool(true);
-            Some(behind_all(source, root, key, "enrolled", &flag, &[]))
+            Some(behind_all(source, root, key, ("enrolled", &flag), &[], 0))
         }
     }
 }

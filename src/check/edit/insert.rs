@@ -37,7 +37,7 @@ pub fn insert_entry(
     let wrap = |value, name: &&str| serde_json::json!({ *name: value });
     let value = inner.iter().rev().fold(entry.clone(), wrap);
     let names = address.kind.field_names();
-    let change = behind_all(source, &root, object, name, &value, &names);
+    let change = behind_all(source, &root, object, (name, &value), &names, inner.len());
 
     let changed = apply(source, vec![change]);
     check(source, &changed, |wanted| {
@@ -48,29 +48,34 @@ pub fn insert_entry(
 }
 
 /// Adds a member behind the last one, with the white space and the colon of that one. A comment behind that one stays there.
+/// `open`: see [`Style::member`].
 pub(super) fn behind_all(
     source: &Source,
     root: &Value<'_>,
     object: &Object<'_>,
-    name: &str,
-    value: &serde_json::Value,
+    (name, value): (&str, &serde_json::Value),
     names: &[&str],
+    open: usize,
 ) -> Patch {
     // both are as long: of comments, and of a comma behind the last member, the one has blanks
     let (json, text) = (source.json(), &source.text()[source.json_offset()..]);
     let unit = indent_of(json, root);
     let newline = if json.contains("\r\n") { "\r\n" } else { "\n" };
-    let name = serde_json::Value::from(name);
+    let style = Style {
+        names,
+        newline,
+        unit,
+    };
     let [before @ .., last] = object.properties.as_slice() else {
         let line = json[..object.range.start].rfind('\n');
         let line = line.map_or(0, |at| at + 1);
         let (colon, outer) = (colon_of(json, root), blank_start(&json[line..]));
         let indent = format!("{outer}{unit}");
-        let value = pretty(value, names, newline, &indent, unit);
+        let member = style.member(name, colon, value, &indent, open);
         let inside = object.range.start + 1..object.range.end - 1;
         let there = text[inside.clone()].trim_end();
-        let member = format!("{there}{newline}{indent}{name}{colon}{value}{newline}{outer}");
-        return (inside, member);
+        let text = format!("{there}{newline}{indent}{member}{newline}{outer}");
+        return (inside, text);
     };
     let (key, end) = (last.name.range(), last.range.end);
     let colon = match &json[key.end..last.value.range().start] {
@@ -92,11 +97,11 @@ pub(super) fn behind_all(
         ([], _) => format!(",{lead}"),
     };
     let Some((_, indent)) = separator.rsplit_once('\n') else {
+        let name = serde_json::Value::from(name);
         let value = compact(value, names);
         return (end..end, format!("{separator}{name}{colon}{value}"));
     };
-    let value = pretty(value, names, newline, blank_start(indent), unit);
-    let member = format!("{name}{colon}{value}");
+    let member = style.member(name, colon, value, blank_start(indent), open);
     let behind = end..rest_of_line(text, end);
     let tail = &text[behind.clone()];
     if tail.is_empty() || !json[behind.clone()].trim().is_empty() {
@@ -135,54 +140,77 @@ fn blank_start(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// The fields of an object in the order of these names, others behind them by name: each with its value as `text` has it.
-fn members(
-    fields: &serde_json::Map<String, serde_json::Value>,
+/// The fields of an object in the order of these names, others behind them by name.
+fn ordered<'a>(
+    fields: &'a serde_json::Map<String, serde_json::Value>,
     names: &[&str],
-    text: impl Fn(&serde_json::Value) -> String,
-) -> Vec<String> {
+) -> Vec<(&'a String, &'a serde_json::Value)> {
     let place = |name: &str| names.iter().position(|known| *known == name);
     let mut ordered: Vec<_> = fields.iter().collect();
     ordered.sort_by_key(|(name, _)| (place(name).unwrap_or(names.len()), *name));
-    let member = |(name, value): (&String, &serde_json::Value)| {
-        let name = serde_json::Value::from(name.as_str());
-        format!("{name}: {}", text(value))
-    };
-    ordered.into_iter().map(member).collect()
+    ordered
 }
 
-/// Returns the text of an entry at that indent, its fields in the order of `names`. Lists of plain values stay on one
-/// line, as people write them.
-pub(crate) fn pretty(
-    value: &serde_json::Value,
-    names: &[&str],
-    newline: &str,
-    indent: &str,
-    unit: &str,
-) -> String {
-    let is_plain = |value: &serde_json::Value| !value.is_object() && !value.is_array();
-    let inner = format!("{indent}{unit}");
-    let (open, parts, close) = match value {
-        serde_json::Value::Object(fields) if !fields.is_empty() => {
-            let text = |value: &serde_json::Value| pretty(value, names, newline, &inner, unit);
-            ('{', members(fields, names, text), '}')
-        }
-        serde_json::Value::Array(items) if !items.iter().all(is_plain) => {
-            let items = items.iter().map(|item| compact(item, names));
-            ('[', items.collect(), ']')
-        }
-        _ => return compact(value, names),
-    };
-    let parts = parts.join(&format!(",{newline}{inner}"));
-    format!("{open}{newline}{inner}{parts}{newline}{indent}{close}")
+/// The most characters in a line of an entry that stands on one.
+const WIDTH: usize = 120;
+
+/// How entries are written.
+pub(crate) struct Style<'a> {
+    /// The names of fields in their order.
+    pub(crate) names: &'a [&'a str],
+    /// The end of a line.
+    pub(crate) newline: &'a str,
+    /// The indentation of one level.
+    pub(crate) unit: &'a str,
+}
+
+impl Style<'_> {
+    /// Returns a member, whose first line begins behind that indent: on one line where it fits. `open`: so many levels never stand
+    /// on one line, as sections.
+    pub(crate) fn member(
+        &self,
+        name: &str,
+        colon: &str,
+        value: &serde_json::Value,
+        indent: &str,
+        open: usize,
+    ) -> String {
+        let name = serde_json::Value::from(name).to_string() + colon;
+        let line = compact(value, self.names);
+        let used = indent.chars().count() + name.chars().count();
+        // and a comma
+        let fits = open == 0 && used + line.chars().count() < WIDTH;
+        let inner = format!("{indent}{}", self.unit);
+        let (begin, parts, end): (_, Vec<String>, _) = match value {
+            serde_json::Value::Object(fields) if !fits && !fields.is_empty() => {
+                let fields = ordered(fields, self.names).into_iter();
+                let open = open.saturating_sub(1);
+                let text =
+                    |(name, value): (&String, _)| self.member(name, ": ", value, &inner, open);
+                ('{', fields.map(text).collect(), '}')
+            }
+            serde_json::Value::Array(items) if !fits && items.iter().any(|it| it.is_object()) => {
+                let items = items.iter().map(|item| compact(item, self.names));
+                ('[', items.collect(), ']')
+            }
+            _ => return name + &line,
+        };
+        let newline = self.newline;
+        let parts = joined(parts, &format!(",{newline}{inner}"));
+        format!("{name}{begin}{newline}{inner}{parts}{newline}{indent}{end}")
+    }
 }
 
 /// Returns the text of a value on one line.
 fn compact(value: &serde_json::Value, names: &[&str]) -> String {
     match value {
         serde_json::Value::Object(fields) if !fields.is_empty() => {
-            let fields = members(fields, names, |value| compact(value, names));
-            format!("{{ {} }}", fields.join(", "))
+            let member = |(name, value): (&String, &serde_json::Value)| {
+                let name = serde_json::Value::from(name.as_str());
+                format!("{name}: {}", compact(value, names))
+            };
+            let members = ordered(fields, names).into_iter().map(member);
+            format!("{{ {} }}", joined(members, ", "))
         }
         serde_json::Value::Array(items) => {
             format!(
@@ -211,7 +239,7 @@ mod tests {
     fn an_entry_goes_behind_the_others_as_they_are_written() {
         let text = "{\n  \"groups\": {\n    \"a\": {}\n  }\n}\n";
         let with = inserted(text, Kind::Group, "b", json!({ "peers": ["x", "y"] }));
-        let wanted = "{\n  \"groups\": {\n    \"a\": {},\n    \"b\": {\n      \"peers\": [\"x\", \"y\"]\n    }\n  }\n}\n";
+        let wanted = "{\n  \"groups\": {\n    \"a\": {},\n    \"b\": { \"peers\": [\"x\", \"y\"] }\n  }\n}\n";
         assert_eq!(with, wanted);
         let line = inserted("{\"groups\": {\"a\": {}}}", Kind::Group, "b", json!({}));
         assert_eq!(line, "{\"groups\": {\"a\": {}, \"b\": {}}}");
@@ -222,8 +250,8 @@ mod tests {
         let text = "{\r\n\t\"groups\": {}\r\n}";
         let entry = json!({ "groups": ["a"] });
         let with = inserted(text, Kind::NameserverGroup, "n", entry);
-        let wanted = "{\r\n\t\"groups\": {},\r\n\t\"dns\": {\r\n\t\t\"nameserver_groups\": {\r\n\t\t\t\"n\": {\r\n\
-                      \t\t\t\t\"groups\": [\"a\"]\r\n\t\t\t}\r\n\t\t}\r\n\t}\r\n}";
+        let wanted = "{\r\n\t\"groups\": {},\r\n\t\"dns\": {\r\n\t\t\"nameserver_groups\": {\r\n\t\t\t\"n\": { \"groups\": [\"a\"] }\r\n\
+                      \t\t}\r\n\t}\r\n}";
         assert_eq!(with, wanted);
     }
 

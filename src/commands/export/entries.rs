@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::account::actual::Actual;
 use crate::account::binding::Binding;
-use crate::check::edit::pretty;
+use crate::check::edit::Style;
 use crate::check::validate::validate;
 use crate::file::{Finding, Source, step};
 use crate::model::address::Address;
@@ -116,11 +116,19 @@ fn block(place: &Map<String, Value>, path: &[&str]) -> String {
     let mut members: Vec<(&String, &Value)> = place.iter().collect();
     members.sort_by_key(position);
     let line = |(name, value): (&String, &Value)| {
-        let text = match value {
-            Value::Object(members) if kind.is_none() => block(members, &[path, &[name]].concat()),
-            entry => pretty(entry, &fields, "\n", &indent, UNIT),
+        let style = Style {
+            names: &fields,
+            newline: "\n",
+            unit: UNIT,
         };
-        format!("{indent}{}: {text}", Value::from(name.as_str()))
+        let member = match value {
+            Value::Object(members) if kind.is_none() => {
+                let inner = block(members, &[path, &[name]].concat());
+                format!("{}: {inner}", Value::from(name.as_str()))
+            }
+            entry => style.member(name, ": ", entry, &indent, 0),
+        };
+        indent.clone() + &member
     };
     let lines: Vec<String> = members.into_iter().map(line).collect();
     format!("{{\n{}\n{}}}", lines.join(",\n"), UNIT.repeat(path.len()))

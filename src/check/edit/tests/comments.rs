@@ -42,7 +42,7 @@ fn the_comment_behind_the_last_entry_stays_with_it() {
     };
     let wanted = JSONC.replace(
         "} // in the hall\n",
-        "}, // in the hall\n    \"new\": {\n      \"type\": \"one-off\"\n    }\n",
+        "}, // in the hall\n    \"new\": { \"type\": \"one-off\" }\n",
     );
     assert_eq!(insert(Kind::SetupKey, json!({ "type": "one-off" })), wanted);
     let wanted = JSONC.replace(
