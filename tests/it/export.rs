@@ -95,12 +95,8 @@ fn it_is_written_as_people_write_it() {
     let run = bench.run(&["export"]).expect(0);
     let wanted = r#"{
   "groups": {
-    "Ops | Team": {
-      "peers": []
-    },
-    "g": {
-      "peers": ["laptop", "m1", "m2", "pending"]
-    }
+    "Ops | Team": { "peers": [] },
+    "g": { "peers": ["laptop", "m1", "m2", "pending"] }
   },
   "setup_keys": {
     "fleet": {

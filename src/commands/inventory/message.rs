@@ -34,6 +34,10 @@ pub(super) fn message(
         (new(RecordedAs::Created), "created"),
         (new(RecordedAs::Adopted), "adopted"),
         (ended.len(), "deleted"),
+        (
+            ids_of(&after.let_go).difference(&was_let_go).count(),
+            "let go",
+        ),
     ];
     let numbers = numbers.into_iter().filter(|(number, _)| *number > 0);
     let numbers: Vec<String> = numbers

@@ -74,7 +74,7 @@ fn named_ones_are_added_and_the_rest_stays_byte_for_byte() {
     let after = text(&bench);
     let kept = FILE.replace(
         "\"h\": {}",
-        "\"h\": {},\n\t\t\"Ops | Team\": {\n\t\t\t\"peers\": []\n\t\t}",
+        "\"h\": {},\n\t\t\"Ops | Team\": { \"peers\": [] }",
     );
     let (head, tail) = kept.split_once("\t\"policies\": {}").unwrap();
     assert!(
