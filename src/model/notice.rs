@@ -91,10 +91,14 @@ impl Notice {
         }
     }
 
-    /// Returns whether the plan, or the inventory, lacks something because of it, or a change of the file has no effect.
+    /// Returns whether the plan, or the inventory, lacks something because of it, a change of the file has no effect, or cuts off who is
+    /// not named.
     pub fn is_warning(&self) -> bool {
-        use Code::{InventoryLacks, IssuedPeersNow, Skipped};
-        matches!(self.code, Skipped | InventoryLacks | IssuedPeersNow)
+        use Code::{InventoryLacks, IssuedPeersNow, Skipped, Stricter};
+        matches!(
+            self.code,
+            Skipped | InventoryLacks | IssuedPeersNow | Stricter
+        )
     }
 
     /// Returns what it says.

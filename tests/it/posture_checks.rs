@@ -173,7 +173,7 @@ fn locations_need_a_database_of_the_server() {
 
 #[test]
 fn a_renamed_check_keeps_its_id_and_its_policies() {
-    let bench = Bench::scenario();
+    let bench = Bench::fake();
     bench.agreed(file(whole()));
     let before = bench.id("/posture-checks", "company");
     let mut renamed = file(whole());

@@ -138,6 +138,10 @@ impl Server {
                 return;
             };
             for (name, mut entry) in std::mem::take(entries) {
+                if name == "$comment" {
+                    entries.insert(name, entry);
+                    continue;
+                }
                 // an entry of routes can be a list of them
                 if let Value::Array(objects) = &mut entry {
                     objects
@@ -171,7 +175,15 @@ impl Server {
                 }
             }
             file.get_mut("networks").map(entries);
-            for section in ["groups", "setup_keys", "peers", "policies", "routes"] {
+            let sections = [
+                "groups",
+                "setup_keys",
+                "peers",
+                "posture_checks",
+                "policies",
+                "routes",
+            ];
+            for section in sections {
                 file.get_mut(section).map(entries);
             }
             file.pointer_mut("/dns/nameserver_groups").map(entries);
