@@ -96,6 +96,24 @@ pub enum Command {
     Completions(CompletionsArgs),
 }
 
+impl Command {
+    /// The flags for NetBird's server, of a command that asks it.
+    pub fn server(&self) -> Option<&Server> {
+        match self {
+            Command::Plan(PlanArgs { planning, .. })
+            | Command::Apply(ApplyArgs { planning, .. }) => Some(&planning.server),
+            Command::SyncEvents(SyncArgs { servers, .. })
+            | Command::Export(ExportArgs { servers, .. })
+            | Command::Adopt(AdoptArgs { servers, .. })
+            | Command::Drift(DriftArgs { servers, .. })
+            | Command::Access(AccessArgs { servers, .. })
+            | Command::Doctor(DoctorArgs { servers, .. }) => Some(&servers.server),
+            Command::Init(InitArgs { server, .. }) => Some(server),
+            _ => None,
+        }
+    }
+}
+
 /// What every command takes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]

@@ -16,7 +16,7 @@ use crate::check::edit::content_differs_but_for_enrolled;
 use crate::commands::cli::GiteaArgs;
 use crate::file::Source;
 use crate::forge::ci::Context;
-use crate::forge::gitea::commit::{BranchFile, Patience};
+use crate::forge::gitea::commit::BranchFile;
 use crate::forge::gitea::mark::{Marked, Marking};
 use crate::forge::gitea::{ForgeFile, GiteaError, Repo};
 use crate::git::{Git, Opened};
@@ -75,6 +75,9 @@ impl Forge {
         };
         let mut config = crate::forge::gitea::config(&url)?;
         config.ca_file = environment("NETBIRD_GITOPS_CA_FILE").map(PathBuf::from);
+        if let Some(server) = run.cli.command.server() {
+            config.retry.base = Duration::from_secs_f64(server.retry_wait);
+        }
         let repo = Repo::new(config, &token, &name)?;
         Ok(Some(Forge {
             repo,
@@ -238,7 +241,7 @@ impl Forge {
             at: self.target()?,
             environment,
             names,
-            patience: Patience::default(),
+            patience: self.repo.patience(),
         };
         let marked = match via_pr {
             true => marking.propose(),

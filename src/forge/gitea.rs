@@ -27,6 +27,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use self::commit::Patience;
 use crate::base::text::{is_hidden, percent_encoded as encode};
 use crate::wire::http::{BaseUrl, Client, Config, Method, Reply, text};
 
@@ -87,6 +88,14 @@ impl Repo {
             owner: owner.to_owned(),
             name: name.to_owned(),
         })
+    }
+
+    /// How long a commit is tried: its first wait is shorter than that of a read that is tried again.
+    pub fn patience(&self) -> Patience<'static> {
+        Patience {
+            first_wait: self.client.retry_base() * 2 / 5,
+            ..Patience::default()
+        }
     }
 
     /// Returns the server's base URL, as in `https://host/api/v1`.

@@ -14,7 +14,7 @@ use crate::base::files::{self, folder_of};
 use crate::check::validate::validate;
 use crate::commands::failure::Failure;
 use crate::file;
-use crate::forge::gitea::commit::{CommitError, Patience, Revision};
+use crate::forge::gitea::commit::{CommitError, Revision};
 use crate::inventory::Delta;
 use crate::model::desired::Desired;
 
@@ -60,7 +60,7 @@ impl Recorder for InventoryPlace {
                     now = Some(next);
                     Ok(text)
                 };
-                let written = branch.write(&mut edit, &files, Patience::default());
+                let written = branch.write(&mut edit, &files, branch.patience());
                 written.map(|_| now).map_err(|error| NotRecorded {
                     why: match &error {
                         CommitError::Edit(_) => error.to_string(),

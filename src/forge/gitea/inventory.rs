@@ -30,6 +30,11 @@ pub struct InventoryBranch {
 }
 
 impl InventoryBranch {
+    /// How long a commit is tried.
+    pub fn patience(&self) -> Patience<'static> {
+        self.repo.patience()
+    }
+
     /// Names the branch and the environment's folder, which is one segment of a path. Makes no request itself.
     pub fn new(repo: Repo, branch: &str, folder: &str) -> Self {
         InventoryBranch {

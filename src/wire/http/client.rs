@@ -37,6 +37,11 @@ struct Inner {
 }
 
 impl Client {
+    /// The wait before a read is tried again for the first time.
+    pub fn retry_base(&self) -> Duration {
+        self.0.config.retry.base
+    }
+
     /// Returns a client that sends `Authorization: SCHEME TOKEN` with each request. Makes no request itself.
     ///
     /// Errors when the proxy or the CA file cannot be read.
