@@ -28,7 +28,7 @@ use crate::commands::logging::Say;
 use crate::file::Source;
 use crate::git::{Git, Opened};
 use crate::render::tree::{Block, Mark, Rank, Row, Rows, Tree};
-use files::{File, NETWORK, Network, OF_FORGEJO, OF_GITEA, OF_GITHUB, Variant};
+use files::{COMMENTED, File, NETWORK, Network, OF_FORGEJO, OF_GITEA, OF_GITHUB, Variant};
 use remote::Remote;
 use root::Root;
 use settings::{Become, Settings};
@@ -91,6 +91,7 @@ impl<'a> Init<'a> {
         readable()?;
         let network = network(run)?;
         let (root, git) = checkout(args)?;
+        one_file(&root, &network.file)?;
         let origin = git.as_ref().and_then(Git::origin);
         let asked = asked(args, &root);
         let read = |name: &str| {
@@ -370,21 +371,38 @@ fn checkout(args: &InitArgs) -> Result<(Root, Option<Git>), Failure> {
 fn network(run: &Run) -> Result<Network, Failure> {
     let (environment, path) = (&run.environment, &run.file);
     let is_default = environment == "default";
-    if is_default && path != Path::new(NETWORK) {
-        let text =
-            "init writes netbird.json at the root of the repository, where the workflows read it";
-        return Err(Failure::error(text).hint("leave --file out (NETBIRD_GITOPS_FILE unset); for a second network of the repository name it, as in --environment lab -f lab/netbird.json"));
+    if is_default
+        && ![NETWORK, COMMENTED]
+            .map(Path::new)
+            .contains(&path.as_path())
+    {
+        let text = "init writes netbird.json, or netbird.jsonc, at the root of the repository";
+        return Err(Failure::error(text).hint("leave --file out (NETBIRD_GITOPS_FILE unset), or write -f netbird.jsonc; for a second network of the repository name it, as in --environment lab -f lab/netbird.json"));
     }
     let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     let file = path.to_str().filter(|_| path.components().all(is_inside));
     let file = file.map(|file| file.trim_start_matches("./"));
-    match file.filter(|file| is_default || *file != NETWORK) {
+    match file.filter(|file| is_default || ![NETWORK, COMMENTED].contains(file)) {
         Some(file) => Ok(Network::new(environment, file)),
         None => Err(Failure::error(format!(
             "the network {environment} needs a file of its own, below the root of the repository"
         ))
         .hint(format!("name it, as in -f {environment}/netbird.json"))),
     }
+}
+
+/// Checks that the file is not a second one beside that of the same network.
+fn one_file(root: &Root, file: &str) -> Result<(), Failure> {
+    let mut names = [NETWORK, COMMENTED].into_iter();
+    let other = names.find(|name| *name != file);
+    let Some(other) = other.filter(|_| [NETWORK, COMMENTED].contains(&file)) else {
+        return Ok(());
+    };
+    if root.read(other)?.is_none() {
+        return Ok(());
+    }
+    let text = format!("the network is in {other}, and has one file");
+    Err(Failure::error(text).hint(format!("write -f {other}, or rename it to {file} first")))
 }
 
 /// Returns which workflows the flags ask for, in the directory that the forge reads.

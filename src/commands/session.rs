@@ -419,19 +419,20 @@ impl Session {
     /// is lost.
     fn sealed(&self, made: &BTreeSet<Id>) -> Result<BTreeSet<Id>> {
         let inventory = &self.options.ours.inventory;
+        if !self.place.lists_copies() || !self.place.copies(None)? {
+            return Ok(BTreeSet::new());
+        }
         let keys = self.actual.keys.values().filter(|key| {
             let is_bare = key.valid && key.auto_groups.is_empty();
             is_bare && made.contains(&key.id) && inventory.origin(&key.id).is_none()
         });
-        let mut sealed = BTreeSet::new();
-        for key in keys {
-            let has_copies = self.place.lists_copies() && self.place.copies(None)?;
-            let one = std::iter::once((key.name.as_str(), &key.id));
-            if has_copies && self.place.without_copy(one)?.is_empty() {
-                sealed.insert(key.id.clone());
-            }
+        let keys: Vec<(&str, &Id)> = keys.map(|key| (key.name.as_str(), &key.id)).collect();
+        if keys.is_empty() {
+            return Ok(BTreeSet::new());
         }
-        Ok(sealed)
+        let lacks = self.place.without_copy(keys.iter().copied())?;
+        let sealed = keys.into_iter().filter(|key| !lacks.contains(key));
+        Ok(sealed.map(|(_, id)| id.clone()).collect())
     }
 
     /// Returns how far the file is applied once this apply is through; none where what counts as applied stays.

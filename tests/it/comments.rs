@@ -6,19 +6,7 @@ use serde_json::{Value, json};
 
 use crate::run::Bench;
 
-const JSONC: &str = r#"// the network of the office
-{
-  "$comment": "owned by the network team",
-  "groups": {
-    "$comment": "one a role",
-    "staff": {}, // everybody
-    "servers": { "$comment": "racks 1 to 4" }, /* moved in May */
-  },
-  "setup_keys": {
-    "printer": { "type": "one-off", "expires_in": 86400, "auto_groups": ["servers"] } // in the hall
-  }, // keys
-}
-"#;
+const JSONC: &str = include_str!("../data/commented.jsonc");
 
 fn commented() -> Value {
     json!({

@@ -79,6 +79,31 @@ fn an_empty_directory_becomes_a_repository_that_works() {
 }
 
 #[test]
+fn a_file_with_comments_is_set_up_and_stays_the_only_one() {
+    let bench = Bench::fake();
+    init(&bench, &["-f", "netbird.jsonc"]).expect(0);
+    for name in WORKFLOWS {
+        let text = read(&bench, &format!(".gitea/workflows/{name}"));
+        assert!(
+            text.contains("      NETBIRD_GITOPS_FILE: netbird.jsonc\n"),
+            "{text}"
+        );
+        assert!(!text.contains("NETBIRD_GITOPS_ENVIRONMENT"), "{text}");
+    }
+    assert!(read(&bench, ".gitea/workflows/apply.yml").contains("paths: [netbird.jsonc]"));
+    let before = tree(&bench);
+    assert!(!before.contains(&"netbird.json".to_owned()));
+    init(&bench, &["-f", "netbird.jsonc"])
+        .expect(0)
+        .shows("Nothing to do.");
+    init(&bench, &[])
+        .expect(1)
+        .says("the network is in netbird.jsonc, and has one file")
+        .says("write -f netbird.jsonc");
+    assert_eq!(tree(&bench), before);
+}
+
+#[test]
 fn an_account_is_exported_and_planned_without_changes() {
     let bench = Bench::fake();
     bench.create("/groups", json!({ "name": "theirs" }));

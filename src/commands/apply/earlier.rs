@@ -32,7 +32,7 @@ pub(super) fn made_earlier(session: &Session, plan: &Plan) -> Result<Vec<Notice>
     let keeps = place.copies(None)?;
     let lacks = place.without_copy(keys.iter().copied())?;
     let notice = |(name, id): (&str, &Id)| {
-        let has_copy = keeps && !lacks.contains(&name);
+        let has_copy = keeps && !lacks.contains(&(name, id));
         let of = OfKey::MadeEarlier(has_copy.then(|| place.copy_of(name, id)));
         Notice::about(&Address::new(Kind::SetupKey, name), of)
     };

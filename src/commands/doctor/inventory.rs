@@ -3,7 +3,7 @@
 use super::Doctor;
 use super::found::{Check, Look, not_made, open, wrong};
 use crate::base::id::Id;
-use crate::base::text::{count, short_commit};
+use crate::base::text::{count, joined, short_commit};
 use crate::commands::failure::Failure;
 use crate::commands::inventory::{FoundInventory, InventoryPlace, InventoryWanted};
 use crate::inventory::{Inventory, RecordedAs};
@@ -124,7 +124,10 @@ impl Doctor<'_> {
         Ok(match lacks.is_empty() {
             true => Ok(format!("{number} to be used, each with a copy")),
             false => wrong(
-                format!("no copy of {} is kept", lacks.join(", ")),
+                format!(
+                    "no copy of {} is kept",
+                    joined(lacks.iter().map(|(name, _)| name), ", ")
+                ),
                 "if nobody has the sealed text of the run that made it, make the key again: --replace setup_keys/NAME",
             ),
         })

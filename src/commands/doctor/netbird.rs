@@ -51,7 +51,7 @@ impl Doctor<'_> {
         self.purpose = self.named.or(can);
     }
 
-    /// Looks at the server and the token; errors where there is nobody to ask, with why the rest was not looked at.
+    /// Checks the server and the token. Where they cannot be asked, returns the failure, and why the other checks are skipped.
     fn ask_netbird(&mut self) -> Result<(), (Failure, &'static str)> {
         let server = &self.args.servers.server;
         let token = token(server, self.run.context.is_pull_request_event());

@@ -12,6 +12,8 @@ use crate::commands::workflows::{self, OWN_NAMES, is_ours, merge, nearest};
 
 /// The file that declares the network.
 pub(super) const NETWORK: &str = "netbird.json";
+/// The same with comments.
+pub(super) const COMMENTED: &str = "netbird.jsonc";
 /// Its schema, beside it.
 const SCHEMA: &str = "netbird.schema.json";
 /// What git leaves out.
@@ -53,12 +55,17 @@ impl Network {
         }
     }
 
-    /// Returns the options that name it, with a blank before; none of the only network.
+    /// Returns the options that name it, with a blank before; none of what they are without options.
     pub(super) fn options(&self) -> String {
-        match &self.environment {
-            Some(name) => format!(" --environment {} -f {}", shell(name), shell(&self.file)),
-            None => String::new(),
-        }
+        let environment = self.environment.iter();
+        let environment = environment.map(|name| format!(" --environment {}", shell(name)));
+        let file = (self.file != NETWORK).then(|| format!(" -f {}", shell(&self.file)));
+        environment.chain(file).collect()
+    }
+
+    /// Whether it is the only network, or the first one.
+    pub(super) fn is_default(&self) -> bool {
+        self.environment.is_none()
     }
 
     /// Returns the name that a secret or variable has in the repository: some are each network's own.
@@ -86,22 +93,27 @@ impl Network {
 
     /// Puts this network into a workflow of ours: its name, its concurrency group, its file, its tokens.
     fn put_into(&self, text: &str) -> String {
-        let Some(environment) = &self.environment else {
+        if self.options().is_empty() {
             return text.to_owned();
-        };
-        let (slug, file) = (slug(environment, '-'), quoted(&self.file));
-        let line = |line: &str| match line.split_once(": ") {
-            Some((field @ ("name" | "  group"), value)) => {
+        }
+        let environment = self.environment.as_deref();
+        let (slug, file) = (environment.map(|name| slug(name, '-')), quoted(&self.file));
+        let variable = environment.map(|name| {
+            let name = quoted(name);
+            format!("      NETBIRD_GITOPS_ENVIRONMENT: {name}\n")
+        });
+        let variable = variable.unwrap_or_default();
+        let line = |line: &str| match (line.split_once(": "), &slug) {
+            (Some((field @ ("name" | "  group"), value)), Some(slug)) => {
                 let is_other = |c: char| !c.is_ascii_alphabetic() && c != '-';
                 let (word, rest) = value.split_at(value.find(is_other).unwrap_or(value.len()));
                 let name = word.trim_end_matches('-');
                 format!("{field}: {name}-{slug}{}{rest}\n", &word[name.len()..])
             }
-            Some(("    paths", _)) => format!("    paths: [{file}]\n"),
-            Some(("    timeout-minutes", _)) => format!(
-                "{line}\n    env:\n      NETBIRD_GITOPS_FILE: {file}\n      NETBIRD_GITOPS_ENVIRONMENT: {}\n",
-                quoted(environment)
-            ),
+            (Some(("    paths", _)), _) => format!("    paths: [{file}]\n"),
+            (Some(("    timeout-minutes", _)), _) => {
+                format!("{line}\n    env:\n      NETBIRD_GITOPS_FILE: {file}\n{variable}")
+            }
             _ => OWN_NAMES.iter().fold(format!("{line}\n"), |line, name| {
                 let own = format!(".{} }}}}", self.own_name(name));
                 line.replace(&format!(".{name} }}}}"), &own)

@@ -143,7 +143,7 @@ impl Init<'_> {
 
     /// Once the branch is protected, which the first network does, changes are pull requests.
     fn push(&self, steps: &mut Steps, is_first: bool) {
-        let is_open = is_first && self.network.options().is_empty();
+        let is_open = is_first && self.network.is_default();
         let files = self.files.iter();
         let files = files.filter(|file| is_first || file.text.is_some());
         let add = add(files.map(|file| file.path.as_str()));

@@ -191,11 +191,11 @@ impl InventoryPlace {
         matches!(self.at, At::Forge(_) | At::File { .. })
     }
 
-    /// Returns the names of those of these keys of which no copy is kept, where copies are.
+    /// Returns those of these keys of which no copy is kept, where copies are.
     pub(in crate::commands) fn without_copy<'k>(
         &self,
         keys: impl Iterator<Item = (&'k str, &'k Id)>,
-    ) -> Result<Vec<&'k str>, Failure> {
+    ) -> Result<Vec<(&'k str, &'k Id)>, Failure> {
         let kept = match &self.at {
             At::Forge(branch) if self.copies(None)? => branch.copies()?.into_iter().collect(),
             At::File { path, .. } if self.copies(None)? => {
@@ -208,7 +208,7 @@ impl InventoryPlace {
         let kept: BTreeSet<String> = kept;
         let lacks =
             |(name, id): &(&str, &Id)| !kept.contains(&self.path_of_copy(&name_of_copy(name, id)));
-        Ok(keys.filter(lacks).map(|(name, _)| name).collect())
+        Ok(keys.filter(lacks).collect())
     }
 
     /// Returns where people find the copy of a key, if there is one.

@@ -9,19 +9,7 @@ use crate::file::Source;
 use crate::model::address::Address;
 use crate::model::kind::Kind;
 
-const JSONC: &str = r#"// the network of the office
-{
-  "$comment": "owned by the network team",
-  "groups": {
-    "$comment": "one a role",
-    "staff": {}, // everybody
-    "servers": { "$comment": "racks 1 to 4" }, /* moved in May */
-  },
-  "setup_keys": {
-    "printer": { "type": "one-off", "expires_in": 86400, "auto_groups": ["servers"] } // in the hall
-  }, // keys
-}
-"#;
+const JSONC: &str = include_str!("../../../../tests/data/commented.jsonc");
 
 #[test]
 fn a_mark_keeps_every_byte_beside_it() {
