@@ -134,7 +134,7 @@ impl Execution<'_> {
                 self.same_form(live, &fresh)?;
                 let after = after.over(&fresh.resource);
                 self.create(address, &after).map(|outcome| StepOutcome {
-                    text: "made anew".to_owned(),
+                    text: "replacement created".to_owned(),
                     ..outcome
                 })
             }

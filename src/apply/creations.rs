@@ -103,7 +103,7 @@ impl Execution<'_> {
                 ))
             }
             (None, _) => {
-                Err(error.context("it did not arrive, as far as the list tells; run again"))
+                Err(error.context("it did not arrive: the list does not have it; run again"))
             }
             (Some(_), false) => {
                 let text = "several new ones of that name are there now";

@@ -164,7 +164,7 @@ impl Change {
         self.operation.live().is_some_and(|live| live.id == *id)
     }
 
-    /// Returns whether the live object of that id goes by it, or is made anew.
+    /// Returns whether the live object of that id goes by it, or is replaced.
     pub fn ends(&self, id: &Id) -> bool {
         self.is_about(id) && !matches!(self.operation, Operation::Update { .. })
     }

@@ -41,7 +41,7 @@ facts! {
             format!("it contains {}, which stays", listed(inside)),
             "delete that in NetBird, then the next apply deletes it; or declare it again",
         ),
-        /// It is to be made anew, and these stand in it and are not the file's.
+        /// It is to be replaced, and these stand in it and are not the file's.
         HoldsAnew(inside: BTreeSet<String>) => (
             format!(
                 "it cannot be changed as the file says, only deleted and created again, and {} in it would be deleted with it",

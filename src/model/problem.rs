@@ -24,7 +24,7 @@ facts! {
     pub enum Impossible {
         /// `--replace` names what the file does not have.
         ReplaceUndeclared => says("is named by --replace, but the file does not have it", ""),
-        /// `--replace` names what is of a kind that is never made anew.
+        /// `--replace` names what is of a kind that is never replaced.
         ReplaceOfKind => {
             let kinds = Kind::ALL.into_iter().filter(|kind| kind.descriptor().can_be_replaced);
             let kinds = joined(kinds.map(Kind::plural), " and ");
@@ -89,7 +89,7 @@ facts! {
             format!("cannot be written: NetBird has one of that name ({id}) in {parent}, and a name stands once in an account"),
             "declare where it stands, then it moves; or give one of them another name",
         ),
-        /// It is made anew, and these stand in the old one and are not the file's.
+        /// It is replaced, and these stand in the old one and are not the file's.
         TakesAlong(inside: Vec<String>) => says(
             format!(
                 "cannot be replaced: that would delete {} too, and the file does not declare {}",

@@ -30,9 +30,9 @@ facts! {
         ),
         /// This field of it cannot be changed.
         Fixed(field: &'static str) => {
-            format!("its {field} cannot be changed: a new one is made, then the old one goes")
+            format!("its {field} cannot be changed: a new one is created, then the old one is deleted")
         },
-        /// What it stands in is made anew.
+        /// What it stands in is replaced.
         WithParent => "replaced together with its parent",
         /// `--replace` names it.
         Replace => "--replace names it",

@@ -260,7 +260,7 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
         .collect()
 }
 
-/// What is made anew takes along all that stands in it, so all of that has to be the plan's.
+/// What is replaced takes along all that stands in it, so all of that has to be the plan's.
 fn takes_along(change: &Change, changes: &[Change], actual: &Actual) -> Option<Impossible> {
     let Operation::Replace { live, .. } = &change.operation else {
         return None;

@@ -21,7 +21,7 @@ use crate::plan::keys::Decisions;
 pub(super) struct Difference {
     /// What makes the account as the file says, but for what follows from it.
     pub(super) changes: Vec<Change>,
-    /// What cannot be made anew.
+    /// What cannot be replaced.
     pub(super) problems: Vec<Problem>,
 }
 
@@ -106,7 +106,7 @@ fn renamed(address: &Address, live: &Live) -> Option<FieldChange> {
     })
 }
 
-/// What is made anew.
+/// What is replaced.
 struct Anew<'a> {
     /// What `--replace` names.
     asked: &'a BTreeSet<Address>,
@@ -115,7 +115,7 @@ struct Anew<'a> {
 }
 
 impl<'a> Anew<'a> {
-    /// Returns why a live object is made anew rather than changed, if it is. What others stand in comes before them.
+    /// Returns why a live object is replaced rather than changed, if it is. What others stand in comes before them.
     fn why(
         &mut self,
         address: &Address,

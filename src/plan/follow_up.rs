@@ -43,7 +43,7 @@ impl FollowUp {
     /// Adds a part.
     fn add(&mut self, part: FollowUp) {
         let is_held = |live: &Live| part.held.iter().any(|held| held.id == live.id);
-        // what stands in an object that is not made anew is not written either
+        // what stands in an object that is not replaced is not written either
         let inside = |change: &Change| {
             let parent = change.address.parent();
             let mut held = part.held.iter();

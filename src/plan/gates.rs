@@ -382,7 +382,7 @@ fn goes_with_all(plan: &Plan) -> impl Iterator<Item = &Live> {
     })
 }
 
-/// What cannot be changed is made anew, with all that stands in it: it looks like a small change, and is a large one.
+/// What cannot be changed is replaced, with all that stands in it: it looks like a small change, and is a large one.
 fn made_anew(of: &Deletions) -> Option<Refusal> {
     let (plan, open) = (of.plan, of.open);
     let replaced = plan.changes.iter().filter_map(|change| {

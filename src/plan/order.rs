@@ -120,7 +120,7 @@ struct Order<'a> {
     members: BTreeMap<&'a str, BTreeSet<&'a Id>>,
     /// What gives a name up.
     renames: Vec<Step>,
-    /// Objects that go, or are made anew.
+    /// Objects that go, or are replaced.
     going: BTreeSet<&'a Id>,
     breaks: Vec<Step>,
     steps: Vec<Step>,

@@ -114,7 +114,7 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
                 Resource::SetupKey(_) if live.is_dead_key() => say(secret),
                 Resource::SetupKey(_) => say(secret).say(", the old one stops working"),
                 _ if after.kind().children().next().is_some() => loss(&live.resource, &about),
-                _ => say("the new one is made before the old one goes"),
+                _ => say("the new one is created before the old one is deleted"),
             };
             ("Replaces", what)
         }

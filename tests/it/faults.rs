@@ -263,7 +263,7 @@ fn a_creation_that_did_not_arrive_is_not_made_blindly_again() {
     ] {
         let (bench, run) = lost(effect);
         run.expect(4)
-            .says("it did not arrive, as far as the list tells; run again");
+            .says("it did not arrive: the list does not have it; run again");
         bench.assert_writes(&["POST /groups", "POST /groups"]);
         bench.apply(&[]).expect(0);
         assert_eq!(bench.names("/groups"), ["All", "a", "b", "c"]);

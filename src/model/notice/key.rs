@@ -238,7 +238,7 @@ facts! {
     /// What else is to be said of a used key.
     #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub enum Remark {
-        /// It is made anew, and the peer of that name and id is to go once another machine enrolled.
+        /// It is replaced, and the peer of that name and id is to go once another machine enrolled.
         ToBeReplaced(name: String, id: Id) => Code::ToBeReplaced.says(format!(
             "is replaced for another machine. When the new machine has enrolled, a plan deletes the old machine's peer {name:?} ({id}) once somebody agrees"
         )),

@@ -26,7 +26,7 @@ facts! {
         Untold => Code::MemberUnclear.says(format!("{lists} {name:?}, whose key was used, and {UNTOLD}")),
         /// Its key was used by one of these.
         OneOf(peers: Vec<String>) => Code::MemberUnclear.says(format!(
-            "{lists} {name:?}, whose key was used by one of several peers ({}): which one cannot be told",
+            "{lists} {name:?}, whose key was used by one of several peers ({}): it is not known which one",
             peers.join(", ")
         )),
         /// Its key was used, and its peer is gone; these bear the name.

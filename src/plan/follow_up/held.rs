@@ -160,7 +160,7 @@ pub(super) fn keep_named(given: Given, so_far: &FollowUp) -> FollowUp {
     part
 }
 
-/// Holds every object that would be made anew and holds what is not the file's: that would go with the old one. Nothing that
+/// Holds every object that would be replaced and holds what is not the file's: that would go with the old one. Nothing that
 /// stands in it is written either.
 pub(super) fn keep_parents(given: Given, so_far: &FollowUp) -> FollowUp {
     let (desired, actual) = (given.desired, given.actual);

@@ -113,7 +113,7 @@ fn the_name_of_a_key_is_the_peer_that_came_by_it() {
             .outcome(),
         ),
         (
-            "made anew after its use: it joins when it enrolls",
+            "created again after its use: it joins when it enrolls",
             with(
                 vec![used("pending", MADE), key_at("pending", &["g"], MADE + 60)],
                 vec![peer("x")],
@@ -212,7 +212,7 @@ used, its peer is gone, and a member bears the name, --prune all
     adopts setup key done as Adopted
     adopts setup key pending as Adopted
     note: group "g" lists "done", a setup key that was used, but its peer was deleted; daojn05s1nsc4uaq7gqg did not enroll with this key, though it has the name: to manage that peer, set "enrolled": false and reissue_after on the setup key, and enroll its machine with the new key
-made anew after its use: it joins when it enrolls
+created again after its use: it joins when it enrolls
     pending in g: {"pending"}
     note: group "g" lists "done", and no peer is called that; did you mean "gone"?
 the same, and the machine of its older life is a member: it stays till then

@@ -148,7 +148,7 @@ a key for many as a member
     create setup key gw
     note: group "g" lists "gw", a reusable key: its peers join through auto_groups
 a member whose key one of two used
-    note: group "g" lists "gw", whose key was used by one of several peers (y, x): which one cannot be told
+    note: group "g" lists "gw", whose key was used by one of several peers (y, x): it is not known which one
 a member of which two more bear the name
     update group g
         peers [] → ["gw (daojn05h52b8h06og03g)"]

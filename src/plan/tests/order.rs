@@ -98,7 +98,7 @@ note: setup key "joins" is skipped: NetBird has a used key with its name (daojn0
     );
 }
 
-/// A policy that is made anew is there twice for a moment; a key's old one goes in the same breath as its new one.
+/// A policy that is replaced is there twice for a moment; a key's old one goes in the same breath as its new one.
 #[test]
 fn a_replacement_makes_before_it_breaks() {
     let file = json!({

@@ -229,7 +229,7 @@ fn a_proposal_from_its_opening_to_the_next_one() {
         "chore: mark 2 keys as enrolled [automated]"
     );
 
-    // The file changes on main: the proposal is made anew.
+    // The file changes on main: the proposal is replaced.
     let main = repo.blob(Some("main"), "netbird.json").unwrap();
     use base64::Engine;
     let changed = pending(4);
