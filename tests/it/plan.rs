@@ -338,7 +338,10 @@ fn machines_that_enrolled_at_one_moment_are_told_apart_by_the_event_log() {
         bench.server().enroll(secret, hostname).unwrap();
     }
     bench.file(json!({ "groups": { "g": { "peers": ["a"] } }, "setup_keys": keys }));
-    bench.apply(&[]).expect(0).shows("it is not known which one");
+    bench
+        .apply(&[])
+        .expect(0)
+        .shows("it is not known which one");
     assert_eq!(bench.one("/groups", "g")["peers_count"], 0);
 }
 
