@@ -19,7 +19,7 @@ pub(crate) use cursor::{COMMENT, Cursor, Log, step};
 pub(crate) use finding::Flaw;
 pub(crate) use syntax::parse;
 pub use table::Outline;
-pub(crate) use table::{Field, Names, Objects, Presence, Refused, Row, Shape, Table, Takes};
+pub(crate) use table::{Field, Inner, Names, Objects, Presence, Refused, Row, Shape, Table, Takes};
 
 pub use finding::{Finding, Findings, Place, Severity};
 

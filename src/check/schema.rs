@@ -107,12 +107,17 @@ fn name(longest: usize) -> Value {
     })
 }
 
-/// The lists of objects in these fields.
-fn objects(outline: &Outline) -> impl Iterator<Item = Objects> {
-    outline.rows.iter().filter_map(|row| match row.shape {
-        Shape::Objects(inner) | Shape::Named(inner) => Some(inner),
-        _ => None,
-    })
+/// The lists of objects in these fields, and in the objects of these.
+fn objects(outline: &Outline) -> Vec<Objects> {
+    let of = |row: &Row| {
+        let own = match row.shape {
+            Shape::Objects(inner) | Shape::Named(inner) => vec![inner],
+            _ => Vec::new(),
+        };
+        let inner = row.shape.inner().map(|inner| objects(&inner()));
+        [own, inner.unwrap_or_default()].concat()
+    };
+    outline.rows.iter().flat_map(of).collect()
 }
 
 /// An object of these fields.
@@ -141,6 +146,20 @@ fn field(row: &Row) -> Value {
         Shape::Whole(least, most) => {
             json!({ "type": "integer", "minimum": least, "maximum": most })
         }
+        Shape::Object(outline) => {
+            let mut one = object(&outline());
+            // an empty one says nothing: what cannot be left out is wanted beside the others
+            if let Some(Value::Array(required)) =
+                one.as_object_mut().expect("made there").remove("required")
+            {
+                let rest = |one: &Value| required.iter().filter(|it| *it != one).cloned().collect();
+                let each = required
+                    .iter()
+                    .map(|it| (it.as_str().unwrap_or_default().to_owned(), rest(it)));
+                one["dependencies"] = each.collect::<Map<_, _>>().into();
+            }
+            one
+        }
         Shape::Named(Objects { word, .. }) => {
             json!({ "type": "object", "propertyNames": one("name"), "additionalProperties": one(word) })
         }
@@ -148,7 +167,9 @@ fn field(row: &Row) -> Value {
             let mut list = json!({ "type": "array", "items": one(word) });
             if let Some((least, most)) = count {
                 list["minItems"] = json!(least);
-                list["maxItems"] = json!(most);
+                if most < usize::MAX {
+                    list["maxItems"] = json!(most);
+                }
             }
             list
         }
@@ -210,14 +231,13 @@ mod tests {
         let outlines = || Kind::sections().map(|kind| kind.outline());
         let nested = outlines().flat_map(|outline| {
             let rows = outline.rows.into_iter();
-            rows.filter_map(|row| match row.shape {
-                Shape::Objects(inner) => {
-                    Some(reference(&(inner.outline)(), &format!("{}[].", row.name)))
-                }
-                Shape::Named(inner) => {
-                    Some(reference(&(inner.outline)(), &format!("{}.*.", row.name)))
-                }
-                _ => None,
+            rows.filter_map(|row| {
+                let before = match row.shape {
+                    Shape::Object(_) => format!("{}.", row.name),
+                    Shape::Named(_) => format!("{}.*.", row.name),
+                    _ => format!("{}[].", row.name),
+                };
+                Some(reference(&row.shape.inner()?(), &before))
             })
         });
         let tables = outlines().map(|outline| reference(&outline, ""));

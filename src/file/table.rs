@@ -68,6 +68,8 @@ pub(crate) enum Shape {
     Flag,
     /// A whole number within these bounds.
     Whole(i64, i64),
+    /// An object that has a table of its own; an empty one says nothing.
+    Object(fn() -> Outline),
     /// A list of objects that have a table of their own.
     Objects(Objects),
     /// Such objects under their names.
@@ -77,6 +79,15 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
+    /// The fields of the objects in it.
+    pub(crate) fn inner(self) -> Option<fn() -> Outline> {
+        match self {
+            Shape::Object(outline) => Some(outline),
+            Shape::Objects(inner) | Shape::Named(inner) => Some(inner.outline),
+            _ => None,
+        }
+    }
+
     /// A list of names.
     pub(crate) const NAMES: Shape =
         Shape::Schema(r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#);
@@ -84,6 +95,16 @@ impl Shape {
     pub(crate) const SOME_NAMES: Shape = Shape::Schema(
         r#"{"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}"#,
     );
+}
+
+/// What an object in a field is read into.
+pub(crate) trait Inner: Default + 'static {
+    /// What the schema calls one of them.
+    const WORD: &'static str;
+    /// What people call several of them.
+    const PLURAL: &'static str;
+    /// Its fields.
+    const TABLE: &'static Table<Self>;
 }
 
 /// A list of objects in a field.
@@ -219,11 +240,9 @@ pub struct Outline {
 impl Outline {
     /// The names of the fields, each followed by those of the objects in it.
     pub(crate) fn names(&self) -> Vec<&'static str> {
-        let of = |row: &Row| match row.shape {
-            Shape::Objects(inner) | Shape::Named(inner) => {
-                [vec![row.name], (inner.outline)().names()].concat()
-            }
-            _ => vec![row.name],
+        let of = |row: &Row| {
+            let inner = row.shape.inner().map(|inner| inner().names());
+            [vec![row.name], inner.unwrap_or_default()].concat()
         };
         self.rows.iter().flat_map(of).collect()
     }
@@ -240,7 +259,7 @@ impl<T> Table<T> {
         self.fields.iter().find(|field| field.row.name == name)
     }
 
-    /// Says how to write such an object: around a list of names, where its first field is one.
+    /// Says how to write such an object: around a list of names or around a text, where its first field is one.
     fn braces(&self, found: Cursor<'_>) -> String {
         let first = self.fields[0].row;
         let is_list = match first.shape {
@@ -249,8 +268,11 @@ impl<T> Table<T> {
         };
         let names = found.elements().filter_map(|name| name.text().map(quote));
         let names = listed(names.filter(|_| is_list));
-        if !names.is_empty() {
-            return format!("write {{ {:?}: [{names}] }}", first.name);
+        let text = found.text().map(quote);
+        match text.filter(|_| self.required().eq([first.name])) {
+            Some(text) => return format!("write {{ {:?}: {text} }}", first.name),
+            None if !names.is_empty() => return format!("write {{ {:?}: [{names}] }}", first.name),
+            None => {}
         }
         let needs_some = self.required().next().is_some() || self.rules != "{}";
         let empty = if needs_some { "" } else { "{}, or " };

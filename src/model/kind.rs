@@ -364,7 +364,7 @@ impl Kind {
 
     /// Whether people can name one of it: the routers of a network have no names.
     pub fn has_names(self) -> bool {
-        let unnamed = |inside: &Inside| matches!(inside.name, NameOf::Texts { own: [], .. });
+        let unnamed = |inside: &Inside| matches!(inside.name, NameOf::Nothing);
         !self.is_one() && !self.inside().is_some_and(unnamed)
     }
 

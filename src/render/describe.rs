@@ -83,8 +83,7 @@ pub(super) fn summary(change: &Change, plan: &Plan) -> String {
 /// What an object stands in, where its name does not say so.
 fn place(address: &Address) -> Option<String> {
     let parent = address.parent()?;
-    let is_named =
-        matches!(address.kind.inside()?.name, NameOf::Texts { .. }) && !address.name.is_empty();
+    let is_named = matches!(address.kind.inside()?.name, NameOf::Texts(_));
     (!is_named).then(|| format!("of {} {}", parent.kind.label(), visible(&parent.name)))
 }
 

@@ -10,6 +10,7 @@ use crate::model::address::Address;
 use crate::model::kind::rows::refused;
 use crate::model::kind::values::names;
 use crate::model::kind::{InFile, Kind, NameOf, Resource};
+use serde_json::Value;
 
 /// What people write somewhere that does not belong there.
 type Besides = fn() -> &'static [Refused];
@@ -213,8 +214,8 @@ impl<'a> Reading<'_, 'a> {
             };
             let all = match inside.name {
                 NameOf::Key => named(&field, kind, self.log),
-                NameOf::Texts { .. } if field.is_list() => Some(field.elements().collect()),
-                NameOf::Texts { .. } => {
+                _ if field.is_list() => Some(field.elements().collect()),
+                _ => {
                     let hint = "write them in a list: [{ … }]".to_owned();
                     let wanted = format!("a list of {}", kind.plural());
                     field.wrong(self.log, &wanted, Some(hint))
@@ -224,11 +225,17 @@ impl<'a> Reading<'_, 'a> {
             self.sections.insert((kind, Some(address.name.clone())));
             let parent = resource.as_ref().map(Resource::fields).unwrap_or_default();
             for one in all {
-                let name = inside.name.of(
-                    one.name(),
-                    |field| parent.get(field)?.as_str(),
-                    |field| one.get(field)?.text(),
-                );
+                let of_parent = |field: &str| parent.get(field).and_then(Value::as_str);
+                let own = |field: &str| one.get(field).and_then(|field| field.text());
+                let name = match inside.name {
+                    NameOf::Key => one.name().to_owned(),
+                    NameOf::Nothing => String::new(),
+                    NameOf::Texts(make) => {
+                        make(&|field| of_parent(field).unwrap_or_default(), &|field| {
+                            own(field).unwrap_or_default()
+                        })
+                    }
+                };
                 self.entry(address.child(kind, name), one, resource.as_ref());
             }
         }

@@ -202,7 +202,7 @@ fn with_children(mut entry: Value, parent: &Live, export: &mut Export, actual: &
         }
         entry[kind.section()] = match inside.name {
             NameOf::Key => Value::Object(found.into_iter().collect()),
-            NameOf::Texts { .. } => found.into_iter().map(|(_, fields)| fields).collect(),
+            _ => found.into_iter().map(|(_, fields)| fields).collect(),
         };
     }
     entry

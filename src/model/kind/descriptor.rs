@@ -190,44 +190,15 @@ pub(crate) enum Answers {
 pub(crate) enum NameOf {
     /// Under their names.
     Key,
-    /// In a list: the name is made of texts in what they stand in, and of their own.
-    Texts {
-        /// The fields of what they stand in.
-        of_parent: &'static [&'static str],
-        /// Their own fields.
-        own: &'static [&'static str],
-        /// Makes the name of their texts, in that order; a field that is not a text is empty.
-        make: fn(&[&str], &[&str]) -> String,
-    },
+    /// In a list, without names.
+    Nothing,
+    /// In a list: the name is made of the texts of fields of what they stand in, and of their own; of one that is no text it is
+    /// empty.
+    Texts(fn(parent: TextOf<'_>, own: TextOf<'_>) -> String),
 }
 
-impl NameOf {
-    /// Returns the name of an object by the key that it stands under, and by the texts of fields.
-    pub(crate) fn of<'a>(
-        &self,
-        key: &str,
-        parent: impl Fn(&str) -> Option<&'a str>,
-        own: impl Fn(&str) -> Option<&'a str>,
-    ) -> String {
-        match self {
-            NameOf::Key => key.to_owned(),
-            NameOf::Texts {
-                of_parent,
-                own: fields,
-                make,
-            } => {
-                let texts =
-                    |fields: &[&str], of: &dyn Fn(&str) -> Option<&'a str>| -> Vec<&'a str> {
-                        fields
-                            .iter()
-                            .map(|field| of(field).unwrap_or_default())
-                            .collect()
-                    };
-                make(&texts(of_parent, &parent), &texts(fields, &own))
-            }
-        }
-    }
-}
+/// Returns the text of a field.
+pub(crate) type TextOf<'a> = &'a dyn Fn(&str) -> &'a str;
 
 /// What changes of machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -77,11 +77,9 @@ impl Spec for DnsRecord {
             parent: Kind::DnsZone,
             answers: Answers::Embedded("records"),
             written,
-            name: NameOf::Texts {
-                of_parent: &["domain"],
-                own: &["name", "type"],
-                make: |zone, own| address_of(&full_name(own[0], zone[0]), own[1]),
-            },
+            name: NameOf::Texts(|zone, own| {
+                address_of(&full_name(own("name"), zone("domain")), own("type"))
+            }),
         }),
         is_several: true,
         check,
@@ -342,23 +340,15 @@ fn check(records: &[&InFile<'_>], log: &mut Log) {
         Some(Resource::DnsRecord(record)) => Some((*one, record)),
         _ => None,
     });
-    let known: Vec<(&InFile<'_>, &DnsRecord)> = known.collect();
-    // the first record of each name, the first CNAME of each, and the first of those that are the same
-    let mut first: FxHashMap<_, usize> = FxHashMap::default();
-    for (index, (one, record)) in known.iter().enumerate() {
-        let key = |kind, content| (&one.address.within, &record.name, kind, content);
-        let (any, alias) = (key(None, ""), key(Some(RecordType::Cname), ""));
-        let same = key(record.r#type, &record.content);
-        let (own, rivals) = match record.is_alias() {
-            true => ([any, alias], [any, any]),
-            false => ([any, same], [alias, same]),
-        };
-        let rival = rivals.iter().filter_map(|key| first.get(key).copied());
-        let rival = rival.min();
-        for key in own {
-            first.entry(key).or_insert(index);
-        }
-        let Some((there, other)) = rival.map(|rival| known[rival]) else {
+    let mut of_name: FxHashMap<_, Vec<(&InFile<'_>, &DnsRecord)>> = FxHashMap::default();
+    for (one, record) in known {
+        let before = of_name
+            .entry((&one.address.within, &record.name))
+            .or_default();
+        let rival = before.iter().find(|(_, other)| record.excludes(other));
+        let rival = rival.copied();
+        before.push((one, record));
+        let Some((there, other)) = rival else {
             continue;
         };
         let line = there.cursor.place().line;

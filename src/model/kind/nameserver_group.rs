@@ -3,8 +3,9 @@
 use serde::Deserializer;
 
 use super::prelude::*;
+use super::values::{objects, read_objects};
 use super::words::address;
-use crate::file::Objects;
+use crate::file::Inner;
 
 /// A nameserver group in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -38,13 +39,22 @@ pub struct Nameserver {
     pub port: u16,
 }
 
+impl Default for Nameserver {
+    fn default() -> Self {
+        Nameserver {
+            ip: String::new(),
+            port: DNS_PORT,
+        }
+    }
+}
+
 const TABLE: Table<NameserverGroup> = Table {
     what: "a nameserver group",
     fields: fields![
         /// Text for people.
         own description: TEXT => "",
         /// 1 to 3 name servers; clients ask the first one first, so their order counts.
-        needs nameservers: Takes(Shape::Objects(LIST), read_servers),
+        needs nameservers: Takes(objects::<Nameserver>(Some((1, MAX_NAMESERVERS))), read_servers),
         /// Groups whose peers ask them, at least one.
         needs(groups) groups: names::SOME_GROUPS,
         /// Answers for every domain: true exactly where domains is empty, and follows from it when left out.
@@ -174,12 +184,6 @@ impl Spec for NameserverGroup {
             .retain(|server| known.insert(server.clone()));
     }
 
-    fn finish(&self, body: &mut Map<String, Value>) {
-        let servers = self.nameservers.iter();
-        let servers = servers.map(|of| json!({ "ip": of.ip, "ns_type": "udp", "port": of.port }));
-        body.insert("nameservers".into(), servers.collect());
-    }
-
     fn says_the_same(&self, live: &Self, field: &str) -> bool {
         field == "domains" && self.same_domains(live)
     }
@@ -214,75 +218,51 @@ impl Spec for NameserverGroup {
 const MAX_NAMESERVERS: usize = 3;
 const DNS_PORT: u16 = 53;
 
-/// A name server as written.
-#[derive(Default)]
-struct NameserverDraft {
-    ip: Option<String>,
-    port: Option<i64>,
-    /// Always `udp`.
-    ns_type: (),
+impl Inner for Nameserver {
+    const WORD: &'static str = "nameserver";
+    const PLURAL: &'static str = "nameservers";
+    const TABLE: &'static Table<Self> = &Table {
+        what: "a nameserver",
+        fields: fields![
+            /// IPv4 or IPv6 address.
+            needs ip: Takes(Shape::Schema(r#"{"type": "string", "minLength": 2}"#), ip),
+            /// Its UDP port.
+            may port: Takes(Shape::Whole(1, 65_535), |value, log| {
+                let port = (whole::<1, 65_535>().1)(value, log);
+                port.and_then(|port| u16::try_from(port).ok()).unwrap_or(DNS_PORT)
+            }) => 53,
+            ; NS_TYPE,
+        ],
+        refused: &[],
+        rules: "{}",
+    };
 }
 
-const SERVER: Table<NameserverDraft> = Table {
-    what: "a nameserver",
-    fields: fields![
-        /// IPv4 or IPv6 address.
-        needs ip: Takes(Shape::Schema(r#"{"type": "string", "minLength": 2}"#), ip),
-        /// Its UDP port.
-        own port: whole::<1, 65_535>() => 53,
-        /// NetBird knows udp only; any case.
-        may ns_type: Takes(Shape::Schema(r#"{"type": "string", "pattern": "^[Uu][Dd][Pp]$"}"#), udp) => "udp",
-    ],
-    refused: &[],
-    rules: "{}",
-};
-
-/// What the field for them takes.
-const LIST: Objects = Objects {
-    word: "nameserver",
-    count: Some((1, MAX_NAMESERVERS)),
-    outline: || SERVER.outline(),
+/// The type, which no other field can tell.
+const NS_TYPE: Field<Nameserver> = {
+    let mut field = Field::optional("ns_type", |_, value, log| udp(value, log));
+    field.row.shape = Shape::Schema(r#"{"type": "string", "pattern": "^[Uu][Dd][Pp]$"}"#);
+    field.row.default = Some("\"udp\"");
+    field.row.doc = "NetBird knows udp only; any case.";
+    field
 };
 
 /// Reads 1 to 3 name servers.
 fn read_servers(list: &Cursor<'_>, log: &mut Log) -> Vec<Nameserver> {
-    let (mut servers, mut known) = (Vec::new(), BTreeSet::new());
-    let Some(elements) = list.list(log, "a list of nameservers") else {
-        return servers;
-    };
-    let number = elements.len();
-    if !(1..=MAX_NAMESERVERS).contains(&number) {
+    let number = list.elements().count();
+    if list.is_list() && !(1..=MAX_NAMESERVERS).contains(&number) {
         let of = "a nameserver group has 1 to";
         let message = format!("{of} {MAX_NAMESERVERS} nameservers, not {number}");
         log.error(list.place(), message);
     }
-    for element in elements {
-        if let Some(text) = element.text().map(quote) {
-            let message = format!("expected a nameserver {{ … }}, found the string {text}");
-            let flaw = log.error(element.place(), message);
-            flaw.suggest(format!("write {{ \"ip\": {text} }}"));
-            continue;
-        }
-        let mut draft = NameserverDraft::default();
-        element.object(log, &SERVER, &mut draft);
-        let Some(ip) = draft.ip else { continue };
-        let port = draft.port.and_then(|port| u16::try_from(port).ok());
-        let port = port.unwrap_or(DNS_PORT);
-        let server = Nameserver { ip, port };
-        if known.insert(server.clone()) {
-            servers.push(server);
-        } else {
-            let text = "this nameserver is in the list twice";
-            log.notice(Code::Repeated, element.place(), text);
-        }
-    }
-    servers
+    read_objects(list, log).unwrap_or_default()
 }
 
-fn ip(value: &Cursor<'_>, log: &mut Log) -> Option<String> {
+fn ip(value: &Cursor<'_>, log: &mut Log) -> String {
     let several = "write a nameserver of its own for each";
-    let text = value.one_string(log, "an IP address", several)?;
-    value.checked(network::address(text), log)
+    let text = value.one_string(log, "an IP address", several);
+    let ip = text.and_then(|text| value.checked(network::address(text), log));
+    ip.unwrap_or_default()
 }
 
 fn udp(value: &Cursor<'_>, log: &mut Log) {

@@ -75,11 +75,7 @@ impl Spec for NetworkRouter {
                 path: "/networks/routers",
             },
             written: |router, _| router,
-            name: NameOf::Texts {
-                of_parent: &[],
-                own: &[],
-                make: |_, _| String::new(),
-            },
+            name: NameOf::Nothing,
         }),
         name_field: "",
         is_several: true,

@@ -1,13 +1,14 @@
 //! Posture checks: what a machine has to be like before the policies that name the check count for it (docs/netbird-api.md,
 //! "Posture checks").
 
-mod entry;
-
 use super::prelude::*;
-use super::spec::fill;
+use super::spec::{answered, is_nothing};
+use super::values::{object, objects, read_objects};
+use crate::file::Inner;
 
 /// A posture check in canonical form. `None` = not ours; what is empty is not checked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PostureCheck {
     /// Text for people.
     pub description: Option<String>,
@@ -38,16 +39,12 @@ pub enum Verdict {
 
 /// The oldest version of each operating system; of Linux and Windows that of the kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Systems {
-    #[serde(skip_serializing_if = "Option::is_none")]
     linux: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     windows: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     darwin: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     ios: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     android: Option<String>,
 }
 
@@ -55,26 +52,17 @@ pub struct Systems {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Geo {
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "word::answered"
-    )]
+    #[serde(deserialize_with = "word::answered")]
     action: Option<Verdict>,
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     locations: BTreeSet<Location>,
 }
 
 /// A country, or a city in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Location {
     /// Two letters; the server compares them exactly with capitals.
-    #[serde(rename(deserialize = "country_code"))]
     country: String,
-    #[serde(
-        default,
-        rename(deserialize = "city_name"),
-        skip_serializing_if = "String::is_empty"
-    )]
     city: String,
 }
 
@@ -82,12 +70,8 @@ pub struct Location {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ranges {
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "word::answered"
-    )]
+    #[serde(deserialize_with = "word::answered")]
     action: Option<Verdict>,
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     ranges: BTreeSet<String>,
 }
 
@@ -95,21 +79,198 @@ pub struct Ranges {
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Process {
-    #[serde(
-        rename(deserialize = "linux_path"),
-        skip_serializing_if = "String::is_empty"
-    )]
     linux: String,
-    #[serde(
-        rename(deserialize = "mac_path"),
-        skip_serializing_if = "String::is_empty"
-    )]
     mac: String,
-    #[serde(
-        rename(deserialize = "windows_path"),
-        skip_serializing_if = "String::is_empty"
-    )]
     windows: String,
+}
+
+const TABLE: Table<PostureCheck> = Table {
+    what: "a posture check",
+    fields: fields![
+        /// Text for people.
+        own description: TEXT => "",
+        /// The oldest NetBird client that passes, such as "0.60.0".
+        own nb_version in "checks.nb_version_check.min_version": VERSION => "",
+        /// The oldest version of each operating system that passes, by linux, windows, darwin, ios and android; of linux and windows that of
+        /// the kernel. A machine of another operating system does not pass.
+        own os_version in "checks.os_version_check": object::<Systems>() => {},
+        /// Where a machine may be ("action": "allow") or may not be ("deny"), by its public address. A machine whose location is not
+        /// known does not pass in either case.
+        own geo in "checks.geo_location_check": object::<Geo>() => {},
+        /// Networks that a machine has to be in ("action": "allow") or may not be in ("deny").
+        own network_range in "checks.peer_network_range_check": object::<Ranges>() => {},
+        /// Programs that have to run, each by its path on linux, mac and windows.
+        own processes in "checks.process_check.processes": PROCESSES => [],
+        ; renamed_from(),
+    ],
+    refused: refused![
+        Refused::NAME;
+        ["checks"] => "the checks stand in the entry itself", "write nb_version, os_version, geo, network_range or processes here";
+        ["nb_version_check", "min_version", "netbird_version"] => nb_version;
+        ["os_version_check", "os"] => os_version;
+        ["geo_location_check", "geo_location", "locations", "countries"] => geo;
+        ["peer_network_range_check", "network_ranges", "ranges"] => network_range;
+        ["process_check", "process"] => processes;
+    ],
+    rules: "{}",
+};
+
+impl Inner for Systems {
+    const WORD: &'static str = "operating_systems";
+    const PLURAL: &'static str = "operating systems";
+    const TABLE: &'static Table<Self> = &Table {
+        what: "the versions of operating systems",
+        fields: fields![
+            /// The kernel.
+            may linux in "linux.min_kernel_version": VERSION,
+            /// The kernel, such as "10.0.19045".
+            may windows in "windows.min_kernel_version": VERSION,
+            /// macOS.
+            may darwin in "darwin.min_version": VERSION,
+            /// iOS.
+            may ios in "ios.min_version": VERSION,
+            /// Android.
+            may android in "android.min_version": VERSION,
+        ],
+        refused: refused![["macos", "mac", "osx"] => darwin;],
+        rules: "{}",
+    };
+}
+
+impl Inner for Geo {
+    const WORD: &'static str = "geo";
+    const PLURAL: &'static str = "checks of the location";
+    const TABLE: &'static Table<Self> = &Table {
+        what: "a check of the location",
+        fields: fields![
+            /// "allow" or "deny".
+            needs action: VERDICT,
+            /// Countries and cities, at least one.
+            needs locations: Takes(objects::<Location>(Some((1, usize::MAX))), |list, log| {
+                not_empty(list, log);
+                BTreeSet::from_iter(read_objects::<Location>(list, log).unwrap_or_default())
+            }),
+        ],
+        refused: &[],
+        rules: "{}",
+    };
+}
+
+impl Inner for Location {
+    const WORD: &'static str = "location";
+    const PLURAL: &'static str = "locations";
+    const TABLE: &'static Table<Self> = &Table {
+        what: "a location",
+        fields: fields![
+            /// Two letters, in any case.
+            needs country in "country_code": Takes(Shape::Schema(r#"{"type": "string", "pattern": "^[A-Za-z]{2}$"}"#), country),
+            /// A city in it.
+            may city in "city_name": Takes(Shape::Text, |value, log| value.string(log, "a city").unwrap_or_default().to_owned()),
+        ],
+        refused: refused![["country_code", "code"] => country; ["city_name"] => city;],
+        rules: "{}",
+    };
+}
+
+impl Inner for Ranges {
+    const WORD: &'static str = "network_range";
+    const PLURAL: &'static str = "checks of networks";
+    const TABLE: &'static Table<Self> = &Table {
+        what: "a check of networks",
+        fields: fields![
+            /// "allow" or "deny".
+            needs action: VERDICT,
+            /// Networks, at least one.
+            needs ranges: Takes(Shape::SOME_NAMES, ranges),
+        ],
+        refused: refused![["networks"] => ranges;],
+        rules: "{}",
+    };
+}
+
+impl Inner for Process {
+    const WORD: &'static str = "process";
+    const PLURAL: &'static str = "processes";
+    const TABLE: &'static Table<Self> = &Table {
+        what: "a process",
+        fields: fields![
+            /// Its path on Linux.
+            may linux in "linux_path": PATH => "",
+            /// Its path on macOS.
+            may mac in "mac_path": PATH => "",
+            /// Its path on Windows.
+            may windows in "windows_path": PATH => "",
+        ],
+        refused: refused![
+            ["linux_path", "path"] => linux;
+            ["mac_path", "darwin", "macos"] => mac;
+            ["windows_path"] => windows;
+        ],
+        rules: r#"{"minProperties": 1}"#,
+    };
+}
+
+/// A version as it is written; the server cuts it at a dash when it compares.
+const VERSION: Takes<Option<String>> = Takes(
+    Shape::Schema(r#"{"type": "string", "pattern": "^(v?[0-9]+(\\.[0-9]+)*([-+].+)?)?$"}"#),
+    |value, log| {
+        let text = value.string(log, "a version such as \"0.60.0\"")?;
+        let core = text.strip_prefix('v').unwrap_or(text);
+        let core = core.split(['-', '+']).next().unwrap_or_default();
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|it| it.is_ascii_digit());
+        if !text.is_empty() && !core.split('.').all(is_number) {
+            let message = format!("{} is not a version, such as \"0.60.0\"", quote(text));
+            log.error(value.place(), message);
+        }
+        Some(text.to_owned())
+    },
+);
+
+const VERDICT: Takes<Option<Verdict>> = Takes(
+    Shape::Schema(r#"{"enum": ["allow", "deny"]}"#),
+    word::read::<Verdict>,
+);
+
+const PATH: Takes<String> = Takes(Shape::Text, |value, log| {
+    let path = value.string(log, "a path such as \"/usr/bin/falcon-sensor\"");
+    path.unwrap_or_default().to_owned()
+});
+
+const PROCESSES: Takes<Option<BTreeSet<Process>>> = Takes(objects::<Process>(None), |list, log| {
+    for element in list.elements() {
+        if element.is_object() && element.members().next().is_none() {
+            let text = "a process needs a path on linux, mac or windows";
+            log.error(element.place(), text).coded(Code::MissingField);
+        }
+    }
+    Some(read_objects(list, log)?.into_iter().collect())
+});
+
+fn not_empty(list: &Cursor<'_>, log: &mut Log) {
+    if list.is_list() && list.elements().next().is_none() {
+        let text = format!("{} cannot be empty", quote(list.name()));
+        log.error(list.place(), text);
+    }
+}
+
+fn country(value: &Cursor<'_>, log: &mut Log) -> String {
+    let text = value.string(log, "a country code such as \"NL\"");
+    let is_code = |text: &&str| text.len() == 2 && text.bytes().all(|it| it.is_ascii_alphabetic());
+    if let Some(text) = text.filter(|text| !is_code(text)) {
+        let wanted = "is not a country code of two letters, such as \"NL\"";
+        log.error(value.place(), format!("{} {wanted}", quote(text)));
+    }
+    text.unwrap_or_default().to_uppercase()
+}
+
+fn ranges(list: &Cursor<'_>, log: &mut Log) -> BTreeSet<String> {
+    not_empty(list, log);
+    let elements = list.list(log, "a list of networks").unwrap_or_default();
+    let range = |range: Cursor<'_>| {
+        let text = range.string(log, "a network such as \"192.168.0.0/16\"")?;
+        range.checked(network::exact(text), log)
+    };
+    elements.into_iter().filter_map(range).collect()
 }
 
 impl Word for Verdict {
@@ -125,68 +286,11 @@ impl Word for Verdict {
 /// An answer, and the part of it that is checked.
 #[derive(Deserialize)]
 struct CheckAnswer {
-    description: Option<String>,
     #[serde(default, deserialize_with = "nullable")]
     checks: Map<String, Value>,
 }
 
-/// The names of the parts in the API.
-const PARTS: [&str; 5] = [
-    "nb_version_check",
-    "os_version_check",
-    "geo_location_check",
-    "peer_network_range_check",
-    "process_check",
-];
-
-/// What the API calls the version of an operating system.
-fn version_field(system: &str) -> &'static str {
-    match system {
-        "linux" | "windows" => "min_kernel_version",
-        _ => "min_version",
-    }
-}
-
 impl PostureCheck {
-    /// Returns the parts as the API has them, as far as they are ours; null where one is empty.
-    fn parts(&self) -> [(&'static str, Option<Value>); 5] {
-        let systems = self.os_version.as_ref().map(|systems| {
-            let one = |(system, version): (String, Value)| {
-                let field = version_field(&system);
-                (system, json!({ field: version }))
-            };
-            let systems = json!(systems).as_object().cloned().unwrap_or_default();
-            systems.into_iter().map(one).collect::<Map<_, _>>()
-        });
-        let location = |of: &Location| match of.city.as_str() {
-            "" => json!({ "country_code": of.country }),
-            city => json!({ "country_code": of.country, "city_name": city }),
-        };
-        let process = |of: &Process| json!({ "linux_path": of.linux, "mac_path": of.mac, "windows_path": of.windows });
-        let unless = |is_empty: bool, part: Value| if is_empty { Value::Null } else { part };
-        let [nb, os, geo, range, process] = [
-            self.nb_version
-                .as_ref()
-                .map(|least| unless(least.is_empty(), json!({ "min_version": least }))),
-            systems.map(|systems| unless(systems.is_empty(), systems.into())),
-            self.geo.as_ref().map(|geo| {
-                let locations: Vec<Value> = geo.locations.iter().map(location).collect();
-                let part = json!({ "action": geo.action, "locations": locations });
-                unless(locations.is_empty(), part)
-            }),
-            self.network_range.as_ref().map(|of| {
-                let part = json!({ "action": of.action, "ranges": of.ranges });
-                unless(of.ranges.is_empty(), part)
-            }),
-            self.processes.as_ref().map(|all| {
-                let processes: Vec<Value> = all.iter().map(process).collect();
-                unless(all.is_empty(), json!({ "processes": processes }))
-            }),
-        ];
-        let [a, b, c, d, e] = PARTS;
-        [(a, nb), (b, os), (c, geo), (d, range), (e, process)]
-    }
-
     /// Whether the server has to know where machines are.
     pub(crate) fn needs_locations(&self) -> bool {
         self.geo.as_ref().is_some_and(|of| !of.locations.is_empty())
@@ -205,15 +309,6 @@ impl PostureCheck {
     }
 }
 
-/// Returns the words of a verdict and what it is about.
-fn verdict(action: Option<Verdict>, what: impl Iterator<Item = String>) -> String {
-    let not = match action {
-        Some(Verdict::Deny) => "not in",
-        _ => "in",
-    };
-    format!("{not} {}", joined(what, ", "))
-}
-
 impl Spec for PostureCheck {
     const KIND: Descriptor = Descriptor {
         label: "posture check",
@@ -230,63 +325,57 @@ impl Spec for PostureCheck {
         )
     };
 
-    const TABLE: &'static Table<Self> = &entry::TABLE;
+    const TABLE: &'static Table<Self> = &TABLE;
 
+    /// Notes an entry that checks nothing.
     fn settle(self, entry: &Cursor<'_>, _: Option<&Resource>, log: &mut Log) -> Option<Self> {
-        entry::settle(entry, log);
+        let is_empty = |value: Cursor<'_>| {
+            let holds = value.members().next().is_some() || value.elements().next().is_some();
+            !holds && (value.is_object() || value.is_list()) || value.text() == Some("")
+        };
+        let says_nothing = |name: &str| match entry.get(name) {
+            _ if ["description", "renamed_from"].contains(&name) => true,
+            Some(value) => is_empty(value),
+            None => !entry.mentions(&TABLE, name),
+        };
+        if TABLE.names().all(says_nothing) && entry.get("checks").is_none() {
+            let text = "a posture check needs something to check";
+            let flaw = log.error(entry.key_place(), text);
+            flaw.suggest("add nb_version, os_version, geo, network_range or processes");
+        }
         Some(self)
     }
 
     fn form(wire: &Entry) -> Result<Self, serde_json::Error> {
-        let CheckAnswer {
-            description,
-            checks,
-        } = wire.read()?;
-        let part = |name: &str| checks.get(name).cloned().unwrap_or_default();
-        let [nb, os, geo, range, process] = PARTS.map(part);
-        let version = |of: &Value, field| of[field].as_str().map(str::to_owned);
-        let system = |name: &str| version(&os[name], version_field(name));
-        let systems = Systems {
-            linux: system("linux"),
-            windows: system("windows"),
-            darwin: system("darwin"),
-            ios: system("ios"),
-            android: system("android"),
+        let form = answered(&wire.read()?, &TABLE.outline());
+        let mut form: PostureCheck = serde_json::from_value(form.into())?;
+        let is_known = |name: &str| {
+            let mut paths = TABLE.fields.iter().map(|field| field.row.wire.split('.'));
+            paths.any(|mut path| path.nth(1) == Some(name))
         };
-        let mut ranges: Ranges = optional(range)?;
-        let tidy = ranges.ranges.iter().map(|range| spelling::network(range));
-        ranges.ranges = tidy.collect();
-        let mut process = process;
-        Ok(PostureCheck {
-            description,
-            nb_version: version(&nb, "min_version"),
-            os_version: Some(systems),
-            geo: Some(optional(geo)?),
-            network_range: Some(ranges),
-            processes: Some(optional(process["processes"].take())?),
-            unknown: checks
-                .into_iter()
-                .filter(|(name, part)| !PARTS.contains(&name.as_str()) && !part.is_null())
-                .map(|(name, _)| name)
-                .collect(),
-        })
+        let CheckAnswer { checks } = wire.read()?;
+        let unknown = checks
+            .into_iter()
+            .filter(|(name, part)| !is_known(name) && !part.is_null());
+        form.unknown = unknown.map(|(name, _)| name).collect();
+        Ok(form)
     }
 
-    fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
-        let mut body = base_of(sent.live, Self::ANSWER_ONLY);
-        body.insert("name".into(), json!(sent.name));
-        fill(&mut body, self, sent.groups, |field| field == "description")?;
-        let checks = body.get("checks").and_then(Value::as_object);
-        let mut checks = checks.cloned().unwrap_or_default();
-        for (name, part) in self.parts() {
-            match part {
-                None => {}
-                Some(Value::Null) => drop(checks.remove(name)),
-                Some(part) => drop(checks.insert(name.into(), part)),
-            }
+    fn tidy(&mut self, _groups: &Groups) {
+        let ranges = self.network_range.get_or_insert_default();
+        let tidy = ranges.ranges.iter().map(|range| spelling::network(range));
+        ranges.ranges = tidy.collect();
+    }
+
+    /// What is empty is not sent: the server takes no check with nothing in it.
+    fn finish(&self, body: &mut Map<String, Value>) {
+        let has_some = |part: &Value| {
+            part.as_object()
+                .is_some_and(|it| !it.values().all(is_nothing))
+        };
+        if let Some(Value::Object(checks)) = body.get_mut("checks") {
+            checks.retain(|_, part| has_some(part));
         }
-        body.insert("checks".into(), checks.into());
-        Ok(Value::Object(body))
     }
 
     fn beyond_the_file(&self) -> Option<String> {
@@ -298,36 +387,39 @@ impl Spec for PostureCheck {
         if let Some(why) = self.beyond_the_file() {
             return Err(format!("it {why}"));
         }
-        fields.retain(|_, value| ![json!(""), json!([]), json!({})].contains(value));
+        fields.retain(|_, value| !is_nothing(value));
         Ok(fields)
     }
 
     fn summary(&self, _about: &About) -> String {
-        let mut parts = Vec::new();
-        let least = self.nb_version.as_deref().filter(|least| !least.is_empty());
-        parts.extend(least.map(|least| format!("NetBird {} or newer", visible(least))));
-        let systems = json!(self.os_version)
-            .as_object()
-            .cloned()
-            .unwrap_or_default();
-        parts.extend(systems.iter().map(|(system, least)| {
-            let least = least.as_str().unwrap_or_default();
-            format!("{system} {} or newer", visible(least))
-        }));
-        if let Some(geo) = self.geo.as_ref().filter(|geo| !geo.locations.is_empty()) {
-            let places = geo.locations.iter().map(|of| match of.city.as_str() {
+        let newer = |what: &str, least: &str| format!("{what} {} or newer", visible(least));
+        let within = |action: Option<Verdict>, what: Vec<String>| {
+            let not = if action == Some(Verdict::Deny) {
+                "not in"
+            } else {
+                "in"
+            };
+            (!what.is_empty()).then(|| format!("{not} {}", joined(what, ", ")))
+        };
+        let least = self.nb_version.iter().filter(|least| !least.is_empty());
+        let mut parts: Vec<String> = least.map(|least| newer("NetBird", least)).collect();
+        let systems = json!(self.os_version);
+        for (system, least) in systems.as_object().into_iter().flatten() {
+            parts.extend(least.as_str().map(|least| newer(system, least)));
+        }
+        if let Some(geo) = &self.geo {
+            let place = |of: &Location| match of.city.as_str() {
                 "" => visible(&of.country).into_owned(),
                 city => format!("{} ({})", visible(city), visible(&of.country)),
-            });
-            parts.push(verdict(geo.action, places));
+            };
+            parts.extend(within(
+                geo.action,
+                geo.locations.iter().map(place).collect(),
+            ));
         }
-        if let Some(of) = self
-            .network_range
-            .as_ref()
-            .filter(|of| !of.ranges.is_empty())
-        {
+        if let Some(of) = &self.network_range {
             let ranges = of.ranges.iter().map(|range| visible(range).into_owned());
-            parts.push(verdict(of.action, ranges));
+            parts.extend(within(of.action, ranges.collect()));
         }
         parts.extend(self.processes.iter().flatten().map(|process| {
             let paths = [&process.linux, &process.mac, &process.windows].into_iter();
@@ -338,14 +430,6 @@ impl Spec for PostureCheck {
             )
         }));
         joined(parts, "; ")
-    }
-}
-
-/// Reads what may be absent.
-fn optional<T: serde::de::DeserializeOwned + Default>(part: Value) -> Result<T, serde_json::Error> {
-    match part {
-        Value::Null => Ok(T::default()),
-        part => serde_json::from_value(part),
     }
 }
 

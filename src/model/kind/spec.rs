@@ -10,7 +10,7 @@ use super::{Descriptor, Entries, Groups, Live, PeerRef, Refers, Resource, Unreso
 use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::sentence::Sentence;
-use crate::file::{Cursor, Log, Names, Objects, Table};
+use crate::file::{Cursor, Log, Names, Objects, Outline, Row, Shape, Table};
 
 /// The canonical form of a kind.
 pub(crate) trait Spec:
@@ -79,6 +79,14 @@ pub(crate) trait Spec:
         for field in known.filter(|field| field.keep.is_some()) {
             if fields.get(field.row.name).is_some_and(Value::is_null) {
                 fields.remove(field.row.name);
+            }
+        }
+        for row in Self::TABLE.fields.iter().map(|field| field.row) {
+            if let Some(value) = fields
+                .get_mut(row.name)
+                .filter(|_| row.shape.inner().is_some())
+            {
+                prune(value);
             }
         }
         fields
@@ -283,7 +291,7 @@ pub(super) fn fill<T: Spec>(
     let fields = T::TABLE.fields.iter();
     for field in fields.filter(|field| is_meant(field.row.name)) {
         let (row, is_own) = (field.row, field.keep.is_some());
-        let there = body.get(row.wire).filter(|value| !value.is_null());
+        let there = at(body, row.wire);
         let value = match (ours.remove(row.name), there) {
             (Some(Value::Null), _) => continue,
             (Some(value), _) => value,
@@ -306,11 +314,84 @@ pub(super) fn fill<T: Spec>(
                 let names = value.as_array().into_iter().flatten();
                 groups.ids_of(what.into(), names.filter_map(Value::as_str))?
             }
-            _ => value,
+            _ => sent(value, row.shape),
         };
-        body.insert(row.wire.into(), value);
+        put(body, row.wire, value);
     }
     Ok(())
+}
+
+/// Returns what stands at a path of an answer or a body, with dots between the names; nothing where that is null.
+pub(super) fn at<'a>(body: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+    let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+    let names = rest.split('.').filter(|name| !name.is_empty());
+    let found = names.fold(body.get(first), |place, name| place?.get(name));
+    found.filter(|value| !value.is_null())
+}
+
+/// Puts a value there.
+fn put(body: &mut Map<String, Value>, path: &str, value: Value) {
+    let Some((first, rest)) = path.split_once('.') else {
+        body.insert(path.into(), value);
+        return;
+    };
+    let place = body.entry(first).or_insert(Value::Null);
+    let mut inner = place.as_object().cloned().unwrap_or_default();
+    put(&mut inner, rest, value);
+    *place = inner.into();
+}
+
+/// Returns the value of a field as the API has it: the objects in it have its names, and the defaults of creation.
+fn sent(value: Value, shape: Shape) -> Value {
+    match (shape.inner(), value) {
+        (Some(outline), Value::Object(fields)) if !fields.is_empty() => {
+            let mut body = Map::new();
+            for row in outline().rows {
+                let default = || serde_json::from_str(row.default?).ok();
+                let value = fields.get(row.name).cloned().or_else(default);
+                if let Some(value) = value {
+                    put(&mut body, row.wire, sent(value, row.shape));
+                }
+            }
+            body.into()
+        }
+        (Some(_), Value::Array(all)) => all.into_iter().map(|one| sent(one, shape)).collect(),
+        (_, value) => value,
+    }
+}
+
+/// Returns an answer as the file has it: the fields of this outline, under their names, and likewise in the objects in them.
+pub(super) fn answered(answer: &Map<String, Value>, outline: &Outline) -> Map<String, Value> {
+    fn inner(value: &Value, shape: Shape) -> Value {
+        match (shape.inner(), value) {
+            (Some(outline), Value::Object(answer)) => answered(answer, &outline()).into(),
+            (Some(_), Value::Array(all)) => all.iter().map(|one| inner(one, shape)).collect(),
+            (_, value) => value.clone(),
+        }
+    }
+    let field = |row: &Row| Some((row.name.to_owned(), inner(at(answer, row.wire)?, row.shape)));
+    outline.rows.iter().filter_map(field).collect()
+}
+
+/// Takes out of the objects of a value what says nothing: none, an empty text, an empty list, an empty object.
+fn prune(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(prune);
+            fields.retain(|_, value| !is_nothing(value));
+        }
+        Value::Array(all) => all.iter_mut().for_each(prune),
+        _ => {}
+    }
+}
+
+/// Returns whether a value says nothing.
+pub(super) fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(all) => all.is_empty(),
+        value => value.is_null() || value.as_str() == Some(""),
+    }
 }
 
 /// Puts a value where there is none.

@@ -5,7 +5,10 @@ pub(crate) mod names;
 pub(crate) mod network;
 pub(crate) mod word;
 
-use crate::file::{Field, Shape, Takes, quote};
+use std::collections::BTreeSet;
+
+use crate::base::code::Code;
+use crate::file::{Cursor, Field, Inner, Log, Objects, Shape, Takes, quote};
 
 /// Free text.
 pub(crate) const TEXT: Takes<Option<String>> = Takes(Shape::Text, |value, log| {
@@ -39,4 +42,46 @@ pub(crate) const fn renamed_from<T>() -> Field<T> {
     field.row.shape = Shape::Schema(r#"{"type": "string", "minLength": 1}"#);
     field.row.doc = "The entry's old name: renames the object in NetBird instead of deleting it and making another.";
     field
+}
+
+/// An object that has a table of its own; an empty one says nothing.
+pub(crate) const fn object<T: Inner>() -> Takes<Option<T>> {
+    Takes(Shape::Object(|| T::TABLE.outline()), |value, log| {
+        let mut it = T::default();
+        if !value.is_object() || value.members().next().is_some() {
+            value.object(log, T::TABLE, &mut it);
+        }
+        value.is_object().then_some(it)
+    })
+}
+
+/// The shape of a list of objects that have a table of their own; how many there are, where that is limited.
+pub(crate) const fn objects<T: Inner>(count: Option<(usize, usize)>) -> Shape {
+    Shape::Objects(Objects {
+        word: T::WORD,
+        count,
+        outline: || T::TABLE.outline(),
+    })
+}
+
+/// Reads such a list, without those that stand in it already.
+pub(crate) fn read_objects<T: Inner + Ord + Clone>(
+    list: &Cursor<'_>,
+    log: &mut Log,
+) -> Option<Vec<T>> {
+    let (mut all, mut known) = (Vec::new(), BTreeSet::new());
+    for element in list.list(log, &format!("a list of {}", T::PLURAL))? {
+        let (mut it, errors) = (T::default(), log.errors);
+        element.object(log, T::TABLE, &mut it);
+        if log.errors > errors {
+            continue;
+        }
+        if known.insert(it.clone()) {
+            all.push(it);
+        } else {
+            let text = format!("this {} is in the list twice", T::WORD);
+            log.notice(Code::Repeated, element.place(), text);
+        }
+    }
+    Some(all)
 }
