@@ -89,6 +89,8 @@ pub struct Plan {
     pub notices: Vec<Notice>,
     /// Objects of managed kinds that the file does not declare and that stay.
     pub unmanaged: BTreeSet<Address>,
+    /// The same, but another file of the account manages them: which one.
+    pub elsewhere: BTreeMap<Address, String>,
     /// What is to go and stays all the same, sorted.
     pub held: Vec<Held>,
     /// What entries adopt, sorted.
@@ -313,6 +315,7 @@ pub fn plan(
         steps: checked.steps,
         notices: notices.concat(),
         unmanaged: claimed.unmanaged,
+        elsewhere: claimed.elsewhere,
         held: followed.held,
         adoptions: record.adoptions,
         let_go: claimed.let_go,

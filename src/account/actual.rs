@@ -19,7 +19,7 @@ use crate::model::kind::{self, Answers, Groups, Kind, Live, Other, Resource};
 use crate::model::problem::Protection;
 use crate::wire::api::objects;
 
-pub use referrers::optional_lists;
+pub use referrers::{beside_the_kinds, optional_lists};
 
 /// The live account.
 #[derive(Debug, Clone, Default)]
@@ -54,12 +54,10 @@ pub struct Actual {
     pub lacks_locations: bool,
     /// The token's own user, where the server tells.
     pub me: Option<objects::User>,
-    /// Who else keeps a group from being deleted, by group id, in words.
-    pub unmanaged_referrers: BTreeMap<Id, BTreeSet<String>>,
+    /// What no kind stands for and keeps an object from being deleted, in words, by the object's id.
+    pub holders: BTreeMap<Id, BTreeSet<String>>,
     /// Of these, resources that groups list and that are no more: the server lets nobody delete such a group.
     pub gone_resources: BTreeMap<Id, BTreeSet<String>>,
-    /// Who else keeps a peer from being deleted, by peer, in words.
-    pub peer_holders: BTreeMap<Id, BTreeSet<String>>,
 }
 
 /// What objects are called, where that is not their name.

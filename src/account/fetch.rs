@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 
-use crate::account::actual::optional_lists;
+use crate::account::actual::{self, optional_lists};
 use crate::account::binding::{self, Binding};
 use crate::account::snapshot::Snapshot;
 use crate::base::entry::{Entry, Listed};
@@ -238,6 +238,22 @@ pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> 
     let used = BTreeSet::new();
     fetch_all(api, &paths, &used, Ahead::default(), snapshot)?;
     Ok(!paths.is_empty())
+}
+
+/// Returns what the account has that no file manages, in words. What the server does not have or the token may not read counts
+/// as none.
+pub fn beside_the_kinds(api: &Api) -> Result<Vec<String>, ApiError> {
+    let lists = Vec::from_iter(optional_lists());
+    let threads: Vec<_> = lists.iter().map(|path| begin(api, path)).collect();
+    let mut parts = BTreeMap::new();
+    for (path, thread) in lists.into_iter().zip(threads) {
+        match thread.join().expect("a fetching thread does not panic") {
+            Ok((entries, _)) => drop(parts.insert(path.to_owned(), entries)),
+            Err(error) if error.is_absent() || error.is_access() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(actual::beside_the_kinds(&parts))
 }
 
 /// `used`: lists that the file needs, so that a server without one is an error.

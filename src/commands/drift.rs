@@ -12,6 +12,7 @@ use super::session::notices::of_token;
 use super::session::{LiveFrom, Request, Session};
 use super::settings::Run;
 use super::{Ending, blank, end_with};
+use crate::account::fetch::beside_the_kinds;
 use crate::base::text::visible;
 use crate::commands::cli::DriftArgs;
 use crate::commands::exit::Exit;
@@ -70,6 +71,9 @@ fn found(run: &Run, args: &DriftArgs) -> Result<(Drift, Plan, String), Failure> 
     }
     for notice in session.document.said() {
         log::info!("{}", notice.text);
+    }
+    if let Some(api) = &session.api {
+        drift.beside_the_kinds = beside_the_kinds(api)?;
     }
     if drift.is_alarming() {
         let versions = versions(&session.history)?;

@@ -10,7 +10,7 @@ use super::settings::{Run, connect, readable};
 use super::versions::of_netbird;
 use super::{Body, Ending, end};
 use crate::account::actual::Actual;
-use crate::account::fetch::{More, Needs, complete, fetch};
+use crate::account::fetch::{More, Needs, beside_the_kinds, complete, fetch};
 use crate::account::snapshot::Snapshot;
 use crate::base::json;
 use crate::base::text::{count, visible};
@@ -54,7 +54,8 @@ pub(super) fn read(snapshot: &Snapshot, say: Say) -> Result<Actual, Failure> {
 
 fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String, Failure> {
     readable()?;
-    let snapshot = whole(&connect(&args.servers.server, false)?, args.raw)?;
+    let api = connect(&args.servers.server, false)?;
+    let snapshot = whole(&api, args.raw)?;
     if args.raw {
         let answers = serde_json::to_value(&snapshot);
         let answers = answers.map_err(|error| {
@@ -85,6 +86,10 @@ fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String, Failure> {
         export.forget_members();
     }
     say_what_is_not_there(&export, say);
+    for what in beside_the_kinds(&api)? {
+        let what = format!("{what}: not managed by this program (docs/coming-from.md)");
+        say.note(&visible(&what));
+    }
     if export.entries.is_empty() {
         say.note("there is nothing to export");
     }

@@ -331,8 +331,9 @@ impl Session {
         Ok(())
     }
 
-    /// Asks, where an entry may adopt something, or what is not declared and not recorded may be deleted: what the inventories of
-    /// other environments have, and what the event log proves that a run of ours made. Returns what a reader should know of that.
+    /// Asks what the inventories of other environments have, and, where an entry may adopt something, what the event log proves that
+    /// a run of ours made. Returns what a reader should know of an inventory that cannot be read and may have what is to be adopted or
+    /// deleted.
     fn learn(&mut self) -> Result<Option<Notice>> {
         let ours = &self.options.ours;
         if ours.standing == Standing::Unknown {
@@ -344,10 +345,12 @@ impl Session {
         };
         let waits = self.has_unrecorded();
         let may_delete = self.options.prune == Prune::All || !ours.inventory.let_go.is_empty();
-        if !waits && ours.asked.is_empty() && !may_delete {
+        let matters = waits || may_delete || !ours.asked.is_empty();
+        let mut others = self.place.others(&account)?;
+        others.unread = others.unread.filter(|_| matters);
+        if !matters && others.strange.is_empty() {
             return Ok(None);
         }
-        let others = self.place.others(&account)?;
         let me = self.actual.me.as_ref();
         let is_service_user = me.is_some_and(|me| me.is_service_user);
         let mut made = BTreeSet::new();

@@ -247,12 +247,7 @@ fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
                 }
                 _ => address.to_string(),
             });
-            let others = actual
-                .unmanaged_referrers
-                .get(id)
-                .into_iter()
-                .flatten()
-                .cloned();
+            let others = actual.holders.get(id).into_iter().flatten().cloned();
             let all: Vec<String> = users.chain(others).collect();
             let address = Address::new(Kind::Group, name);
             (!all.is_empty()).then(|| Problem::new(&address, Impossible::GroupUsed(all)))

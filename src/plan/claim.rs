@@ -44,6 +44,8 @@ pub(super) struct Claimed<'a> {
     pub(super) let_go: Vec<LetGo>,
     /// Beside the file, of the kinds that it manages.
     pub(super) unmanaged: BTreeSet<Address>,
+    /// What another file of the account manages, and which.
+    pub(super) elsewhere: BTreeMap<Address, String>,
     /// Sections that the file no longer has.
     pub(super) gone_sections: Vec<Gone>,
     /// What a reader should know.
@@ -257,13 +259,16 @@ impl<'a> Claims<'a> {
             Fate::Unmanaged if !is_all && !is_dead_key => {
                 let ours = &self.given.options.ours;
                 let was_ours = ours.inventory.let_go_of(&live.id).is_some();
-                let strange = ours.strange.get(&live.id).filter(|_| was_ours);
-                let notice = strange.map(|file| {
+                let Some(file) = ours.strange.get(&live.id) else {
+                    claimed.unmanaged.insert(address.clone());
+                    return;
+                };
+                if was_ours {
                     let (id, file) = (live.id.clone(), file.clone());
-                    Notice::about(address, OfObject::Strange { id, file })
-                });
-                claimed.notices.extend(notice);
-                claimed.unmanaged.insert(address.clone());
+                    let what = OfObject::Strange { id, file };
+                    claimed.notices.push(Notice::about(address, what));
+                }
+                claimed.elsewhere.insert(address.clone(), file.clone());
             }
             Fate::Unmanaged | Fate::Nothing => {}
         }

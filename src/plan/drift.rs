@@ -33,6 +33,8 @@ pub struct Drift {
     pub ghosts: BTreeSet<String>,
     /// Peers that enrolled and are not renamed, grouped or marked yet.
     pub enrolling: Vec<String>,
+    /// What the account has that no file manages, in words.
+    pub beside_the_kinds: Vec<String>,
 }
 
 /// What becomes of an object that lives in NetBird and is not declared.
@@ -40,6 +42,8 @@ pub struct Drift {
 pub enum Unmanaged {
     /// It stays, and was never ours.
     NeverOurs,
+    /// This other file of the account manages it.
+    Elsewhere(String),
     /// It is held back.
     Held(Why),
     /// It is let go.
@@ -55,6 +59,7 @@ impl Unmanaged {
     pub(crate) fn words(&self, name: &str) -> Option<String> {
         match self {
             Unmanaged::NeverOurs => None,
+            Unmanaged::Elsewhere(file) => Some(format!("managed by {file}")),
             Unmanaged::LetGo(of) => Some(of.words()),
             Unmanaged::Held(why) => Some(why.said().0),
             Unmanaged::SectionGone => {
@@ -128,13 +133,19 @@ impl Drift {
 pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual) -> Drift {
     let never_ours = plan.unmanaged.iter();
     let never_ours = never_ours.map(|at| (at, Unmanaged::NeverOurs));
+    let elsewhere = plan.elsewhere.iter();
+    let elsewhere = elsewhere.map(|(at, file)| (at, Unmanaged::Elsewhere(file.clone())));
     let held = plan.held.iter();
     let held = held.map(|held| (&held.address, Unmanaged::Held(held.why.clone())));
     let let_go = plan.let_go.iter();
     let let_go = let_go.map(|of| (&of.address, Unmanaged::LetGo(of.clone())));
     let left = plan.gone_sections.iter().flat_map(|gone| &gone.left);
     let left = left.map(|at| (at, Unmanaged::SectionGone));
-    let unmanaged = never_ours.chain(held).chain(let_go).chain(left);
+    let unmanaged = never_ours
+        .chain(elsewhere)
+        .chain(held)
+        .chain(let_go)
+        .chain(left);
     let mut drift = Drift {
         unmanaged: unmanaged.map(|(at, what)| (at.clone(), what)).collect(),
         ghosts: ghosts(desired, actual),

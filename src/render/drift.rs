@@ -42,6 +42,8 @@ pub fn tree(drift: &Drift, plan: &Plan, marker: &str, file: &str) -> Tree {
     let unmanaged = drift.unmanaged.iter();
     let unmanaged = unmanaged.map(|(at, what)| Row::plain(said(at, what.words(&at.name))));
     let number = count(drift.unmanaged.len(), "object", "objects");
+    let beside = drift.beside_the_kinds.iter();
+    let beside = beside.map(|what| Row::plain(what.as_str()));
     let ghosts = drift.ghosts.iter();
     let enrolling = drift.enrolling.iter();
     let enrolling = enrolling.map(|key| Row::plain(Sentence::from("setup key ").name(key)));
@@ -56,6 +58,10 @@ pub fn tree(drift: &Drift, plan: &Plan, marker: &str, file: &str) -> Tree {
         Rows {
             look: Look::Folded,
             ..Rows::titled(format!("Unmanaged, {number}"), unmanaged)
+        },
+        Rows {
+            look: Look::Folded,
+            ..Rows::titled("Not managed by this program", beside)
         },
         Rows::titled("Ghosts", ghosts.map(|ghost| Row::plain(ghost.as_str()))),
         Rows::titled("Enrolled, for the next sync-events", enrolling),
@@ -145,6 +151,7 @@ pub fn json(drift: &Drift, file: &str) -> Value {
         "extraneous": unmanaged.collect::<Vec<_>>(),
         "ghosts": drift.ghosts,
         "enrolling": drift.enrolling,
+        "not_managed": drift.beside_the_kinds,
     })
 }
 

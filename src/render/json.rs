@@ -52,7 +52,10 @@ pub fn document(document: &Document, applied: bool) -> String {
             let rest = json!({ "id": held.id.0, "declared_once": why, "way_out": way_out });
             with(entry(&held.address), rest)
         });
-        let mut all: Vec<Value> = plan.unmanaged.iter().map(entry).chain(held).collect();
+        let elsewhere = plan.elsewhere.iter();
+        let elsewhere = elsewhere.map(|(at, file)| with(entry(at), json!({ "file": file })));
+        let unmanaged = plan.unmanaged.iter().map(entry);
+        let mut all: Vec<Value> = unmanaged.chain(elsewhere).chain(held).collect();
         for (group, members) in &plan.unmanaged_members {
             let names = members.iter().filter_map(|id| plan.peer_labels.get(id));
             all.extend(names.map(|name| json!({ "kind": "member", "name": name, "group": group })));

@@ -4,61 +4,97 @@
 //! Some of it the server checks and refuses, naming one at a time; some it lets dangle. Both are named here, all of it,
 //! in words that people know: by name, with the network it is in.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::{Actual, Unreadable, typed};
 use crate::account::snapshot::Snapshot;
+use crate::base::entry::Entry;
 use crate::base::id::Id;
+use crate::base::text::{count, quoted};
 use crate::model::kind::{ALL, Kind};
 use crate::wire::api::objects;
 
-/// A part of NetBird that not every server has: its list, what people call an entry, and where that holds groups or peers.
-/// `*` stands for each entry of a list.
+/// A list of what no file manages, which not every server has (docs/netbird-api.md, "What keeps an object").
 struct Part {
     path: &'static str,
-    label: &'static str,
+    /// What people call one of its entries, and several.
+    labels: [&'static str; 2],
+    /// The field that names an entry.
     name: &'static str,
-    groups: &'static [&'static str],
-    peers: &'static [&'static str],
+    /// Where an entry holds ids of groups, peers and network resources; `*` is each entry of a list.
+    holds: &'static [&'static str],
 }
 
-/// Read, not run: docs/netbird-api.md, "What keeps an object".
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 6] = [
+    Part {
+        path: "/identity-providers",
+        labels: ["identity provider", "identity providers"],
+        name: "name",
+        holds: &[],
+    },
+    Part {
+        path: "/reverse-proxies/domains",
+        labels: ["reverse proxy domain", "reverse proxy domains"],
+        name: "domain",
+        holds: &[],
+    },
     Part {
         path: "/reverse-proxies/services",
-        label: "reverse proxy service",
+        labels: ["reverse proxy service", "reverse proxy services"],
         name: "domain",
-        groups: &["access_groups", "auth.bearer_auth.distribution_groups"],
-        peers: &["targets.*.target_id"],
+        holds: &[
+            "access_groups",
+            "auth.bearer_auth.distribution_groups",
+            "targets.*.target_id",
+        ],
     },
     Part {
         path: "/ingress/peers",
-        label: "ingress peer",
+        labels: ["ingress peer", "ingress peers"],
         name: "ingress_ip",
-        groups: &[],
-        peers: &["peer_id"],
+        holds: &["peer_id"],
     },
     Part {
         path: "/agent-network/policies",
-        label: "agent network policy",
+        labels: ["agent network policy", "agent network policies"],
         name: "name",
-        groups: &["source_groups"],
-        peers: &[],
+        holds: &["source_groups"],
     },
     Part {
         path: "/agent-network/budget-rules",
-        label: "agent network budget rule",
+        labels: ["agent network budget rule", "agent network budget rules"],
         name: "name",
-        groups: &["target_groups"],
-        peers: &[],
+        holds: &["target_groups"],
     },
 ];
 
 /// Returns the lists of which a server may have none.
 pub fn optional_lists() -> impl Iterator<Item = &'static str> {
     PARTS.iter().map(|part| part.path)
+}
+
+/// Returns what such lists have, as in `2 identity providers: "corp" and "lab"`.
+pub fn beside_the_kinds(parts: &BTreeMap<String, Vec<Entry>>) -> Vec<String> {
+    let said = |part: &Part| {
+        let entries = parts.get(part.path)?.iter();
+        let names: BTreeSet<String> = entries.map(|entry| part.name_of(entry)).collect();
+        let [one, several] = part.labels;
+        (!names.is_empty()).then(|| {
+            let number = count(names.len(), one, several);
+            format!("{number}: {}", quoted(&names))
+        })
+    };
+    PARTS.iter().filter_map(said).collect()
+}
+
+impl Part {
+    fn name_of(&self, entry: &Entry) -> String {
+        let entry = entry.value().unwrap_or_default();
+        let name = entry[self.name].as_str().or(entry["id"].as_str());
+        name.unwrap_or_default().to_owned()
+    }
 }
 
 impl Actual {
@@ -70,7 +106,7 @@ impl Actual {
         self.read_resources(snapshot, groups)?;
         for user in typed::<objects::User>("users", &snapshot.rest.users)? {
             for group in &user.auto_groups {
-                self.refer(group, format!("user {}", user.name));
+                self.hold(group, format!("user {}", user.name));
             }
             if user.is_current {
                 self.me = Some(user);
@@ -112,7 +148,7 @@ impl Actual {
                     false => format!("network resource {id}"),
                 };
                 if group.name != ALL {
-                    self.refer(&group.id, words);
+                    self.hold(&group.id, words);
                 }
             }
         }
@@ -122,26 +158,17 @@ impl Actual {
     fn read_parts(&mut self, snapshot: &Snapshot) {
         for part in &PARTS {
             for entry in snapshot.rest.parts.get(part.path).into_iter().flatten() {
+                let words = format!("{} {:?}", part.labels[0], part.name_of(entry));
                 let entry = &entry.value().unwrap_or_default();
-                let name = entry[part.name].as_str().or(entry["id"].as_str());
-                let words = format!("{} {:?}", part.label, name.unwrap_or_default());
-                for group in part.groups.iter().flat_map(|path| texts(entry, path)) {
-                    self.refer(&Id::from(group), words.clone());
-                }
-                for peer in part.peers.iter().flat_map(|path| texts(entry, path)) {
-                    self.hold(peer, words.clone());
+                for id in part.holds.iter().flat_map(|path| texts(entry, path)) {
+                    self.hold(&Id::from(id), words.clone());
                 }
             }
         }
     }
 
-    fn refer(&mut self, group: &Id, referrer: String) {
-        let referrers = self.unmanaged_referrers.entry(group.clone());
-        referrers.or_default().insert(referrer);
-    }
-
-    fn hold(&mut self, peer: &str, holder: String) {
-        let holders = self.peer_holders.entry(Id::from(peer));
+    fn hold(&mut self, object: &Id, holder: String) {
+        let holders = self.holders.entry(object.clone());
         holders.or_default().insert(holder);
     }
 }

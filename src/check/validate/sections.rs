@@ -94,11 +94,23 @@ const REFUSED: &[Refused] = refused![
         "network_router"] =>
         "resources and routers stand in the network that they are in",
         "write \"networks\": { \"NAME\": { \"resources\": { … }, \"routers\": [ … ] } }";
-    ["tokens", "service_users", "identity_providers", "identity_provider",
-        "idp", "scim", "ingress_ports", "ingress_peers", "reverse_proxy", "reverse_proxies",
-        "reverse_proxy_services", "reverse_proxy_domains", "reverse_proxy_clusters", "services",
-        "integrations", "events"] =>
-        NOT_MANAGED,
+    ["service_users", "service_user", "tokens", "token", "personal_access_tokens", "invites"] =>
+        "service users, tokens and invites are not managed here: NetBird shows their secrets once, and a file cannot keep them",
+        "create them in the dashboard";
+    ["identity_providers", "identity_provider", "idp"] =>
+        "identity providers are not managed here: NetBird uses a changed one only after a restart of the server, so no check \
+         tells whether people can still log in",
+        "change them in the dashboard; export and drift name them";
+    ["reverse_proxy", "reverse_proxies", "reverse_proxy_services", "reverse_proxy_service", "reverse_proxy_domains",
+        "reverse_proxy_domain", "reverse_proxy_clusters", "services"] =>
+        "the reverse proxy is not managed here: a field that is left out publishes a service without authentication",
+        "change it in the dashboard; export and drift name its services, and what a service uses is not deleted";
+    ["network_egress", "network_egresses", "cluster_proxy", "cluster_proxies", "sidecar_profile", "sidecar_profiles"] =>
+        "this is not managed here: NetBird's Kubernetes operator creates objects of the cluster for it",
+        "leave it to the operator; what it creates in NetBird stays as it is";
+    ["scim", "integrations", "ingress_ports", "ingress_peers", "events", "event_streaming", "agent_network",
+        "agent_network_guardrails", "agent_network_policies", "agent_network_providers", "agent_network_settings"] =>
+        "this is not managed here: NetBird's cloud has it, on a server of your own it has no effect",
         AS_IT_IS;
     ["accounts", "settings", "account_settings"] => "the account's settings stand in \"account\"",
         "write \"account\": { \"settings\": { … } }";

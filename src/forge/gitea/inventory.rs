@@ -88,14 +88,17 @@ impl InventoryBranch {
     /// Reads the inventories of the other environments on the branch: the names of their folders, sorted, and the texts.
     /// There are none without a branch.
     pub fn others(&self) -> Result<Vec<(String, Vec<u8>)>> {
-        let Some(tip) = unless_absent(self.repo.tip(&self.branch))? else {
+        let Some(mut names) = unless_absent(self.repo.folders(&self.branch, ROOT))? else {
             self.reads_repository()?;
             return Ok(Vec::new());
         };
-        // All of one commit: a branch that is deleted meanwhile must not look like one without inventories.
-        let mut names = unless_absent(self.repo.folders(&tip, ROOT))?.unwrap_or_default();
         names.retain(|name| *name != self.folder);
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
         names.sort();
+        // All of one commit: a branch that is deleted meanwhile must not look like one without inventories.
+        let tip = self.repo.tip(&self.branch)?;
         let mut others = Vec::new();
         for name in names {
             let file = self.repo.file(&tip, &path_of(&name), SIZE_MAX);

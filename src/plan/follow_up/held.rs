@@ -104,11 +104,7 @@ pub(super) fn keep_groups(given: Given, so_far: &FollowUp, resolved: &Resolved) 
                 false => holder,
             }
         });
-        let others = actual
-            .unmanaged_referrers
-            .get(&live.id)
-            .into_iter()
-            .flatten();
+        let others = actual.holders.get(&live.id).into_iter().flatten();
         let holders: BTreeSet<String> = users.chain(others.cloned()).collect();
         if !holders.is_empty() {
             let why = match actual.gone_resources.get(&live.id) == Some(&holders) {
@@ -121,8 +117,8 @@ pub(super) fn keep_groups(given: Given, so_far: &FollowUp, resolved: &Resolved) 
     part
 }
 
-/// Holds every network resource and posture check that policies name which stay: the server would let them dangle, or refuse. Where
-/// the file's own does, the deletion stays in the plan, and is impossible.
+/// Holds every network resource and posture check that policies which stay, or a reverse proxy, need: the server would let them
+/// dangle, or refuse. Where the file's own policy does, the deletion stays in the plan, and is impossible.
 pub(super) fn keep_named(given: Given, so_far: &FollowUp) -> FollowUp {
     let (desired, actual) = (given.desired, given.actual);
     let mut part = FollowUp::default();
@@ -137,10 +133,15 @@ pub(super) fn keep_named(given: Given, so_far: &FollowUp) -> FollowUp {
     for (what, address, live) in named.into_iter().flat_map(going) {
         let users = naming(what, live, &so_far.changes, actual);
         let is_ours = |(at, _): &(&Address, &Live)| desired.declares(at);
-        if !users.is_empty() && !users.iter().any(is_ours) {
-            let holders = users.iter().map(|(at, live)| holder(at, live, actual));
+        if users.iter().any(is_ours) {
+            continue;
+        }
+        let users = users.iter().map(|(at, live)| holder(at, live, actual));
+        let others = actual.holders.get(&live.id).into_iter().flatten();
+        let holders: BTreeSet<String> = users.chain(others.cloned()).collect();
+        if !holders.is_empty() {
             part.held
-                .push(Held::new(address, live, Why::Needed(holders.collect())));
+                .push(Held::new(address, live, Why::Needed(holders)));
         }
     }
     // the network would take them along

@@ -197,7 +197,7 @@ fn users(peer: &Peer, so_far: &FollowUp, given: Given) -> (Vec<String>, Vec<Stri
         |change: &&Change| matches!(&change.operation, Operation::Create { after } if uses(after));
     let made = so_far.changes.iter().filter(makes_it);
     let made = made.map(|change| change.address.quoted());
-    let unmanaged = actual.peer_holders.get(&peer.id).into_iter().flatten();
+    let unmanaged = actual.holders.get(&peer.id).into_iter().flatten();
     let here = words(here).into_iter().chain(made).collect();
     let there = words(there).into_iter().chain(unmanaged.cloned());
     (here, there.collect())

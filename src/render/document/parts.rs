@@ -1,7 +1,7 @@
 //! The parts of a plan and of a result below their heading.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -288,6 +288,17 @@ pub(super) fn left_alone(document: &Document, plan: &Plan) -> Rows {
         let names = objects.into_iter().map(describe::name);
         let label = Sentence::from(format!("{label} "));
         rows.push(row(label.listed(names, usize::MAX)));
+    }
+    let mut files: BTreeMap<&str, Vec<&Address>> = BTreeMap::new();
+    for (address, file) in &plan.elsewhere {
+        files.entry(file).or_default().push(address);
+    }
+    for (file, objects) in files {
+        let number = count(objects.len(), "object", "objects");
+        counts.push(format!("{number} of {file}"));
+        let names = objects.into_iter().map(object);
+        let file = Sentence::from("managed by ").code(file).say(": ");
+        rows.push(row(file.listed(names, usize::MAX)));
     }
     for (group, members) in &plan.unmanaged_members {
         let labels = members.iter().filter_map(|id| plan.peer_labels.get(id));

@@ -20,6 +20,7 @@ mod refusal;
 mod routes;
 mod settings;
 mod setup_keys;
+mod unmanaged;
 mod users;
 mod zones;
 
@@ -198,6 +199,11 @@ impl NetBird {
     /// `sys`. A refusal is its message.
     pub fn deregister(&self, peer: &str) -> Result<(), String> {
         peers::remove(&mut self.account(), peer, "sys").map_err(|refusal| refusal.to_string())
+    }
+
+    /// Adds an entry to a list of what the program does not manage, such as `/reverse-proxies/services`; returns its id.
+    pub fn add_unmanaged(&self, path: &str, entry: Value) -> String {
+        unmanaged::add(&mut self.account(), path, entry)
     }
 
     /// Makes a group that was not issued by the API, but by `jwt` or `integration`; returns its id.

@@ -355,7 +355,7 @@ fn the_recorded_account_reads() {
     assert_eq!(actual.peer_label(bound), "Pilot-hawk-72");
     let lab = actual.groups.id("lab").expect("recorded");
     assert!(
-        actual.unmanaged_referrers[lab]
+        actual.holders[lab]
             .iter()
             .any(|who| who.starts_with("network resource ")),
         "{actual:?}"

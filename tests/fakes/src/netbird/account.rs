@@ -49,6 +49,8 @@ pub(super) struct Account {
     pub(super) settings: Settings,
     /// Where a PUT is compared with the range that the last one stored: that one; none at first.
     pub(super) stored_range: Option<Option<String>>,
+    /// What the program does not manage: entries, by the path of their list.
+    pub(super) unmanaged: Vec<(String, Value)>,
     pub(super) events: Events,
     /// Every plain setup key and token that was ever issued.
     pub(super) secrets: Vec<String>,
@@ -88,6 +90,7 @@ impl Account {
             disabled_management_groups: Vec::new(),
             settings: Settings::new(&all),
             stored_range: None,
+            unmanaged: Vec::new(),
             events: Events::default(),
             secrets: Vec::new(),
             blind: false,

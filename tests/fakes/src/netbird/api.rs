@@ -8,7 +8,7 @@ use super::auth::{self, Module, Right};
 use super::refusal::Refusal;
 use super::{
     dns_settings, events, groups, nameservers, networks, peers, policies, posture, routes,
-    settings, setup_keys, users, zones,
+    settings, setup_keys, unmanaged, users, zones,
 };
 use crate::body::Body;
 use crate::http::{Request, Response};
@@ -71,6 +71,7 @@ const ROUTES: &[&[Route]] = &[
     zones::ROUTES,
     networks::ROUTES,
     events::ROUTES,
+    unmanaged::ROUTES,
     OTHERS,
 ];
 

@@ -14,6 +14,7 @@ use super::cidr::Cidr;
 use super::groups;
 use super::names;
 use super::refusal::{Refusal, broken, internal, invalid, missing, unmet};
+use super::unmanaged;
 use crate::clock;
 
 pub(super) const ROUTES: &[Route] = &[
@@ -330,6 +331,7 @@ pub(super) fn remove(account: &mut Account, id: &str, initiator: &str) -> Result
             "peer is linked to a network router: {router}"
         )));
     }
+    unmanaged::check_targets(account, "peer", id)?;
     let peer = account.peers.remove(id).ok_or_else(|| not_found(id))?;
     for group in account.groups.values_mut() {
         group.peers.retain(|member| member != id);

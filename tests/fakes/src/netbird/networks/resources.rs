@@ -12,6 +12,7 @@ use crate::netbird::cidr::Cidr;
 use crate::netbird::groups::{self, Member};
 use crate::netbird::names::{self, Form};
 use crate::netbird::refusal::{Refusal, internal, invalid, missing};
+use crate::netbird::unmanaged;
 
 const DOMAIN: Form = Form {
     wildcard: true,
@@ -178,6 +179,7 @@ pub(super) fn delete(call: &mut Call) -> Outcome {
     let (network_id, id) = (call.parent(), call.id());
     let resource = stored(call, &network_id, &id)?;
     let network = find(call, &network_id)?;
+    unmanaged::check_targets(call.account, "resource", &id)?;
     call.account.resources.remove(&id);
     leave_groups(call, &id, &resource);
     call.record("network.resource.delete", &id, resource.meta(&network));

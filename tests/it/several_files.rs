@@ -1,0 +1,102 @@
+//! docs/several-files.md: two files of one account, each its own environment.
+
+use serde_json::{Value, json};
+
+use crate::run::{Run, Site};
+
+fn base() -> Value {
+    json!({
+        "groups": { "staff": {}, "servers": {} },
+        "policies": { "ssh": { "sources": ["staff"], "destinations": ["servers"], "protocol": "tcp", "ports": [22] } }
+    })
+}
+
+fn clients() -> Value {
+    json!({
+        "setup_keys": { "edge": { "type": "one-off", "expires_in": 604800, "auto_groups": ["staff"] } },
+        "policies": { "web": { "sources": ["staff"], "destinations": ["servers"], "protocol": "tcp", "ports": [443] } }
+    })
+}
+
+/// A repository with both files.
+struct Files(Site);
+
+impl Files {
+    fn applied() -> Files {
+        let files = Files(Site::fake());
+        for (name, file) in [("base", base()), ("clients", clients())] {
+            files.write(name, &file);
+            files.run(name, &["apply"]).expect(0);
+        }
+        files.0.bench.server().clear_requests();
+        files
+    }
+
+    fn write(&self, name: &str, file: &Value) {
+        let text = self.0.text(file.clone());
+        let path = format!("network/{name}.json");
+        self.0.repo().push("main", &path, text.as_bytes(), name);
+        self.0.checkout("origin/main");
+    }
+
+    fn run(&self, name: &str, args: &[&str]) -> Run {
+        let path = format!("network/{name}.json");
+        self.0
+            .run(&[args, &["-f", &path, "--environment", name]].concat())
+    }
+}
+
+#[test]
+fn each_lists_what_the_other_manages_under_its_name() {
+    let files = Files::applied();
+    files
+        .run("base", &["plan"])
+        .expect(0)
+        .shows("No changes")
+        .shows("managed by network/clients.json: policy \"web\"");
+    files
+        .run("clients", &["plan"])
+        .expect(0)
+        .shows("No changes")
+        .shows("managed by network/base.json: policy \"ssh\"");
+    let plan = files.run("clients", &["plan", "--format", "json"]).json();
+    let ssh = json!({ "kind": "policy", "name": "ssh", "file": "network/base.json" });
+    assert!(
+        plan["unmanaged"].as_array().unwrap().contains(&ssh),
+        "{plan}"
+    );
+    files
+        .run("clients", &["drift"])
+        .expect(0)
+        .shows("policy ssh (managed by network/base.json)");
+    files.0.bench.assert_writes(&[]);
+}
+
+#[test]
+fn only_the_file_that_declares_an_object_changes_it() {
+    let files = Files::applied();
+    let mut both = clients();
+    both["groups"] = json!({ "staff": {} });
+    both["policies"]["ssh"] =
+        json!({ "sources": ["staff"], "destinations": ["servers"], "protocol": "all" });
+    files.write("clients", &both);
+    files
+        .run("clients", &["apply", "--prune", "all"])
+        .says_anywhere("which network/base.json manages");
+    let ssh = files.0.bench.one("/policies", "ssh");
+    assert_eq!(ssh["rules"][0]["protocol"], "tcp");
+}
+
+#[test]
+fn a_group_that_the_other_file_uses_is_held_back() {
+    let files = Files::applied();
+    let mut less = base();
+    less["groups"] = json!({ "servers": {} });
+    less["policies"] = json!({});
+    files.write("base", &less);
+    files
+        .run("base", &["plan"])
+        .expect(0)
+        .shows("it is still used by")
+        .shows("policy \"web\"");
+}
