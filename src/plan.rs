@@ -21,6 +21,7 @@ pub(crate) mod memberships;
 pub mod options;
 mod order;
 pub mod ours;
+mod people;
 mod record;
 mod referrers;
 mod resolve;

@@ -217,6 +217,7 @@ impl<'a> World<'a> {
                 }
             }
         }
+        world.follow_users(plan);
         world.join();
         world
     }

@@ -52,6 +52,8 @@ pub struct Actual {
     pub event_ids: BTreeSet<String>,
     /// The server has no database of locations.
     pub lacks_locations: bool,
+    /// The names of the identity providers, by id, where the file names one.
+    pub identity_providers: BTreeMap<String, String>,
     /// The token's own user, where the server tells.
     pub me: Option<objects::User>,
     /// What no kind stands for and keeps an object from being deleted, in words, by the object's id.
@@ -136,6 +138,11 @@ impl Actual {
         }
         actual.read_others(snapshot, names)?;
         actual.lacks_locations = snapshot.rest.lacks_locations;
+        let providers = typed::<Other>("identity_providers", &snapshot.rest.identity_providers)?;
+        let providers = providers
+            .into_iter()
+            .map(|of| (of.id.0.to_string(), of.name));
+        actual.identity_providers = providers.collect();
         let peers = snapshot.peers.read();
         actual.peers = peers.map_err(|(entry, cause)| unreadable("peers", entry, cause))?;
         let keys = typed::<objects::SetupKey>("setup_keys", snapshot.list(Kind::SetupKey))?;
@@ -169,7 +176,20 @@ impl Actual {
                 Resource::read(kind, entry.clone(), &actual.groups)
                     .map_err(|cause| unreadable(kind.section(), entry, cause))
             };
-            for live in parallel::map(snapshot.list(kind), read) {
+            let list = snapshot.list(kind);
+            let people: Vec<Entry>;
+            let list = match kind {
+                Kind::User => {
+                    let is_person = |user: &&Entry| {
+                        user.read()
+                            .is_ok_and(|user: objects::User| user.has_address())
+                    };
+                    people = list.iter().filter(is_person).cloned().collect();
+                    &people
+                }
+                _ => list,
+            };
+            for live in parallel::map(list, read) {
                 let live = live?;
                 let address = Address::new(kind, actual.label(&live));
                 actual.add(address, live, &lists)?;
@@ -287,6 +307,18 @@ impl Actual {
     /// Returns the live objects of that kind and name, the oldest first.
     pub fn named(&self, kind: Kind, name: &str) -> &[Live] {
         self.at(&Address::new(kind, name))
+    }
+
+    /// Returns whether the machines of a user follow the user's groups.
+    pub fn propagates_groups(&self) -> bool {
+        match self
+            .named(Kind::AccountSettings, "")
+            .first()
+            .map(|live| &live.resource)
+        {
+            Some(Resource::AccountSettings(of)) => of.groups_propagation_enabled != Some(false),
+            _ => true,
+        }
     }
 
     /// Returns the live objects of that address, the oldest first.

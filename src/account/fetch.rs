@@ -60,6 +60,10 @@ impl Needs {
             // machines that they move, and zones that they may be in the way of
             kinds.extend([Kind::Peer, Kind::DnsZone]);
         }
+        if managed(Kind::User) {
+            // their machines, and whether these follow their groups
+            kinds.extend([Kind::Peer, Kind::AccountSettings]);
+        }
         if account {
             kinds.insert(Kind::AccountSettings);
         }
@@ -133,7 +137,9 @@ impl Needs {
                 .filter(|path| !paths.contains(path))
                 .collect::<Vec<&str>>(),
         );
-        paths.push("/users?service_user=true");
+        if !self.kinds.contains(&Kind::User) {
+            paths.push("/users?service_user=true");
+        }
         paths
     }
 }
@@ -190,6 +196,14 @@ pub fn fetch_rest(ahead: Ahead, api: &Api, needs: &Needs, desired: &Desired) -> 
         let answer = api.get("/locations/countries");
         snapshot.rest.lacks_locations = answer.is_err_and(|error| error.is_unmet());
     }
+    let mut declared = desired.resources().flat_map(|(_, all)| all);
+    if declared.any(|one| matches!(one, Resource::User(user) if user.identity_provider.is_some())) {
+        // of a server without its own identity provider the list is empty, of an old one absent
+        snapshot.rest.identity_providers = match api.list("/identity-providers") {
+            Err(error) if error.is_absent() => Vec::new(),
+            answer => answer.context("cannot list identity providers")?,
+        };
+    }
     if events_tell_more(&snapshot, needs, desired) {
         snapshot.rest.events = Some(api.list("/events").context("cannot list events")?);
     }
@@ -226,7 +240,6 @@ pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> 
     // the resources alone are there where a policy names one
     if more.referrers && snapshot.rest.parts.is_empty() {
         // all of these can keep a group or a peer, and so can every kind of the file
-        paths.push("/users");
         paths.extend(optional_lists());
         let missing = Kind::ALL.into_iter();
         let missing = missing.filter(|kind| !kind.enrolls() && !snapshot.has(*kind));
@@ -361,7 +374,7 @@ fn store(snapshot: &mut Snapshot, path: &str, (entries, peers): Listed<objects::
     match (path.split('?').next().unwrap_or(path), kind_of(path)) {
         (_, Some(Kind::Peer)) => snapshot.peers = (entries, peers).into(),
         (_, Some(kind)) => *snapshot.list_mut(kind) = entries,
-        ("/users", _) => rest.users = entries,
+        ("/users", None) => rest.users = entries,
         ("/events", _) => rest.events = Some(entries),
         (part, _) => drop(rest.parts.insert(part.to_owned(), entries)),
     }

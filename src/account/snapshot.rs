@@ -30,8 +30,14 @@ pub struct Snapshot {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rest {
-    /// `GET /users`, of service users alone where no group can be deleted.
+    /// `GET /users`, of service users alone where nobody asks for people.
     pub users: Vec<Entry>,
+    /// Whether people are among them.
+    #[serde(skip)]
+    pub has_people: bool,
+    /// `GET /identity-providers`, where the file names one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub identity_providers: Vec<Entry>,
     /// `GET /events`, where a key moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<Entry>>,
@@ -48,6 +54,7 @@ impl Snapshot {
     pub fn list(&self, kind: Kind) -> &[Entry] {
         match kind {
             Kind::Peer => &self.peers,
+            Kind::User => &self.rest.users,
             kind => self.lists.get(&kind).map(Vec::as_slice).unwrap_or_default(),
         }
     }
@@ -56,6 +63,7 @@ impl Snapshot {
     pub fn has(&self, kind: Kind) -> bool {
         match kind {
             Kind::Peer => self.peers.is_known,
+            Kind::User => self.rest.has_people,
             kind => self.lists.contains_key(&kind),
         }
     }
@@ -64,6 +72,10 @@ impl Snapshot {
     pub fn list_mut(&mut self, kind: Kind) -> &mut Vec<Entry> {
         match kind {
             Kind::Peer => &mut self.peers,
+            Kind::User => {
+                self.rest.has_people = true;
+                &mut self.rest.users
+            }
             kind => self.lists.entry(kind).or_default(),
         }
     }
@@ -83,7 +95,8 @@ fn name(kind: Kind) -> String {
 /// The kinds that have a list of their own.
 fn listed() -> impl Iterator<Item = Kind> {
     let all = Kind::ALL.into_iter();
-    all.filter(|kind| kind.list().is_some())
+    // users are there for more than their entries
+    all.filter(|kind| kind.list().is_some() && *kind != Kind::User)
 }
 
 /// As an object with a member for each list.
@@ -119,6 +132,11 @@ impl<'de> Deserialize<'de> for Snapshot {
         }
         snapshot.rest =
             serde_json::from_value(Value::Object(members)).map_err(de::Error::custom)?;
+        let is_person = |user: &Entry| {
+            user.read()
+                .is_ok_and(|user: objects::User| user.has_address())
+        };
+        snapshot.rest.has_people = snapshot.rest.users.iter().any(is_person);
         Ok(snapshot)
     }
 }

@@ -100,7 +100,7 @@ impl Execution<'_> {
 
     /// Reads what is at a path: what has no place of its own, in the list that holds it.
     fn get(&self, kind: Kind, path: &str) -> Result<Value, ApiError> {
-        if kind.is_listed_one() {
+        if kind.is_only_listed() {
             for entry in self.api.values(kind.path())? {
                 let id = entry["id"].as_str().unwrap_or_default();
                 if object_path(kind.path(), id)? == path {

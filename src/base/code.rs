@@ -135,6 +135,10 @@ codes! {
     Stricter,
     /// A new name looks like a live one.
     LookAlike,
+    /// An entry waits for the user that it names.
+    UserAwaited => "{} users have not logged in to NetBird yet: their entries wait",
+    /// A user is locked out by this change.
+    UserBlocked,
     /// `--replace` of a key that is never made again.
     ReplaceIdle,
     /// `reissue_after` in the future.

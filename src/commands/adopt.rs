@@ -285,7 +285,7 @@ fn candidates(
     let (mut entries, mut left) = (Vec::new(), Vec::new());
     let (mut lines, mut left_lines) = (String::new(), String::new());
     for (address, entry) in &export.entries {
-        if desired.declares(address) {
+        if desired.declares(address) || address.kind == Kind::User {
             continue;
         }
         let (kind, says) = (address.kind.section(), recorded.says(address, actual));
@@ -296,7 +296,7 @@ fn candidates(
             .push(json!({ "kind": kind, "name": address.name, "entry": entry, "recorded": says }));
     }
     for (address, why) in &export.left_out {
-        if desired.declares(address) {
+        if desired.declares(address) || address.kind == Kind::User {
             continue;
         }
         left_lines.push_str(&format!("  {}: {why}\n", visible(&address.to_string())));

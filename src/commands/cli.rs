@@ -479,6 +479,9 @@ pub struct ExportArgs {
     /// Groups without their members, which are left alone then: they come and go by keys, or by hand
     #[arg(long, conflicts_with = "raw")]
     pub no_members: bool,
+    /// Users too, by their e-mail addresses
+    #[arg(long, conflicts_with = "raw")]
+    pub users: bool,
     /// The server's own answers, for plan --live
     #[arg(long)]
     pub raw: bool,

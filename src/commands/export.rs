@@ -82,6 +82,10 @@ fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String, Failure> {
         export.left_out.retain(|(address, _)| is_ours(address));
         export.unlisted.retain(|(address, _)| is_ours(address));
     }
+    // who is in the file already stands in the repository
+    if !args.users && !args.managed_only {
+        export.forget_people();
+    }
     if args.no_members {
         export.forget_members();
     }
@@ -103,7 +107,8 @@ fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String, Failure> {
 /// Returns the account as a file has it, and says what has no place there.
 pub(super) fn of_account(api: &Api, say: Say) -> Result<Export, Failure> {
     let actual = read(&whole(api, false)?, say)?;
-    let export = export(&actual);
+    let mut export = export(&actual);
+    export.forget_people();
     say_what_is_not_there(&export, say);
     Ok(export)
 }

@@ -393,11 +393,7 @@ impl Session {
             renamed.any(|(new, old)| new.kind == address.kind && *old == address.name)
         };
         let unrecorded = self.actual.each().filter(|(address, live)| {
-            let kind = address.kind;
-            kind != Kind::Peer
-                && !kind.is_one()
-                && !known.contains(&live.id)
-                && is_open(address, live)
+            address.kind.goes_with_entry() && !known.contains(&live.id) && is_open(address, live)
         });
         let (named, others): (Vec<_>, Vec<_>) = unrecorded.partition(|&(address, live)| {
             // of several groups of a name the plan calls each otherwise

@@ -20,7 +20,11 @@ pub struct Address {
 impl Address {
     /// The address of a name of that kind.
     pub fn new(kind: Kind, name: impl Into<String>) -> Self {
-        let (within, name) = (None, name.into());
+        let (within, mut name) = (None, name.into());
+        // of an e-mail address case makes no difference
+        if kind == Kind::User {
+            name = name.to_lowercase();
+        }
         Address { kind, within, name }
     }
 

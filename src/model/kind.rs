@@ -27,6 +27,7 @@ mod route;
 pub(crate) mod rows;
 mod setup_key;
 mod spec;
+mod user;
 pub(crate) mod values;
 pub(crate) mod words;
 
@@ -63,6 +64,7 @@ pub use route::Route;
 pub use setup_key::SetupKey;
 pub use spec::About;
 pub(crate) use spec::{Sent, Spec};
+pub use user::{User, UserRole};
 
 /// Makes the enums of the kinds and every dispatch, from a list of kinds and the types of their canonical forms.
 macro_rules! kinds {
@@ -171,6 +173,8 @@ kinds! {
     SetupKey(SetupKey),
     /// An enrolled machine, of which an entry says settings: it is never made by one.
     Peer(Peer),
+    /// A person who logs in, of whom an entry says settings: nobody is made by one.
+    User(User),
     /// What is reached through routers.
     Network(Network),
     /// An address, a subnet or a domain in a network.
@@ -328,7 +332,7 @@ impl Kind {
     pub(crate) fn inside(self) -> Option<&'static Inside> {
         match &self.descriptor().entries {
             Entries::Inside(inside) => Some(inside),
-            Entries::Named | Entries::Enrolled | Entries::One { .. } => None,
+            _ => None,
         }
     }
 
@@ -378,7 +382,15 @@ impl Kind {
 
     /// Whether an entry that leaves the file takes its object along.
     pub fn goes_with_entry(self) -> bool {
-        !self.is_one() && !self.enrolls()
+        matches!(
+            self.descriptor().entries,
+            Entries::Named | Entries::Inside(_)
+        )
+    }
+
+    /// Whether one of it has no place of its own in the API: it is read in the list.
+    pub fn is_only_listed(self) -> bool {
+        self.is_listed_one() || matches!(self.descriptor().entries, Entries::People)
     }
 
     /// Whether that one has no place of its own in the API: it is read in a list of one.

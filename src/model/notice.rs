@@ -17,7 +17,7 @@ pub use agreement::{OfAgreement, Untold, Void};
 pub use inventory::{Cut, OfInventory, OfMerge};
 pub use key::{Dead, OfKey, Open, PeerStays, Remark, Stays, Whose};
 pub use member::{Machine, OfMember, WayOut};
-pub use object::{Logins, Meanwhile, OfObject, OfPeer, Users};
+pub use object::{Logins, Meanwhile, OfObject, OfPeer, OfUser, Users};
 pub use run::{Gone, OfRun};
 
 /// What can be said of an object, or of the run.

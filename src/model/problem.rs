@@ -160,6 +160,33 @@ facts! {
             ),
             "say it in \"authorized_groups\", with every source group",
         ),
+        /// Users of several identity providers have that address.
+        SeveralUsers(providers: Vec<String>) => says(
+            format!("can mean several users: those of the identity providers {}", listed(providers)),
+            "say which one in \"identity_provider\"",
+        ),
+        /// Nobody of that address comes by the identity provider that the entry names; by which, somebody does.
+        OtherProvider(wanted: String, providers: Vec<String>) => says(
+            format!("does not come by the identity provider {wanted:?}, but by {}", listed(providers)),
+            "write that one, or leave \"identity_provider\" out",
+        ),
+        /// It is the token's own user.
+        OwnUser => says(
+            "is the user of the token itself, whom this program does not change",
+            "leave the entry out, or use the token of a service user",
+        ),
+        /// It is the owner.
+        OwnerUser => says(
+            "is the owner of the account, whom this program does not change",
+            "leave the entry out",
+        ),
+        /// A group is taken from the user, and lists that machine of the user.
+        TakenAndListed(group: String, machine: String) => says(
+            format!(
+                "loses the group {group:?}, and with it the user's machines: NetBird takes {machine:?} out, and the file lists it there"
+            ),
+            format!("take {machine:?} out of the group's \"peers\", or leave the group to the user"),
+        ),
         /// It checks where a machine is, and the server does not know that.
         NoLocations => says(
             "checks where a machine is, and this NetBird has no geo location database",

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::Given;
 use super::order::{Step, order};
+use super::people;
 use super::referrers::{deleted, fields_naming, referrers, then};
 use super::resolve::Resolved;
 use crate::account::actual::Actual;
@@ -46,6 +47,7 @@ pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Ch
     }
     problems.extend(group_deletions(changes, actual));
     problems.extend(account::problems(changes, desired, actual));
+    problems.extend(people::problems(given, changes, resolved));
     // what is there would be made again
     problems.extend(actual.unlisted.iter().filter_map(|((kind, within), ids)| {
         let within = within.as_ref().filter(|_| desired.manages(*kind))?;
@@ -64,6 +66,7 @@ pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Ch
         notices: look_alikes
             .chain(logins(changes))
             .chain(stricter(changes, actual))
+            .chain(people::blocked(changes, actual))
             .collect(),
         problems,
     }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::Given;
 use super::bind::{Leaving, is_protected};
 use super::resolve::Resolved;
-use super::rows;
+use super::{people, rows};
 use crate::account::actual::Actual;
 use crate::base::id::Id;
 use crate::inventory::RecordedAs;
@@ -117,12 +117,16 @@ fn managed<'a>(given: Given<'a>, resolved: &Resolved) -> BTreeMap<Address, Vec<O
     let found = |id: &Option<Id>| live.get(id.as_ref()?).copied();
     let bound = given.binding.stands.iter();
     let bound = bound.map(|(address, ids)| (address.clone(), ids.iter().map(found).collect()));
-    // what there is one of
-    let ones = resolved
-        .resources
-        .keys()
-        .filter(|address| address.kind.is_one());
-    let ones = ones.map(|address| (address.clone(), vec![given.actual.at(address).first()]));
+    // what no run makes
+    let ones = resolved.resources.iter();
+    let ones = ones.filter(|(address, _)| !address.kind.goes_with_entry());
+    let ones = ones.map(|(address, all)| {
+        let one = match address.kind {
+            Kind::User => people::standing(address, all, given.actual),
+            _ => given.actual.at(address).first(),
+        };
+        (address.clone(), vec![one])
+    });
     bound.chain(ones).collect()
 }
 

@@ -13,7 +13,7 @@ use crate::base::text::count;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::held::Why;
-use crate::model::kind::{Kind, Live, Role};
+use crate::model::kind::{Kind, Live, Moved, Role};
 use crate::plan::{Piece, Plan, Row};
 use crate::wire::api::objects::User;
 
@@ -98,8 +98,14 @@ struct Deletions<'a> {
 type DeletionGate = fn(&Deletions) -> Option<Refusal>;
 
 /// The gates that somebody's agreement lifts, likewise.
-const DELETION_GATES: [DeletionGate; 5] =
-    [too_many_deletions, last_of_a_kind, peers, made_anew, moved];
+const DELETION_GATES: [DeletionGate; 6] = [
+    too_many_deletions,
+    last_of_a_kind,
+    peers,
+    made_anew,
+    moved,
+    people,
+];
 
 /// Returns the refusals of a plan; an apply needs there to be none.
 pub fn check(plan: &Plan, context: &Context) -> Vec<Refusal> {
@@ -287,8 +293,12 @@ fn too_many_deletions(of: &Deletions) -> Option<Refusal> {
     }
     let number = |is_one: fn(&Piece) -> bool| open.iter().filter(|row| is_one(&row.piece)).count();
     let members = number(|piece| matches!(piece, Piece::Member(_)));
-    let fields = number(|piece| matches!(piece, Piece::Field { .. }));
-    let objects = open.len() - members - fields;
+    let people = open
+        .iter()
+        .filter(|row| row.address.kind == Kind::User)
+        .count();
+    let fields = number(|piece| matches!(piece, Piece::Field { .. })) - people;
+    let objects = open.len() - members - fields - people;
     let what = [
         (objects, "deletes", "object", "objects"),
         (members, "removes", "group member", "group members"),
@@ -298,6 +308,7 @@ fn too_many_deletions(of: &Deletions) -> Option<Refusal> {
             "setting that moves machines",
             "settings that move machines",
         ),
+        (people, "changes", "right of a user", "rights of users"),
     ];
     let what: Vec<String> = what
         .into_iter()
@@ -410,18 +421,38 @@ fn made_anew(of: &Deletions) -> Option<Refusal> {
 
 /// A setting that gives many machines another address or another name at once is one line of a file.
 fn moved(of: &Deletions) -> Option<Refusal> {
-    let (plan, open) = (of.plan, of.open);
-    let is_field = |row: &&Row| matches!(row.piece, Piece::Field { .. });
-    let rows: BTreeSet<Row> = open.iter().filter(is_field).cloned().collect();
-    let changes = plan.changes.iter();
-    let moved = changes.flat_map(|change| Row::moved(change).into_iter().zip(&change.moved));
-    let moved = moved.filter(|(row, _)| rows.contains(row));
-    let moved: Vec<String> = moved.map(|(_, moved)| moved.to_string()).collect();
-    if moved.is_empty() {
-        return None;
-    }
+    let (rows, moved) = fields(of, |kind| kind != Kind::User);
+    let moved: Vec<String> = moved.iter().map(|(_, moved)| moved.to_string()).collect();
     let text = format!("by this plan {}", moved.join(", and "));
-    Some(deletion("moved", text, rows))
+    (!rows.is_empty()).then(|| deletion("moved", text, rows))
+}
+
+/// Who may do what in NetBird is one word of a file, and whoever is an admin there can do all that this program can.
+fn people(of: &Deletions) -> Option<Refusal> {
+    let (rows, given) = fields(of, |kind| kind == Kind::User);
+    let given = given
+        .iter()
+        .map(|(row, moved)| format!("{} {moved}", row.address));
+    let text = format!(
+        "this plan gives {}",
+        given.collect::<Vec<_>>().join(", and ")
+    );
+    (!rows.is_empty()).then(|| deletion("people", text, rows))
+}
+
+/// Returns the rows of fields of such kinds, and what each of them moves.
+fn fields<'a>(
+    of: &Deletions<'a>,
+    is_meant: impl Fn(Kind) -> bool,
+) -> (BTreeSet<Row>, Vec<(Row, &'a Moved)>) {
+    let changes = of
+        .plan
+        .changes
+        .iter()
+        .filter(|change| is_meant(change.address.kind));
+    let moved = changes.flat_map(|change| Row::moved(change).into_iter().zip(&change.moved));
+    let moved: Vec<_> = moved.filter(|(row, _)| of.open.contains(row)).collect();
+    (moved.iter().map(|(row, _)| row.clone()).collect(), moved)
 }
 
 /// A refusal that somebody's agreement lifts: the way out is that of all of them, see [`crate::plan::agreement::way_out`].

@@ -19,6 +19,7 @@ use crate::plan::enrollment::{self, Enrollment, Replaced};
 use crate::plan::keys::{self, Decisions};
 use crate::plan::members::{self, Known, Members, Names};
 use crate::plan::ours::Standing;
+use crate::plan::people;
 use crate::wire::api::objects;
 
 /// What the entries of a file mean in an account.
@@ -103,8 +104,13 @@ pub(super) fn resolve<'a>(given: Given<'a>) -> Resolved<'a> {
         notices: Vec::new(),
     };
     let entries = desired.resources();
-    let entries =
-        entries.filter_map(|(address, all)| Some((address.clone(), peers.told(address, all)?)));
+    let entries = entries.filter_map(|(address, all)| {
+        let all = match address.kind {
+            Kind::User => peers.person(address, all)?,
+            _ => peers.told(address, all)?,
+        };
+        Some((address.clone(), all))
+    });
     let resources: BTreeMap<Address, Cow<[Resource]>> = entries.chain(groups).collect();
     let (machines, resources) = resources
         .into_iter()
@@ -259,6 +265,18 @@ struct Peers<'a> {
 }
 
 impl Peers<'_> {
+    /// Returns the entry of a user, where something is done about it.
+    fn person(&mut self, address: &Address, all: &[Resource]) -> Option<Cow<'static, [Resource]>> {
+        match people::told(address, all, self.known.actual) {
+            Ok(told) => Some(Cow::Owned(vec![told])),
+            Err(why) => {
+                let notice = why.map(|why| Notice::about(address, why));
+                self.notices.extend(notice);
+                None
+            }
+        }
+    }
+
     /// Returns the objects of an entry with the peers that they name; without those that have to wait for theirs. `None`
     /// where all of them do.
     fn told<'f>(&mut self, address: &Address, all: &'f [Resource]) -> Option<Cow<'f, [Resource]>> {

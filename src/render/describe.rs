@@ -130,7 +130,11 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
                 let what = Sentence::default().names(labels).say(leaves);
                 ("Takes members from", what)
             } else if !change.moved.is_empty() {
-                ("Moves machines by", say(&joined(&change.moved, ", and ")))
+                let verb = match change.address.kind {
+                    Kind::User => "Changes the rights of",
+                    _ => "Moves machines by",
+                };
+                (verb, say(&joined(&change.moved, ", and ")))
             } else if live.resource.is_on() && !after.is_on() {
                 ("Switches off", loss(&live.resource, &about))
             } else {

@@ -62,6 +62,7 @@ mod sync_events;
 mod targets;
 mod tutorial;
 mod unmanaged;
+mod users;
 mod walk;
 mod whole_loop;
 mod without_gitea;

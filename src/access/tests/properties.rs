@@ -34,6 +34,8 @@ struct Rule {
     both_ways: bool,
     is_on: bool,
     protocol: usize,
+    /// Whether the source has to pass a posture check.
+    is_checked: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -51,6 +53,8 @@ struct State {
     /// Groups of the resource, and whether it is on.
     resource: (Vec<&'static str>, bool),
     router: bool,
+    /// Groups of the person whose machine m5 is: it follows them.
+    person: Vec<&'static str>,
 }
 
 fn some(names: &[&'static str]) -> impl Strategy<Value = Vec<&'static str>> + use<> {
@@ -64,15 +68,17 @@ fn any_state() -> impl Strategy<Value = State> {
         any::<bool>(),
         prop::bool::weighted(0.8),
         0..5_usize,
+        prop::bool::weighted(0.3),
     );
     let rule = (some(&all), prop::option::weighted(0.7, some(&all)), flags).prop_map(
-        |(from, to, (accepts, both_ways, is_on, protocol))| Rule {
+        |(from, to, (accepts, both_ways, is_on, protocol, is_checked))| Rule {
             from,
             to,
             accepts,
             both_ways,
             is_on,
             protocol,
+            is_checked,
         },
     );
     let way = (
@@ -94,12 +100,16 @@ fn any_state() -> impl Strategy<Value = State> {
         prop::sample::subsequence(vec!["b", "c"], 0..=2),
         any::<bool>(),
     );
-    (rules, routes, resource, any::<bool>()).prop_map(|(rules, routes, resource, router)| State {
-        rules,
-        routes,
-        resource,
-        router,
-    })
+    let person = prop::sample::subsequence(vec!["a", "b", "c"], 0..=2);
+    (rules, routes, resource, any::<bool>(), person).prop_map(
+        |(rules, routes, resource, router, person)| State {
+            rules,
+            routes,
+            resource,
+            router,
+            person,
+        },
+    )
 }
 
 /// What a rule says of its traffic, in the file and in an answer.
@@ -135,6 +145,7 @@ impl State {
             let fields = over(fields, traffic(rule.protocol, json!("22")));
             let to = rule.to.clone().unwrap_or_default();
             let mut policy = policy_with(name, &rule.from, &to, fields);
+            policy["source_posture_checks"] = json!(rule.checks());
             if rule.to.is_none() {
                 policy["rules"][0]["destinations"] = Value::Null;
                 policy["rules"][0]["destinationResource"] = json!({ "id": printer, "type": "host" });
@@ -151,9 +162,19 @@ impl State {
         let of_resource: Vec<Value> = of_resource
             .map(|name| json!({ "id": id(Kind::Group, name), "name": name }))
             .collect();
+        let of_person = self.person.iter().map(|name| id(Kind::Group, name));
+        let groups_now = MEMBERS[..3].iter().map(|(name, peers)| {
+            let own = self.person.contains(name).then_some("m5");
+            group(name, &peers.iter().copied().chain(own).collect::<Vec<_>>())
+        });
         json!({
-            "groups": (MEMBERS[..3].iter().map(|(name, peers)| group(name, peers)).collect::<Vec<_>>()),
-            "peers": (MACHINES.map(machine)),
+            "groups": (groups_now.collect::<Vec<_>>()),
+            "posture_checks": [{ "id": "recent", "name": "recent", "checks": { "nb_version_check": { "min_version": "1" } } }],
+            "users": [{ "id": "somebody", "email": "Mira@example.org", "role": "user", "auto_groups": (of_person.collect::<Vec<_>>()) }],
+            "peers": (MACHINES.map(|name| match name {
+                "m5" => machine(name),
+                _ => over(machine(name), json!({ "user_id": "" })),
+            })),
             "policies": (rules.collect::<Vec<_>>()),
             "routes": (routes.collect::<Vec<_>>()),
             "networks": [{ "id": id(Kind::Network, "office"), "name": "office", "resources": [printer], "routers": ["router1"] }],
@@ -171,6 +192,7 @@ impl State {
             };
             let fields = json!({ "enabled": rule.is_on, "action": action(rule.accepts), "bidirectional": rule.both_ways, "sources": rule.from });
             let mut entry = over(over(fields, to), traffic(rule.protocol, json!(22)));
+            entry["source_posture_checks"] = json!(rule.checks());
             if entry.get("ports").is_none() {
                 entry["ports"] = json!([]);
             }
@@ -186,6 +208,8 @@ impl State {
         });
         json!({
             "groups": { "a": {}, "b": {}, "c": {} },
+            "users": { "mira@example.org": { "auto_groups": self.person } },
+            "posture_checks": { "recent": { "nb_version": "1" } },
             "policies": (rules.collect::<BTreeMap<_, _>>()),
             "routes": (routes.collect::<BTreeMap<_, _>>()),
             "networks": { "office": {
@@ -196,18 +220,20 @@ impl State {
     }
 
     /// Of the second model: whether a sample of traffic from a machine reaches a machine, the resource or the route's name.
-    fn reaches(&self, from: &str, to: &str, sample: &str) -> bool {
+    /// `passes`: while machines pass the posture check.
+    fn reaches(&self, from: &str, to: &str, sample: &str, passes: bool) -> bool {
         if let Some(way) = self.routes.get(to) {
-            return self.reaches_behind(way, from, sample);
+            return self.reaches_behind(way, from, sample, passes);
         }
         let matching = |rule: &&Rule| {
-            let forth = is_in(from, &rule.from) && self.is_target(to, rule);
-            let back = rule.both_ways && is_in(to, &rule.from) && self.is_target(from, rule);
+            let forth = self.is_in(from, &rule.from) && self.is_target(to, rule);
+            let back = rule.both_ways && self.is_in(to, &rule.from) && self.is_target(from, rule);
             let back = back && to != "printer";
-            rule.is_on && (forth || back) && is_about(rule.protocol, sample)
+            rule.counts(passes) && (forth || back) && is_about(rule.protocol, sample)
         };
         // who routes the network gets no route to it
-        let is_open = to != "printer" || (self.resource.1 && self.router && !is_in(from, &["c"]));
+        let is_open =
+            to != "printer" || (self.resource.1 && self.router && !self.is_in(from, &["c"]));
         let rules = || self.rules.values().filter(matching);
         is_open && rules().any(|rule| rule.accepts) && rules().all(|rule| rule.accepts)
     }
@@ -216,21 +242,22 @@ impl State {
         match (&rule.to, it) {
             (None, it) => it == "printer",
             (Some(to), "printer") => to.iter().any(|group| self.resource.0.contains(group)),
-            (Some(to), it) => is_in(it, to),
+            (Some(to), it) => self.is_in(it, to),
         }
     }
 
-    fn reaches_behind(&self, way: &Way, from: &str, sample: &str) -> bool {
-        if !way.is_on || !is_in(from, &way.clients) || is_in(from, &[way.through]) {
+    fn reaches_behind(&self, way: &Way, from: &str, sample: &str, passes: bool) -> bool {
+        if !way.is_on || !self.is_in(from, &way.clients) || self.is_in(from, &[way.through]) {
             return false;
         }
         let pairs = |router: &&str, rule: &Rule| {
-            let forth = is_in(from, &rule.from) && self.is_target(router, rule);
-            rule.is_on && (forth || (is_in(router, &rule.from) && self.is_target(from, rule)))
+            let forth = self.is_in(from, &rule.from) && self.is_target(router, rule);
+            let back = self.is_in(router, &rule.from) && self.is_target(from, rule);
+            rule.counts(passes) && (forth || back)
         };
         let routers = MACHINES
             .iter()
-            .filter(|machine| is_in(machine, &[way.through]));
+            .filter(|machine| self.is_in(machine, &[way.through]));
         let mut routers =
             routers.filter(|router| self.rules.values().any(|rule| pairs(router, rule)));
         if routers.next().is_none() {
@@ -239,8 +266,8 @@ impl State {
         let guards = |rule: &&Rule| {
             let to = rule.to.iter().flatten();
             let mut to = to.filter(|group| way.guards.contains(group));
-            rule.is_on
-                && is_in(from, &rule.from)
+            rule.counts(passes)
+                && self.is_in(from, &rule.from)
                 && to.next().is_some()
                 && is_about(rule.protocol, sample)
         };
@@ -250,10 +277,22 @@ impl State {
     }
 }
 
-fn is_in(machine: &str, names: &[&str]) -> bool {
-    let of = MEMBERS.iter().filter(|(name, _)| names.contains(name));
-    of.into_iter()
-        .any(|(_, members)| members.contains(&machine))
+impl State {
+    fn is_in(&self, machine: &str, names: &[&str]) -> bool {
+        let mut of = MEMBERS.iter().filter(|(name, _)| names.contains(name));
+        let of_person = || machine == "m5" && self.person.iter().any(|name| names.contains(name));
+        of.any(|(_, members)| members.contains(&machine)) || of_person()
+    }
+}
+
+impl Rule {
+    fn checks(&self) -> &[&str] {
+        if self.is_checked { &["recent"] } else { &[] }
+    }
+
+    fn counts(&self, passes: bool) -> bool {
+        self.is_on && (passes || !self.is_checked)
+    }
 }
 
 fn sample(name: &str) -> Traffic {
@@ -296,10 +335,15 @@ fn delta_of(case: &Case, peers: bool) -> Delta {
     .expect("not too much")
 }
 
-/// From whom to whom which sample passes, by these passages.
-fn pairs(passages: &[Passage]) -> BTreeSet<(String, String, &'static str)> {
+/// From whom to whom which sample passes, by these passages, while machines pass the posture check or fail it.
+fn pairs(passages: &[Passage], passes: bool) -> BTreeSet<(String, String, &'static str)> {
     let mut all = BTreeSet::new();
-    for passage in passages {
+    let holds = |of: &&Passage| {
+        of.condition
+            .as_ref()
+            .is_none_or(|(wanted, _)| *wanted == passes)
+    };
+    for passage in passages.iter().filter(holds) {
         let names = |side: &Side| match side {
             Side::Group(members) => members.names.clone(),
             Side::Peer(name) => vec![name.clone()],
@@ -320,13 +364,18 @@ fn pairs(passages: &[Passage]) -> BTreeSet<(String, String, &'static str)> {
 }
 
 /// The same by the second model: what the one state has and the other has not.
-fn expected(has: &State, has_not: &State) -> BTreeSet<(String, String, &'static str)> {
+fn expected(
+    has: &State,
+    has_not: &State,
+    passes: bool,
+) -> BTreeSet<(String, String, &'static str)> {
     let targets = MACHINES.into_iter().chain(["printer", "lan", "wan"]);
     let mut all = BTreeSet::new();
     for to in targets {
         for from in MACHINES.into_iter().filter(|from| *from != to) {
             for sample in SAMPLES {
-                if has.reaches(from, to, sample) && !has_not.reaches(from, to, sample) {
+                let reaches = |of: &State| of.reaches(from, to, sample, passes);
+                if reaches(has) && !reaches(has_not) {
                     all.insert((from.to_owned(), to.to_owned(), sample));
                 }
             }
@@ -346,8 +395,10 @@ proptest! {
     #[test]
     fn the_delta_is_that_of_a_model_that_looks_at_each_pair(before in any_state(), after in any_state()) {
         let delta = delta_of(&case(&before, &after), true);
-        prop_assert_eq!(pairs(&delta.gained), expected(&after, &before));
-        prop_assert_eq!(pairs(&delta.lost), expected(&before, &after));
+        for passes in [true, false] {
+            prop_assert_eq!(pairs(&delta.gained, passes), expected(&after, &before, passes));
+            prop_assert_eq!(pairs(&delta.lost, passes), expected(&before, &after, passes));
+        }
     }
 
     #[test]

@@ -143,6 +143,41 @@ impl<'a> World<'a> {
         }
     }
 
+    /// Machines whose user gets other groups follow at once, out of those that they were put into by hand, too.
+    pub(super) fn follow_users(&mut self, plan: &Plan) {
+        let actual = self.actual;
+        let people = plan
+            .changes
+            .iter()
+            .filter(|of| of.address.kind == Kind::User);
+        for change in people.filter(|_| actual.propagates_groups()) {
+            let live = change.operation.live();
+            let groups = |user: &Resource| match user {
+                Resource::User(user) => user.auto_groups.clone().unwrap_or_default(),
+                _ => BTreeSet::new(),
+            };
+            let before = live.map(|live| groups(&live.resource)).unwrap_or_default();
+            let after = change
+                .operation
+                .outcome()
+                .as_ref()
+                .map(groups)
+                .unwrap_or_default();
+            let lost = self.groups(before.difference(&after));
+            let gained = self.groups(after.difference(&before));
+            let is_of = |user: &str| live.is_some_and(|live| live.id.0 == user);
+            for peer in actual.peers.iter().filter(|peer| is_of(&peer.user_id)) {
+                let Some(node) = self.peers.get(&peer.id).copied() else {
+                    continue;
+                };
+                let of = &mut self.nodes[node as usize];
+                of.groups[AFTER].retain(|group| !lost.contains(group));
+                of.causes.push(change.address.clone());
+                self.put(node, gained.iter().copied(), AFTER);
+            }
+        }
+    }
+
     /// A key that somebody can still enroll with: its machines join its groups, and those that list it.
     pub(super) fn add_key(
         &mut self,

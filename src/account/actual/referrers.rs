@@ -105,7 +105,8 @@ impl Actual {
     ) -> Result<(), Unreadable> {
         self.read_resources(snapshot, groups)?;
         for user in typed::<objects::User>("users", &snapshot.rest.users)? {
-            for group in &user.auto_groups {
+            // people are objects of their own
+            for group in user.auto_groups.iter().filter(|_| !user.has_address()) {
                 self.hold(group, format!("user {}", user.name));
             }
             if user.is_current {

@@ -88,8 +88,8 @@ const REFUSED: &[Refused] = refused![
         "write \"dns\": { \"zones\": { \"NAME\": { \"domain\": \"…\", \"records\": [ … ] } } }";
     ["resource", "data", "variable", "terraform", "module", "locals", "output"] => "this is a file of Terraform",
         "netbird-gitops export writes the account as it is (docs/coming-from.md)";
-    ["users", "user", "tagOwners"] => "people are not managed here: they come from the identity provider",
-        "its groups can be named in policies and routes without being declared";
+    ["user", "people", "tagOwners"] => "settings of people are entries of \"users\"",
+        "write \"users\": { \"E-MAIL\": { \"auto_groups\": [ … ] } }; who there is comes from the identity provider";
     ["network", "resources", "network_resources", "network_resource", "routers", "network_routers",
         "network_router"] =>
         "resources and routers stand in the network that they are in",

@@ -89,6 +89,13 @@ impl Export {
         }
     }
 
+    /// Leaves people out: addresses in a repository are a decision.
+    pub fn forget_people(&mut self) {
+        self.entries.retain(|address, _| address.kind != Kind::User);
+        self.left_out
+            .retain(|(address, _)| address.kind != Kind::User);
+    }
+
     /// Returns the file's text as people write it: sections in their order, entries sorted, lists on one line.
     pub fn text(&self) -> String {
         match self.file() {
@@ -157,6 +164,14 @@ fn entry(live: &Live, export: &Export, actual: &Actual) -> Result<Option<Value>,
     }
     if live.resource.kind() == Kind::Policy && live.name.starts_with(TEMPORARY) {
         return Err("NetBird made it for a while, and deletes it by itself".into());
+    }
+    let is_pending = || {
+        live.wire
+            .read()
+            .is_ok_and(|user: objects::User| user.pending_approval)
+    };
+    if live.resource.kind() == Kind::User && is_pending() {
+        return Err("the user waits for approval in NetBird".into());
     }
     let entry = fields(live, export, actual)?;
     // there is always one of it, so only what it says is worth an entry

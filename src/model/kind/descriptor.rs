@@ -141,6 +141,8 @@ pub(crate) enum Entries {
     Named,
     /// Under the names of machines that enroll by themselves: no entry makes or deletes one.
     Enrolled,
+    /// Under the e-mail addresses of people, in any case: no entry makes or deletes one.
+    People,
     /// The section is the entry of the one that there is.
     One {
         /// Whether the collection is a list that holds it, rather than it.
@@ -200,7 +202,7 @@ pub(crate) enum NameOf {
 /// Returns the text of a field.
 pub(crate) type TextOf<'a> = &'a dyn Fn(&str) -> &'a str;
 
-/// What changes of machines.
+/// What changes of machines, and of users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Moves {
     /// The domain of their names.
@@ -211,6 +213,10 @@ pub enum Moves {
     AddressesV6,
     /// Whether they have an IPv6 address.
     HavingV6,
+    /// Of a user: what the user may do.
+    Role,
+    /// Of a user: the user is let in again.
+    Unblocked,
 }
 
 /// A field of a change, and the machines that it moves.
@@ -222,13 +228,18 @@ pub struct Moved {
     pub value: String,
     /// What becomes otherwise.
     pub what: Moves,
-    /// Of how many machines; at least one.
+    /// Of how many machines; at least one, and of users one.
     pub machines: usize,
 }
 
 impl std::fmt::Display for Moved {
-    /// `3 machines get another IPv4 address (network_range)`
+    /// `3 machines get another IPv4 address (network_range)`, `the role admin`
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.what {
+            Moves::Role => return write!(f, "the role {}", self.value.trim_matches('"')),
+            Moves::Unblocked => return f.write_str("access again"),
+            _ => {}
+        }
         let machines = count(self.machines, "machine", "machines");
         let moves = match (self.what, self.machines) {
             (Moves::Names, 1) => "gets another domain",
@@ -238,7 +249,7 @@ impl std::fmt::Display for Moved {
             (Moves::AddressesV6, 1) => "gets another IPv6 address",
             (Moves::AddressesV6, _) => "get another IPv6 address",
             (Moves::HavingV6, 1) => "gets or loses its IPv6 address",
-            (Moves::HavingV6, _) => "get or lose their IPv6 addresses",
+            (_, _) => "get or lose their IPv6 addresses",
         };
         write!(f, "{machines} {moves} ({})", self.field)
     }

@@ -178,6 +178,12 @@ impl Groups {
         name.unwrap_or_else(|| format!("(deleted group {id})"))
     }
 
+    /// Returns whether there is a group of that id.
+    pub fn knows(&self, id: &Id) -> bool {
+        let groups = self.names.get(&Refers::Group);
+        groups.is_some_and(|groups| groups.names.contains_key(id))
+    }
+
     pub(super) fn read<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
         let ids = ids.into_iter();
         ids.map(|id| self.name(&Id::from(id))).collect()

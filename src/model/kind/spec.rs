@@ -170,6 +170,7 @@ struct Identity {
     id: Option<Id>,
     name: Option<String>,
     network_id: Option<String>,
+    email: Option<String>,
 }
 
 /// Reads an answer, with names of groups in the place of ids.
@@ -180,6 +181,7 @@ pub(super) fn read<T: Spec>(wire: Entry, groups: &Groups) -> Result<Live, serde_
     let name = match name_field {
         "" => Some(String::new()),
         "network_id" => identity.network_id,
+        "email" => identity.email,
         _ => identity.name,
     };
     let id = match T::KIND.entries {

@@ -209,6 +209,35 @@ facts! {
 }
 
 facts! {
+    /// What is to be said of a user.
+    pub enum OfUser {
+        /// Nobody of that address logged in yet.
+        Absent => Code::UserAwaited.says(
+            "has not logged in to NetBird yet: the entry waits until then, since no entry makes or invites anybody"
+        ),
+        /// Somebody has to let the user in first.
+        Pending => Code::Skipped.says(
+            "is skipped: the user waits for approval in NetBird, and writing anything would let the user in. Approve or reject the \
+             user there"
+        ),
+        /// Its groups that NetBird refuses when they are sent back, and of which the entry says nothing.
+        Refused(groups: Vec<String>) => Code::Skipped.says(format!(
+            "is skipped: the user's groups in NetBird contain {}, which NetBird does not take back. Say in \"auto_groups\" which groups \
+             the user has",
+            text::listed(groups)
+        )),
+        /// Locked out, with so many machines.
+        Blocked(machines: usize) => Code::UserBlocked.says(format!(
+            "is locked out by this change, with {}, until somebody lets the user in and the user logs in again",
+            text::count(*machines, "machine", "machines")
+        )),
+    }
+
+    /// Returns its cause, and what it says.
+    fn said(&self, _at: &Address) -> Saying; impl Fact;
+}
+
+facts! {
     /// What somebody did while an apply ran, and the run undid.
     pub enum Meanwhile {
         /// They changed these fields.

@@ -43,8 +43,8 @@ pub(super) fn said_less(given: Given) -> Vec<Notice> {
         }
     }
     let machines = base.entries.keys().filter(|at| {
-        let is_gone = !desired.declares(at) && desired.manages(Kind::Peer);
-        at.kind == Kind::Peer && is_gone
+        let is_gone = !desired.declares(at) && desired.manages(at.kind);
+        matches!(at.kind, Kind::Peer | Kind::User) && is_gone
     });
     notices.extend(machines.map(|at| Notice::about(at, OfObject::NotManaged)));
     notices

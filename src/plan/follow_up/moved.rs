@@ -28,6 +28,8 @@ pub(super) fn machines(changes: &mut [Change], actual: &Actual) {
                 }
                 Moves::Addresses => number(actual, |_| true),
                 Moves::AddressesV6 => number(actual, |peer| !peer.ipv6.is_empty()),
+                Moves::Role => 1,
+                Moves::Unblocked => usize::from(change.after == false),
                 Moves::HavingV6 => {
                     let after = members(&names(&change.after), changes, actual);
                     number(actual, |peer| {

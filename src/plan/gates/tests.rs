@@ -340,6 +340,21 @@ fn the_page_has_every_gate_in_this_order() {
     let zone = Change::new(Address::new(Kind::DnsZone, "z"), zone, None);
     plan.changes.extend([peer, zone]);
     plan.changes.extend(moves().changes);
+    let after = Resource::User(kind::User::default());
+    let person = Operation::Update {
+        live: live(&after),
+        fields: Vec::new(),
+        after,
+    };
+    plan.changes.push(Change {
+        moved: vec![kind::Moved {
+            field: "role".into(),
+            value: "\"admin\"".into(),
+            what: kind::Moves::Role,
+            machines: 1,
+        }],
+        ..Change::new(Address::new(Kind::User, "mira@example.org"), person, None)
+    });
     let context = Context {
         max_deletes: 0,
         halt: Some("now".into()),

@@ -205,9 +205,22 @@ pub struct User {
     /// No person.
     #[serde(default)]
     pub is_service_user: bool,
+    /// The address of a person.
+    #[serde(default, deserialize_with = "nullable")]
+    pub email: String,
+    /// A person whom nobody let in yet.
+    #[serde(default)]
+    pub pending_approval: bool,
     /// Groups that its peers join; they keep a group from being deleted.
     #[serde(default, deserialize_with = "nullable")]
     pub auto_groups: Vec<Id>,
+}
+
+impl User {
+    /// Returns whether it is a person whom an entry of the file can name.
+    pub fn has_address(&self) -> bool {
+        !self.is_service_user && !self.email.is_empty()
+    }
 }
 
 /// An entry of `GET /users/ID/tokens`: never the token itself.

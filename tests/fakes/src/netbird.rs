@@ -110,6 +110,41 @@ impl NetBird {
         account.issue_token(&user)
     }
 
+    /// Makes a person who came by an identity provider of that name, and returns the id; `local` is NetBird's own.
+    pub fn person(&self, email: &str, role: &str, provider: &str) -> String {
+        let mut account = self.account();
+        let mut person = User::person(email, email, role);
+        if provider != "local" {
+            let entry = serde_json::json!({ "name": provider, "type": "oidc" });
+            person.idp = unmanaged::add(&mut account, "/identity-providers", entry);
+        }
+        account.add_user(person)
+    }
+
+    /// Lets a person wait for approval, as after the first login.
+    pub fn pend(&self, user: &str) {
+        if let Some(user) = self.account().users.get_mut(user) {
+            (user.is_blocked, user.is_pending) = (true, true);
+        }
+    }
+
+    /// Puts groups into a person's own, as a POST stores them: unknown ones and All, too.
+    pub fn give_groups(&self, user: &str, groups: &[&str]) {
+        if let Some(user) = self.account().users.get_mut(user) {
+            user.auto_groups = groups.iter().map(|id| (*id).to_owned()).collect();
+        }
+    }
+
+    /// Registers a new peer through the login of a person, and returns its id.
+    ///
+    /// # Panics
+    ///
+    /// When the hostname gives no label, such as the empty one.
+    pub fn enroll_for(&self, user: &str, hostname: &str) -> String {
+        enrolment::with_login(&mut self.account(), user, hostname)
+            .expect("a hostname that gives a label")
+    }
+
     /// Takes a token away: its requests are answered with the 404 `invalid token: …`.
     pub fn delete_token(&self, token: &str) {
         self.account()

@@ -283,7 +283,7 @@ f:9:68  setup_keys.node-1.usage_limit
     a one-off key is used once: usage_limit can only be 1
     for more than one peer use "type": "reusable"
 f:9:97  setup_keys.node-1.auto_groups[1]
-    every peer is in All: a setup key cannot grant it
+    every peer is in All: neither a setup key nor a user can grant it
     leave it out
 f:10:5  setup_keys.node-2
     a setup key needs "expires_in"
@@ -315,9 +315,9 @@ f:23:77  routes.lan.groups
     write ["pilots"]
 f:25:90  dns.nameserver_groups.corp.nameservers[0].port
     70000 is not a whole number from 1 to 65535
-f:26:3  users
-    people are not managed here: they come from the identity provider
-    its groups can be named in policies and routes without being declared
+f:26:12  users
+    expected an object of names { … }, found a list
+    entries stand under their names: { "NAME": { … } }
 
 note: f:3:37  groups.pilots.peers[1]: "node-1" is in the list twice
 note: f:4:5  groups.Pilots: the name "Pilots" differs only by case from "pilots" in line 3
@@ -366,7 +366,7 @@ fn spellings_of_other_tools_have_a_way_out() {
 "acls": []
     acls: rules of access are entries of "policies" | write "policies": { "NAME": { "sources": [ … ], "destinations": [ … ] } }, one entry a rule
 "users": {}
-    users: people are not managed here: they come from the identity provider | its groups can be named in policies and routes without being declared
+    note: : the file manages nothing yet: write a section, or take over what NetBird has with netbird-gitops adopt
 "hosts": {}
     hosts: settings of machines are entries of "peers" | machines enroll by themselves; for a new one declare a setup key
 "networks": {}

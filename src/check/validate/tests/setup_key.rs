@@ -153,7 +153,7 @@ fn fields_of_setup_keys() {
     setup_keys.k.auto_groups[0]: expected a name, found an object | write its name: "ops"
     setup_keys.k.auto_groups[1]: expected a name, found an object
 "type": "one-off", "expires_in": 604800, "auto_groups": ["All"]
-    setup_keys.k.auto_groups[0]: every peer is in All: a setup key cannot grant it | leave it out
+    setup_keys.k.auto_groups[0]: every peer is in All: neither a setup key nor a user can grant it | leave it out
 "type": "one-off", "expires_in": 604800, "auto_groups": []
 "type": "one-off", "expires_in": 604800, "ephemeral": true, "allow_extra_dns_labels": true
 "type": "one-off", "expires_in": 604800, "ephemeral": 1, "allow_extra_dns_labels": "true"

@@ -21,7 +21,7 @@ pub(super) const TABLE: Table<SetupKey> = Table {
         /// creation: 1 or 0.
         own usage_limit: whole::<0, MOST_USES>(),
         /// Groups that its peers join at enrollment; never All.
-        own(groups) auto_groups: Takes(Shape::Schema(AUTO_GROUPS), auto_groups) => [],
+        own(groups) auto_groups: names::GRANTED => [],
         /// Peers are forgotten soon after they disconnect.
         own ephemeral: FLAG => false,
         /// Peers may bring DNS labels of their own.
@@ -82,9 +82,6 @@ const KEY_TYPE: &str = r#"{"enum": ["one-off", "reusable"]}"#;
 const SWITCH: Takes<bool> = Takes(Shape::Flag, |value, log| {
     value.boolean(log).unwrap_or_default()
 });
-
-const AUTO_GROUPS: &str =
-    r#"{"type": "array", "items": {"type": "string", "minLength": 1, "not": {"const": "All"}}}"#;
 
 const INSTANT: &str =
     r#"{"type": "string", "format": "date-time", "examples": ["2026-12-01T12:00:00Z"]}"#;
@@ -156,15 +153,6 @@ impl Word for KeyType {
         ("one-off", KeyType::OneOff),
         ("reusable", KeyType::Reusable),
     ];
-}
-
-fn auto_groups(value: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
-    let groups = (names::GROUPS.1)(value, log);
-    for all in value.elements().filter(|group| group.text() == Some(ALL)) {
-        let text = "every peer is in All: a setup key cannot grant it";
-        log.error(all.place(), text).suggest("leave it out");
-    }
-    groups
 }
 
 /// A one-off key is used once; the server stores 1 whatever a file says (docs/netbird-api.md, "Setup keys").

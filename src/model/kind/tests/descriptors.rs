@@ -21,6 +21,7 @@ fn every_kind_says_its_reach_its_role_its_referrers_and_its_first_version() {
 group: Group, NetworkAdmin, ByName(Group), any
 setup_key: SetupKey, Admin, Never, any
 peer: Peer, Admin, ById, any
+user: Nothing, Admin, Never, any
 network: Network, NetworkAdmin, Never, 0.35
 network_resource: Resource, NetworkAdmin, ByName(Resource), 0.46
 network_router: Router, NetworkAdmin, Never, 0.46

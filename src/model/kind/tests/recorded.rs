@@ -73,6 +73,7 @@ fn there_are_recordings_of_every_kind() {
         ("group", 9),
         ("setup_key", 12),
         ("peer", 10),
+        ("user", 1),
         ("network", 1),
         ("network_resource", 0),
         ("network_router", 1),
@@ -126,6 +127,7 @@ fn left_alone(resource: Resource) -> Resource {
             })
         }
         Resource::Peer(_) => Resource::Peer(crate::model::kind::Peer::default()),
+        Resource::User(_) => Resource::User(crate::model::kind::User::default()),
         Resource::AccountSettings(_) => {
             Resource::AccountSettings(crate::model::kind::AccountSettings::default())
         }
@@ -187,6 +189,7 @@ fn keeps_everything(kind: Kind, answer: &Value) -> Value {
             ];
             *fields = pick(answer, &sent);
         }
+        Kind::User => *fields = pick(answer, &["role", "auto_groups", "is_blocked"]),
         Kind::Policy => {
             let mut rule = answer["rules"][0].clone();
             rule["sources"] = ids(&rule["sources"]);

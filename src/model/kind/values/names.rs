@@ -8,6 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 use crate::base::code::Code;
 use crate::base::text::{ask, is_hidden};
 use crate::file::{Cursor, Flaw, Log, Place, Shape, Takes, quote};
+use crate::model::kind::ALL;
 
 /// Longest name in characters. The server has no limit for most kinds (docs/netbird-api.md, "Names").
 pub(crate) const MAX_CHARS: usize = 255;
@@ -132,6 +133,21 @@ pub(crate) const GROUPS: Takes<Option<BTreeSet<String>>> = Takes(Shape::NAMES, |
         }
     })
 });
+
+/// Names of groups that machines join by a setup key, or by their user; never All.
+pub(crate) const GRANTED: Takes<Option<BTreeSet<String>>> = Takes(
+    Shape::Schema(
+        r#"{"type": "array", "items": {"type": "string", "minLength": 1, "not": {"const": "All"}}}"#,
+    ),
+    |list, log| {
+        let groups = (GROUPS.1)(list, log);
+        for all in list.elements().filter(|group| group.text() == Some(ALL)) {
+            let text = "every peer is in All: neither a setup key nor a user can grant it";
+            log.error(all.place(), text).suggest("leave it out");
+        }
+        groups
+    },
+);
 
 /// Names of groups, at least one.
 pub(crate) const SOME_GROUPS: Takes<BTreeSet<String>> = Takes(Shape::SOME_NAMES, |list, log| {

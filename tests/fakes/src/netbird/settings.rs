@@ -105,6 +105,11 @@ impl Settings {
     }
 
     /// The domain behind the labels of peers.
+    /// Whether the machines of a person follow the person's groups.
+    pub(super) fn propagates(&self) -> bool {
+        self.show()["groups_propagation_enabled"] == true
+    }
+
     pub(super) fn domain(&self) -> &str {
         match self.text("dns_domain") {
             "" => DNS_DOMAIN,

@@ -4,10 +4,12 @@ mod tokens;
 
 use serde_json::{Value, json};
 
+use super::account::Account;
 use super::api::{Call, Outcome, Route, open, route};
 use super::auth::{self, Module, Right};
+use super::groups::ALL;
 use super::peers;
-use super::refusal::{Refusal, denied, invalid, missing};
+use super::refusal::{Refusal, bad, denied, forbidden, invalid, missing};
 use crate::clock::NEVER;
 pub(super) use tokens::Token;
 
@@ -45,6 +47,9 @@ pub(super) struct User {
     pub(super) is_service: bool,
     pub(super) is_blocked: bool,
     pub(super) auto_groups: Vec<String>,
+    /// The identity provider that a person comes by.
+    pub(super) idp: String,
+    pub(super) is_pending: bool,
 }
 
 impl User {
@@ -56,6 +61,8 @@ impl User {
             is_service: false,
             is_blocked: false,
             auto_groups: Vec::new(),
+            idp: "local".to_owned(),
+            is_pending: false,
         }
     }
 
@@ -79,10 +86,10 @@ impl User {
             "is_service_user": self.is_service,
             "is_blocked": self.is_blocked,
             "issued": "api",
-            "pending_approval": false,
+            "pending_approval": self.is_pending,
         });
         if !self.is_service {
-            shown["idp_id"] = json!("local");
+            shown["idp_id"] = json!(self.idp);
         }
         shown
     }
@@ -120,12 +127,13 @@ fn current(call: &mut Call) -> Outcome {
 fn post(call: &mut Call) -> Outcome {
     let body = call.body()?;
     let user = User {
-        name: body.text("name")?,
-        email: body.text("email")?,
-        role: body.text("role")?,
         is_service: body.flag("is_service_user")?,
-        is_blocked: false,
         auto_groups: body.texts("auto_groups")?,
+        ..User::person(
+            &body.text("name")?,
+            &body.text("email")?,
+            &body.text("role")?,
+        )
     };
     check_role(&user)?;
     let id = call.account.add_user(user.clone());
@@ -148,8 +156,13 @@ fn check_role(user: &User) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Of a person: nobody's own role or block, nobody's ownership, no group that is not there; what is left out of `is_blocked` lets
+/// the person in.
 fn put(call: &mut Call) -> Outcome {
     let (body, id) = (call.body()?, call.id());
+    if body.optional_texts("auto_groups")?.is_none() {
+        return Err(bad("auto_groups is required"));
+    }
     let before = call
         .account
         .users
@@ -157,12 +170,34 @@ fn put(call: &mut Call) -> Outcome {
         .cloned()
         .ok_or_else(|| not_found(&id))?;
     let user = User {
-        role: body.text("role")?,
+        role: body.text("role")?.to_lowercase(),
         is_blocked: body.flag("is_blocked")?,
         auto_groups: body.texts("auto_groups")?,
         ..before.clone()
     };
     check_role(&user)?;
+    let is_other = before.role != user.role || before.is_blocked != user.is_blocked;
+    if is_other && id == call.user {
+        return Err(forbidden(
+            "admins can't change their own role or block themselves",
+        ));
+    }
+    if is_other && before.role == "owner" {
+        return Err(forbidden("the owner of the account can't be changed"));
+    }
+    if user.role == "owner" && before.role != "owner" {
+        return Err(forbidden("only the owner of the account can hand it over"));
+    }
+    for group in &user.auto_groups {
+        match call.account.groups.get(group) {
+            Some(known) if known.name != ALL => {}
+            _ => {
+                return Err(invalid(format!(
+                    "provided group ID {group} in the user auto groups is not valid"
+                )));
+            }
+        }
+    }
     if before.is_blocked != user.is_blocked {
         call.record(
             if user.is_blocked {
@@ -180,7 +215,37 @@ fn put(call: &mut Call) -> Outcome {
     if let Some(stored) = call.account.users.get_mut(&id) {
         *stored = user.clone();
     }
+    follow(call.account, &id, &before, &user);
     Ok(user.show(&id, &call.user))
+}
+
+/// The machines of a person follow the person's groups, out of those that they were put into by hand, too.
+fn follow(account: &mut Account, id: &str, before: &User, after: &User) {
+    if !account.settings.propagates() {
+        return;
+    }
+    let machines = account.peers.iter().filter(|(_, peer)| peer.user == id);
+    let machines: Vec<String> = machines.map(|(peer, _)| peer.to_owned()).collect();
+    for group in before
+        .auto_groups
+        .iter()
+        .filter(|group| !after.auto_groups.contains(group))
+    {
+        if let Some(group) = account.groups.get_mut(group) {
+            group.peers.retain(|peer| !machines.contains(peer));
+        }
+    }
+    for group in after
+        .auto_groups
+        .iter()
+        .filter(|group| !before.auto_groups.contains(group))
+    {
+        if let Some(group) = account.groups.get_mut(group) {
+            group.peers.extend(machines.iter().cloned());
+            group.peers.sort();
+            group.peers.dedup();
+        }
+    }
 }
 
 fn not_found(id: &str) -> Refusal {

@@ -1,0 +1,276 @@
+//! People: is said of them what the file says, by an agreement where it gives rights, and is nobody made, let in or deleted?
+
+use serde_json::{Value, json};
+
+use crate::run::Bench;
+
+fn file(users: Value) -> Value {
+    json!({ "groups": { "ops": {}, "staff": {} }, "users": users })
+}
+
+/// A bench with the groups of [`file`], and a person in staff.
+fn settled() -> (Bench, String) {
+    let bench = Bench::fake();
+    bench.agreed(json!({ "groups": { "ops": {}, "staff": {} } }));
+    let mira = bench.netbird().person("Mira@Example.org", "user", "local");
+    let staff = bench.id("/groups", "staff");
+    bench.netbird().give_groups(&mira, &[&staff]);
+    (bench, mira)
+}
+
+fn user(bench: &Bench, id: &str) -> Value {
+    let users = bench.netbird().list("/users");
+    let mut users = users.as_array().unwrap().iter();
+    users.find(|user| user["id"] == id).unwrap().clone()
+}
+
+/// The names of a group's members.
+fn members(bench: &Bench, group: &str) -> Vec<String> {
+    let group = bench.one("/groups", group);
+    let peers = group["peers"].as_array().into_iter().flatten();
+    peers
+        .map(|peer| peer["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn another_role_wants_an_agreement_and_the_rest_does_not() {
+    let (bench, mira) = settled();
+    let ops = bench.id("/groups", "ops");
+    bench.file(file(
+        json!({ "mira@example.org": { "auto_groups": ["ops"] } }),
+    ));
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("~  user")
+        .shows("auto groups  staff → ops");
+    bench.apply(&[]).expect(0);
+    assert_eq!(user(&bench, &mira)["auto_groups"], json!([ops]));
+    bench.plan(&[]).expect(0).shows("No changes");
+
+    let wanted = json!({ "role": "admin", "auto_groups": ["ops"], "blocked": false });
+    bench.file(file(json!({ "mira@example.org": wanted })));
+    let text = "this plan gives user mira@example.org the role admin";
+    bench.plan(&[]).expect(0).shows(text);
+    bench.apply(&[]).expect(3).says(text);
+    assert_eq!(user(&bench, &mira)["role"], "user");
+    bench.apply(&["--max-deletes", "9"]).expect(3);
+    bench.apply(&["--allow-deletes", "1"]).expect(0);
+    assert_eq!(user(&bench, &mira)["role"], "admin");
+    bench.plan(&[]).expect(0).shows("No changes");
+}
+
+#[test]
+fn who_is_locked_out_is_let_in_again_by_an_agreement() {
+    let (bench, mira) = settled();
+    bench.netbird().enroll_for(&mira, "laptop");
+    bench.file(file(json!({ "mira@example.org": { "blocked": true } })));
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("is locked out by this change, with 1 machine");
+    bench.apply(&[]).expect(0);
+    assert_eq!(user(&bench, &mira)["is_blocked"], true);
+    bench.file(file(json!({ "mira@example.org": { "blocked": false } })));
+    bench
+        .apply(&[])
+        .expect(3)
+        .says("this plan gives user mira@example.org access again");
+    bench.apply(&["--allow-deletes", "1"]).expect(0);
+    let after = user(&bench, &mira);
+    assert_eq!(after["is_blocked"], false);
+    assert_eq!(after["auto_groups"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn nobody_is_made_and_nobody_who_waits_for_approval_is_let_in() {
+    let (bench, mira) = settled();
+    bench.netbird().pend(&mira);
+    bench.file(file(json!({
+        "mira@example.org": { "auto_groups": ["ops"] },
+        "noor@example.org": { "role": "auditor" }
+    })));
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("the user waits for approval in NetBird")
+        .shows("user \"noor@example.org\" has not logged in to NetBird yet");
+    bench.server().clear_requests();
+    bench.apply(&[]).expect(0);
+    bench.assert_writes(&[]);
+    assert_eq!(user(&bench, &mira)["pending_approval"], true);
+    bench.netbird().person("noor@example.org", "user", "local");
+    bench
+        .apply(&[])
+        .expect(3)
+        .says("user noor@example.org the role auditor");
+}
+
+#[test]
+fn of_two_with_one_address_the_entry_says_which() {
+    let (bench, mira) = settled();
+    let other = bench.netbird().person("mira@example.org", "user", "corp");
+    let entry = |provider: Option<&str>| match provider {
+        Some(provider) => json!({ "auto_groups": ["ops"], "identity_provider": provider }),
+        None => json!({ "auto_groups": ["ops"] }),
+    };
+    bench.file(file(json!({ "mira@example.org": entry(None) })));
+    bench
+        .plan(&[])
+        .expect(1)
+        .says("can mean several users: those of the identity providers");
+    bench.file(file(
+        json!({ "mira@example.org": entry(Some("elsewhere")) }),
+    ));
+    bench
+        .plan(&[])
+        .expect(1)
+        .says("does not come by the identity provider \"elsewhere\", but by");
+    bench.file(file(json!({ "mira@example.org": entry(Some("corp")) })));
+    bench.apply(&[]).expect(0);
+    let ops = json!([bench.id("/groups", "ops")]);
+    assert_eq!(user(&bench, &other)["auto_groups"], ops);
+    assert_ne!(user(&bench, &mira)["auto_groups"], ops);
+    bench.plan(&[]).expect(0).shows("No changes");
+}
+
+#[test]
+fn the_owner_and_the_tokens_own_user_are_not_changed() {
+    let (bench, _) = settled();
+    bench.file(file(json!({ "owner@example.com": { "role": "user" } })));
+    bench
+        .plan(&[])
+        .expect(1)
+        .says("is the owner of the account, whom this program does not change");
+    bench.file(file(json!({ "owner@example.com": { "blocked": false } })));
+    bench.plan(&[]).expect(0).shows("No changes");
+    let token = bench.netbird().person_token("admin");
+    bench.file(file(json!({ "admin@example.com": { "role": "auditor" } })));
+    bench
+        .run_with(&["plan"], &[("NETBIRD_API_TOKEN", &token)])
+        .expect(1)
+        .says("is the user of the token itself");
+}
+
+#[test]
+fn groups_that_netbird_does_not_take_back_are_said() {
+    let (bench, mira) = settled();
+    bench
+        .netbird()
+        .give_groups(&mira, &["no-such-group-at-all"]);
+    bench.file(file(json!({ "mira@example.org": { "blocked": true } })));
+    bench.plan(&[]).expect(0).shows(
+        "is skipped: the user's groups in NetBird contain (deleted group no-such-group-at-all)",
+    );
+    bench.file(file(
+        json!({ "mira@example.org": { "blocked": true, "auto_groups": [] } }),
+    ));
+    bench.apply(&[]).expect(0);
+    assert_eq!(user(&bench, &mira)["is_blocked"], true);
+}
+
+#[test]
+fn groups_of_an_identity_provider_stay_a_users() {
+    let (bench, mira) = settled();
+    let issued = bench.netbird().issue_group("from-idp", "jwt");
+    let staff = bench.id("/groups", "staff");
+    bench.netbird().give_groups(&mira, &[&issued, &staff]);
+    bench.file(file(
+        json!({ "mira@example.org": { "auto_groups": ["staff"] } }),
+    ));
+    bench.plan(&[]).expect(0).shows("No changes");
+    bench.file(file(
+        json!({ "mira@example.org": { "auto_groups": ["ops"] } }),
+    ));
+    bench.apply(&[]).expect(0);
+    let groups = user(&bench, &mira)["auto_groups"].clone();
+    assert!(groups.as_array().unwrap().contains(&json!(issued)));
+    bench.plan(&[]).expect(0).shows("No changes");
+}
+
+#[test]
+fn a_users_machines_follow_and_the_plan_says_who_reaches_whom() {
+    let (bench, mira) = settled();
+    bench.netbird().enroll_for(&mira, "laptop");
+    let policies = json!({ "p": { "sources": ["ops"], "destinations": ["staff"], "protocol": "tcp", "ports": [22] } });
+    let mut wanted = file(json!({ "mira@example.org": { "auto_groups": ["ops", "staff"] } }));
+    wanted["policies"] = policies.clone();
+    bench.delete("/policies", "Default");
+    bench.agreed(wanted);
+    let server = bench.peer("server");
+    bench.edit("/groups", "staff", json!({ "peers": [server] }));
+    let mut wanted = file(json!({ "mira@example.org": { "auto_groups": ["staff"] } }));
+    wanted["policies"] = policies;
+    bench.file(wanted);
+    bench.plan(&[]).expect(0).shows("by user mira@example.org");
+    bench.apply(&[]).expect(0);
+    assert_eq!(members(&bench, "ops"), Vec::<String>::new());
+    bench.plan(&[]).expect(0).shows("No changes");
+}
+
+#[test]
+fn a_group_that_lists_a_machine_and_is_taken_from_its_user_is_an_error() {
+    let (bench, mira) = settled();
+    bench.netbird().enroll_for(&mira, "laptop");
+    let mut wanted = file(json!({ "mira@example.org": { "auto_groups": ["ops"] } }));
+    wanted["groups"]["staff"] = json!({ "peers": ["laptop"] });
+    bench.file(wanted);
+    bench
+        .plan(&[])
+        .expect(1)
+        .says("loses the group \"staff\", and with it the user's machines");
+}
+
+#[test]
+fn an_export_names_people_only_when_it_is_asked_to() {
+    let (bench, mira) = settled();
+    let exported = bench.run(&["export"]).expect(0);
+    assert!(!exported.stdout.contains("mira"), "{}", exported.stdout);
+    assert!(!exported.stderr.contains("mira"), "{}", exported.stderr);
+    let exported = bench.run(&["export", "--users"]).expect(0).stdout;
+    let exported: Value = serde_json::from_str(&exported).unwrap();
+    assert_eq!(
+        exported["users"],
+        json!({ "mira@example.org": { "role": "user", "auto_groups": ["staff"] } })
+    );
+    bench.file(exported);
+    bench.plan(&[]).expect(0).shows("No changes");
+    bench.file(json!({ "groups": { "ops": {}, "staff": {} } }));
+    bench.run(&["adopt", "users/mira@example.org"]).expect(0);
+    let text = std::fs::read_to_string(bench.path("netbird.json")).unwrap();
+    assert!(text.contains("\"mira@example.org\""), "{text}");
+    bench.plan(&[]).expect(0).shows("No changes");
+    assert_eq!(user(&bench, &mira)["role"], "user");
+}
+
+#[test]
+fn a_group_that_a_person_has_is_held_until_the_entry_lets_go_of_it() {
+    let (bench, mira) = settled();
+    bench.file(json!({ "groups": { "ops": {} } }));
+    bench
+        .apply(&["--allow-deletes", "1"])
+        .expect(0)
+        .shows("user \"mira@example.org\"");
+    assert_eq!(bench.names("/groups").len(), 3);
+    bench.file(json!({ "groups": { "ops": {} }, "users": { "mira@example.org": { "auto_groups": ["ops"] } } }));
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.names("/groups").len(), 2);
+    assert_eq!(
+        user(&bench, &mira)["auto_groups"],
+        json!([bench.id("/groups", "ops")])
+    );
+}
+
+#[test]
+fn a_weaker_token_writes_no_users() {
+    let (bench, _) = settled();
+    let token = bench.netbird().token_for("network_admin");
+    bench.file(file(
+        json!({ "mira@example.org": { "auto_groups": ["ops"] } }),
+    ));
+    bench
+        .run_with(&["apply"], &[("NETBIRD_API_TOKEN", &token)])
+        .expect(3)
+        .says("the token's role network_admin cannot do 1 of 1 operations");
+}
