@@ -35,7 +35,7 @@ pub struct Delta {
     pub already: Vec<Passage>,
     /// What a rule lets through no more, and others still do.
     pub still: Vec<Passage>,
-    /// Of new or changed policies: that nobody reaches anything by one, and why.
+    /// Of new or changed policies: that nobody gets access by one, and why.
     pub idle: Vec<String>,
 }
 

@@ -74,7 +74,7 @@ pub(super) fn ask(world: &mut World, side: usize, question: &Question) -> Result
     let waiting = sides.filter(|(end, name)| *end == End::Peer && world.waits(name));
     let waiting = waiting.map(|(_, id)| {
         let peer = world.label(&Id::from(id.as_str()));
-        format!("peer {peer} waits for approval in NetBird, and reaches nobody until then")
+        format!("peer {peer} waits for approval in NetBird, and cannot reach any peer until it is approved")
     });
     let waiting: Vec<String> = waiting.collect();
     world.visit(from, side, 1);

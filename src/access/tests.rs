@@ -151,7 +151,7 @@ fn what_others_let_through_is_no_news() {
     assert_data_eq!(
         told(file.clone(), live),
         str![[r#"
-already reachable: a → b: tcp on all ports (policy p; by policy Default too)
+already reachable: a → b: tcp on all ports (policy p, and also by policy Default)
 
 "#]]
     );
@@ -319,7 +319,7 @@ fn a_resource_is_reached_by_the_policy_alone_and_opens_nothing() {
         assert_data_eq!(
             told(file.clone(), office(router, resource)),
             str![[r#"
-! nobody reaches anything by policy p: no router leads to printer, or it is disabled
+! nobody gets access by policy p: no router leads to printer, or it is disabled
 
 "#]]
         );
@@ -467,18 +467,21 @@ fn a_membership_to_come_is_told_where_the_file_grants_it() {
 #[test]
 fn a_rule_that_reaches_nobody_is_called_out() {
     for (policy, why) in [
-        (json!({ "sources": ["none"] }), "no machine is in none"),
-        (json!({ "destinations": ["none"] }), "nothing is in none"),
+        (
+            json!({ "sources": ["none"] }),
+            "there is no machine in none",
+        ),
+        (
+            json!({ "destinations": ["none"] }),
+            "there is nothing in none",
+        ),
         (
             json!({ "sources": ["b"] }),
             "its only source is its only destination",
         ),
     ] {
         let told = told(one(policy), account(json!({})));
-        assert_eq!(
-            told,
-            format!("! nobody reaches anything by policy p: {why}\n")
-        );
+        assert_eq!(told, format!("! nobody gets access by policy p: {why}\n"));
     }
 }
 
@@ -495,7 +498,7 @@ fn unmanaged_rules_count_and_old_ones_have_several() {
     assert_data_eq!(
         told_of(&case, false),
         str![[r#"
-already reachable: a → b: tcp on all ports (policy p; by policy old too)
+already reachable: a → b: tcp on all ports (policy p, and also by policy old)
 
 "#]]
     );
@@ -516,7 +519,7 @@ fn machines_are_named_one_by_one_where_somebody_asks() {
         str![[r#"
 + a1, a2 (of a) → c1 (of c): everything, by policy p
 + c1 (of c) → b1 (of b): everything, by policy p
-already reachable: a1, a2 (of a) → b1 (of b): everything (policy p; by policy one too)
+already reachable: a1, a2 (of a) → b1 (of b): everything (policy p, and also by policy one)
 
 "#]]
     );

@@ -82,7 +82,7 @@ impl<'r, 'a> Course<'r, 'a> {
 
     /// Returns what to do about a refusal, and how much waits behind it.
     fn after_a_refusal(&self) -> String {
-        const UNTIL: &str = "correct the entry: NetBird refuses it in every run";
+        const UNTIL: &str = "correct the entry: NetBird will refuse it again in each run";
         let applied = &*self.run.applied;
         let statuses = applied.statuses.iter().enumerate();
         let waits = statuses.filter(|(at, it)| **it == Status::Skipped && !applied.is_kept(*at));

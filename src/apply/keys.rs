@@ -305,7 +305,7 @@ impl Execution<'_> {
     /// Makes a key. If the answer is lost, so is the secret: the key that appeared is deleted, and since then the first
     /// request is known to be over, a second one is sent. What that one leaves without its secret goes, too.
     fn post_key(&mut self, address: &Address, body: &Value) -> Result<NewKey> {
-        const AGAIN: &str = "the answer was lost again";
+        const AGAIN: &str = "the answer of NetBird was lost a second time";
         let mut lost = LOST;
         loop {
             let error = match self.api.create_key(Kind::SetupKey.path(), body) {

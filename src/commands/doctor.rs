@@ -195,7 +195,7 @@ impl Doctor<'_> {
                 ),
                 "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE",
             ),
-            _ => open("none is named: an apply that makes setup keys needs one"),
+            _ => open("none: an apply that creates setup keys needs one (AGE_PUBLIC_KEY)"),
         }
     }
 }

@@ -157,8 +157,10 @@ impl Synced<'_> {
         let unconfigured = || Forge::not_configured(run, &args.servers.gitea);
         if !self.idle {
             if forge.is_none() {
-                run.say
-                    .note(&format!("{}: nothing is committed", unconfigured()));
+                run.say.note(&format!(
+                    "{}: enrolled: true is not committed",
+                    unconfigured()
+                ));
             }
             self.enroll(&api, &valid.desired)?;
         }

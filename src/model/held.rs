@@ -29,17 +29,17 @@ facts! {
         /// These are not ours and need it.
         Needed(holders: BTreeSet<String>) => (
             format!("it is still used by {}", listed(holders)),
-            "take it out there in NetBird, then the next apply deletes it; or declare it again",
+            "remove it from there in NetBird, and the next apply deletes it; or declare it again",
         ),
         /// These need it, and some of them are entries of the file.
         NeededHere(holders: BTreeSet<String>) => (
             format!("it is still used by {}", listed(holders)),
-            "take it out there, in the file or in NetBird, then the next apply deletes it; or declare it again",
+            "remove it from there, in the file or in NetBird, and the next apply deletes it; or declare it again",
         ),
         /// These stand in it and stay.
         Holds(inside: BTreeSet<String>) => (
             format!("it contains {}, which stays", listed(inside)),
-            "delete that in NetBird, then the next apply deletes it; or declare it again",
+            "delete that in NetBird, and the next apply deletes it; or declare it again",
         ),
         /// It is to be replaced, and these stand in it and are not the file's.
         HoldsAnew(inside: BTreeSet<String>) => (

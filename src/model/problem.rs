@@ -52,12 +52,12 @@ facts! {
         /// `--adopt` names an object that the file of another environment manages.
         AdoptStrange(id: Id, file: String) => says(
             format!("cannot adopt {id}: {file} manages it"),
-            "take its entry out of that file first, and apply that file",
+            "remove its entry from that file first, and apply that file",
         ),
         /// Objects exchange what only one of them can have.
         Exchange => match at.kind {
             Kind::Route => says(
-                "and other routes of this plan exchange their networks: no order of writes allows that",
+                "and other routes of this plan swap their networks, and NetBird cannot do that in one step",
                 "change them in two steps: give one another network first",
             ),
             kind => says(
@@ -78,7 +78,7 @@ facts! {
         ),
         /// This lives, and NetBird does not take both.
         InTheWay(other: String) => says(
-            format!("cannot be written: NetBird has {other}, and does not take both"),
+            format!("cannot be written: NetBird has {other}, and allows only one of the two"),
             match at.kind.can_be_renamed() {
                 true => "if it is the same, give the entry \"renamed_from\" with the old name; else delete that in NetBird",
                 false => "delete that in NetBird, or take it into the file as it is and change it there",
@@ -86,8 +86,8 @@ facts! {
         ),
         /// One of its name stands in another object, in words, and does not go.
         Elsewhere(parent: String, id: Id) => says(
-            format!("cannot be written: NetBird has one of that name ({id}) in {parent}, and a name stands once in an account"),
-            "declare where it stands, then it moves; or give one of them another name",
+            format!("cannot be written: NetBird has one of that name ({id}) in {parent}, and a name can exist only once in an account"),
+            "declare the network that it is in, and it moves; or give one of them another name",
         ),
         /// It is replaced, and these stand in the old one and are not the file's.
         TakesAlong(inside: Vec<String>) => says(
@@ -109,7 +109,7 @@ facts! {
         /// It refers to what the plan deletes.
         Goes(what: Refers, name: String) => says(
             format!("refers to {} {name:?}, which this plan deletes", what.label()),
-            "declare it, or take it out here",
+            "keep it in the file, or remove the reference",
         ),
         /// It refers to what there is not.
         Absent {
@@ -134,7 +134,7 @@ facts! {
         /// It is renamed from that, and another entry gives its new name up in the same change.
         NameGivenUp(old: String) => says(
             format!("is renamed from {old:?}, and the entry that had the name {:?} leaves in the same change", at.name),
-            "merge it in two: first take that entry out, then rename the other one",
+            "merge it in two steps: first remove that entry, then rename the other one",
         ),
         /// It contains these of that kind, and the list of the kind lacks them.
         Unlisted(kind: Kind, ids: BTreeSet<Id>) => says(
@@ -143,7 +143,7 @@ facts! {
                 kind.plural(),
                 listed(ids)
             ),
-            "run again; if it stays so, something before NetBird cuts the list",
+            "run again; if it happens again, a proxy before NetBird cuts the list",
         ),
         /// A policy has that many rules.
         Rules(number: String) => says(
@@ -156,7 +156,7 @@ facts! {
         /// The users of this source group are not named, where those of others are.
         UnnamedUsers(group: String) => says(
             format!(
-                "says in NetBird who of its sources may log in as whom, and nothing of group {group:?}: the server would refuse it"
+                "says in NetBird who may log in as whom, but not for group {group:?}: the server would refuse it"
             ),
             "say it in \"authorized_groups\", with every source group",
         ),
@@ -190,7 +190,7 @@ facts! {
         /// It checks where a machine is, and the server does not know that.
         NoLocations => says(
             "checks where a machine is, and this NetBird has no geo location database",
-            "give NetBird its database, or take \"geo\" out here",
+            "install the geo location database in NetBird, or remove \"geo\" here",
         ),
         /// A group that is never changed would be.
         Protected(why: Protection) => says(
@@ -201,8 +201,8 @@ facts! {
         GroupUsed(users: Vec<String>) => says(
             format!("cannot be deleted: it is still used by {}", users.join(", ")),
             match at.kind {
-                Kind::Group => "take the group out there first, or declare it",
-                _ => "take it out there first, or declare it",
+                Kind::Group => "remove the group from there first, or declare it",
+                _ => "remove it from there first, or declare it",
             },
         ),
         /// It means the same machine as another entry.
@@ -237,7 +237,7 @@ facts! {
         ),
         /// It is the domain of that zone, and NetBird does not take both.
         DomainOfZone(zone: String) => says(
-            format!("cannot have the domain of DNS zone {zone:?}: NetBird does not take both"),
+            format!("cannot have the domain of DNS zone {zone:?}: NetBird allows only one of the two"),
             "give machines another domain, or delete the zone in a change before this one",
         ),
     }

@@ -55,7 +55,7 @@ pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
     calls.extend(delta.idle.iter().take(MOST_NAMES).cloned());
     let more = delta.idle.len().saturating_sub(MOST_NAMES);
     let policies = (more > 0).then(|| count(more, "more policy", "more policies"));
-    calls.extend(policies.map(|more| format!("nobody reaches anything by {more} either")));
+    calls.extend(policies.map(|more| format!("nobody gets access by {more} either")));
     calls
 }
 
@@ -63,7 +63,7 @@ pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
 pub(super) fn covered(delta: &Delta) -> Vec<String> {
     let line = |word: &str, covered: &Passage| {
         format!(
-            "{word} reachable: {} → {}: {} ({}; by policy {} too)",
+            "{word} reachable: {} → {}: {} ({}, and also by policy {})",
             whole(&covered.from),
             whole(&covered.to),
             what(covered),

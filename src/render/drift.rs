@@ -89,10 +89,10 @@ fn said(address: &Address, why: Option<String>) -> Sentence {
 fn ways(drift: &Drift) -> Vec<Sentence> {
     let mut ways = Vec::new();
     if drift.is_alarming() {
-        let plan = Sentence::from("to have it as the file says: ").code("netbird-gitops plan");
+        let plan = Sentence::from("to make NetBird as the file says: ").code("netbird-gitops plan");
         let apply = plan.say(", then ").code("netbird-gitops apply");
         ways.push(apply.say(" (in CI run the workflow apply by hand)"));
-        let write = Sentence::from("to have it as NetBird has it: write that into the file (");
+        let write = Sentence::from("to keep what NetBird has: write it into the file (");
         let write = write.code("netbird-gitops export");
         ways.push(write.say(" prints it), and merge"));
     }

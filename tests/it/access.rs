@@ -75,10 +75,9 @@ fn what_others_made_grants_too() {
         .shows("yes: group/pilots → group/stations: tcp/443")
         .shows("by policy by-hand");
     bench.file(file(json!({ "ssh": ssh() })));
-    bench
-        .plan(&[])
-        .expect(0)
-        .shows("already reachable: pilots → stations: tcp 22 (policy ssh; by policy by-hand too)");
+    bench.plan(&[]).expect(0).shows(
+        "already reachable: pilots → stations: tcp 22 (policy ssh, and also by policy by-hand)",
+    );
 }
 
 #[test]
@@ -188,7 +187,7 @@ fn whoever_waits_for_approval_reaches_nobody() {
     bench
         .run(&asked)
         .shows("no: ")
-        .shows("peer machine-pilots waits for approval in NetBird, and reaches nobody until then");
+        .shows("peer machine-pilots waits for approval in NetBird, and cannot reach any peer until it is approved");
 }
 
 #[test]

@@ -561,8 +561,7 @@ fn the_line_is_said_once_and_by_itself() {
         .expect(3);
     let hint = format!(
         "if this is meant, copy the line into the description of pull request #{number} and run this job again, or \
-         into the message of a later commit (if that one leaves the file alone, start the apply workflow by hand); if \
-         not, take the change back (git revert)"
+         into the message of a later commit (if that one leaves the file alone, start the apply workflow by hand); if not, undo the change (git revert)"
     );
     let log = format!("{}{}", refused.stdout, refused.stderr);
     let alone = |text: &str| text.lines().filter(|it| *it == line).count();

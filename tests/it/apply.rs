@@ -282,7 +282,7 @@ fn a_refusal_that_every_run_meets_says_what_waits_behind_it() {
     let run = bench.run_with(&["apply"], &[("NETBIRD_GITOPS_KEEP_GOING", "true")]);
     let run = run
         .expect(4)
-        .says("correct the entry: NetBird refuses it in every run");
+        .says("correct the entry: NetBird will refuse it again in each run");
     assert!(!format!("{run:?}").contains("until then"), "{run:?}");
     assert_eq!(bench.names("/setup-keys"), ["b"]);
     assert_eq!(bench.names("/policies"), ["Default", "p"]);

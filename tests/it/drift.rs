@@ -57,7 +57,7 @@ fn what_was_deleted_by_hand_is_missing_and_by_whom() {
     bench
         .run(&["drift", "--format", "markdown"])
         .expect(2)
-        .shows("- to have it as the file says: `netbird-gitops plan`, then `netbird-gitops apply`");
+        .shows("- to make NetBird as the file says: `netbird-gitops plan`, then `netbird-gitops apply`");
     let run = bench.run(&["drift", "--format", "json"]).expect(2);
     let drift = run.json();
     assert_eq!(drift["status"], "drift");

@@ -114,7 +114,7 @@ fn what_the_file_says_is_set_again_and_that_is_said() {
     changed(&bench, "/routes", "r", json!({ "description": "by hand" }));
     bench.file(file);
     let run = bench.apply(&["--format", "json"]).expect(0);
-    let told = "policy p: was changed by somebody meanwhile; the file says otherwise, so it is set again: \
+    let told = "policy p: somebody changed it during this run; the file says otherwise, so it is set again: \
                 description \"by hand\" → \"two\"";
     let notices = run.json()["notices"].clone();
     let notices: Vec<&str> = notices
@@ -180,7 +180,7 @@ fn a_declared_member_that_somebody_took_out_meanwhile_is_back() {
         });
     bench.file(file(json!(["m", "n"])));
     bench.apply(&[]).expect(0).says(
-        "group g: lost m to somebody meanwhile; the file lists them, so they are members again",
+        "group g: lost m during this run, because somebody removed them; the file lists them, so they are added again",
     );
     assert_eq!(
         bench.one("/groups", "g")["peers"].as_array().unwrap().len(),

@@ -147,7 +147,7 @@ fn assert_unreferred(bench: &Bench) {
 fn a_machine_that_enrolls_while_its_group_is_written_is_put_back() {
     let (bench, run) = enrolled_in_between(|_| {});
     run.says(
-        "group gw: some-host joined while it was written and was thrown out by that; put back",
+        "group gw: some-host joined while this run wrote the group, and that write removed it; it is added again",
     )
     .shows("left for the next run, a peer enrolled meanwhile: rename peer new");
     assert_eq!(members(&bench), ["m1", "m2", "some-host"]);

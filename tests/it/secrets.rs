@@ -166,7 +166,7 @@ fn answers_that_are_lost_twice_leave_no_key_behind_either() {
         bench
             .apply(&[])
             .expect(4)
-            .says("the answer was lost again, and the key was deleted again");
+            .says("the answer of NetBird was lost a second time, and the key was deleted again");
         assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
         bench.apply(&[]).expect(0);
         assert_eq!(bench.names("/setup-keys"), ["k"]);

@@ -46,7 +46,7 @@ fn sync_events_does_all_but_the_commit() {
     site.gitea().clear_requests();
     let run = site.bench.run(&["sync-events"]).expect(0);
     assert_eq!(count(&run, "Gitea"), 1, "{}", run.stderr);
-    run.says("Gitea is not configured (GITEA_URL, GITEA_REPO, GITEA_TOKEN not set): nothing is committed")
+    run.says("Gitea is not configured (GITEA_URL, GITEA_REPO, GITEA_TOKEN not set): enrolled: true is not committed")
         .shows("setup key a: peer \"host-of-a\" is renamed to it")
         .shows("1 key not marked: nothing was committed");
     site.bench.one("/peers", "a");

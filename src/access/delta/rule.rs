@@ -48,7 +48,7 @@ impl Maker<'_> {
         let is_news = is_idle && rule.accepts(AFTER) && rule.differs();
         if is_news && world.nodes.iter().any(is_machine) {
             let (policy, why) = (&rule.name, self.why_idle(&from, &to));
-            let idle = format!("nobody reaches anything by policy {policy}: {why}");
+            let idle = format!("nobody gets access by policy {policy}: {why}");
             self.delta.idle.push(idle);
         }
     }
@@ -268,11 +268,11 @@ impl Maker<'_> {
             members.map(|node| &world.nodes[*node as usize]).collect()
         };
         if nodes(from).iter().all(|node| node.is_resource()) {
-            return format!("no machine is in {}", names(from));
+            return format!("there is no machine in {}", names(from));
         }
         let is_cut_off = |node: &&Node| node.is_resource() && !node.is_on[AFTER];
         match nodes(to) {
-            nodes if nodes.is_empty() => format!("nothing is in {}", names(to)),
+            nodes if nodes.is_empty() => format!("there is nothing in {}", names(to)),
             nodes if nodes.iter().all(is_cut_off) => {
                 format!("no router leads to {}, or it is disabled", names(to))
             }

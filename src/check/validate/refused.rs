@@ -31,7 +31,7 @@ fn account(entry: &InFile<'_>, settings: &AccountSettings, entries: &[InFile<'_>
     if let Some(zone) = zone {
         let (name, line) = (quote(zone.cursor.name()), zone.cursor.key_place().line);
         let zone = format!("the DNS zone {name} in line {line} has that domain");
-        let message = format!("{zone}: NetBird does not take both");
+        let message = format!("{zone}: NetBird allows only one of the two");
         let flaw = log.error(entry.cursor.place_of("dns_domain"), message);
         let hint = "give the machines, or the zone, another one";
         flaw.coded(Code::Overlap).suggest(hint);

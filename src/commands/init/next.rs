@@ -71,7 +71,7 @@ impl Init<'_> {
         }
         if waits || is_new && self.settings.is_none() {
             steps.add(
-                "Once that is pushed, protect the branch: the bot alone may push to it.",
+                "Once that is pushed, protect the branch: only the bot may push to it.",
                 &[&self.command(" --setup")],
             );
         }

@@ -182,7 +182,7 @@ impl Wanted {
         }
         let bot = self.bot.as_deref();
         let mut rule = |branch: &str, rule: &Option<BranchRule>, file, needs_push| {
-            let alone = format!("{} alone may push", bot.unwrap_or_default());
+            let alone = format!("only {} may push", bot.unwrap_or_default());
             let gap = rule.as_ref();
             let gap = gap.and_then(|rule| rule.gap(file, bot, needs_push));
             let gap = gap.map(|(gap, way_out)| format!("left alone: {gap}; {way_out}"));
@@ -553,7 +553,7 @@ Made variable NETBIRD_API_URL \n\
 Made variable AGE_PUBLIC_KEY \n\
 Missing variable NETBIRD_GITOPS_BINARY set NETBIRD_GITOPS_BINARY: where jobs fetch the program: docs/gitea.md, step 4
 Missing variable NETBIRD_GITOPS_SHA256 set NETBIRD_GITOPS_SHA256: the program's SHA-256
-Made branch rule list bot alone may push
+Made branch rule list only bot may push
 Later branch rule main before the files are on the branch it would keep you from pushing them
 "
         );

@@ -87,7 +87,10 @@ fn done_line(done: &Done, dry_run: bool) -> String {
     }
     parts.extend(enrollment.evidence.words().map(str::to_owned));
     if *waits_for_approval {
-        parts.push("it waits for approval in NetBird, and reaches nobody until then".into());
+        parts.push(
+            "it waits for approval in NetBird, and cannot reach any peer until it is approved"
+                .into(),
+        );
     }
     parts.extend(error.iter().map(|error| format!("FAILED: {error}")));
     format!("setup key {}: {}", enrollment.key, parts.join("; "))

@@ -96,7 +96,7 @@ fn check_primary(group: &NameserverGroup, entry: &Cursor<'_>, log: &mut Log) {
     let is_unsaid = |name: &&str| !entry.mentions(&TABLE, name);
     match group.primary {
         Some(true) if listed => {
-            let text = "a primary group answers for every domain, and this one lists some";
+            let text = "a primary group is used for all domains, and this one lists some";
             let flaw = log.error(place, text);
             flaw.suggest("remove \"primary\" or \"domains\"");
         }
@@ -108,7 +108,7 @@ fn check_primary(group: &NameserverGroup, entry: &Cursor<'_>, log: &mut Log) {
             flaw.suggest("add \"domains\", or remove \"primary\"");
         }
         None if !listed && ["primary", "domains"].iter().all(is_unsaid) => {
-            let text = "has no domains, so it answers for every domain";
+            let text = "has no domains, so it is used for all domains";
             let notice = log.notice(Code::EveryDomain, entry.key_place(), text);
             notice.suggest("write \"primary\": true if that is meant");
         }

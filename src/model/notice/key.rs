@@ -22,7 +22,7 @@ facts! {
     pub enum OfKey {
         /// `--replace` names it, and it is marked enrolled.
         ReplaceIdle => {
-            Code::ReplaceIdle.says("is marked enrolled and is never made again: --replace leaves it alone")
+            Code::ReplaceIdle.says("is marked enrolled, so no new key is created for it: --replace has no effect")
         },
         /// It is marked enrolled, and this valid key of the name stays.
         UnusedKey(id: Id) => Code::UnusedKey.says(format!(
@@ -31,7 +31,7 @@ facts! {
         )),
         /// Its `reissue_after` lies in the future.
         ReissueLater(after: Timestamp) => Code::ReissueLater.says(format!(
-            "has a reissue_after that lies in the future ({after}): nothing until then"
+            "has a reissue_after in the future ({after}): no new key is created before that"
         )),
         /// It expires then, within a day, and nobody used it.
         ExpiresSoon(then: Timestamp) => {
@@ -81,8 +81,8 @@ facts! {
         )),
         /// An earlier run of the same commit made it, and its sealed text is in this file, or in the output of that run.
         MadeEarlier(place: Option<String>) => Code::MadeEarlier.says(match place {
-            Some(place) => format!("was made by an earlier run and is not used yet; its sealed copy is {place}"),
-            None => "was made by an earlier run and is not used yet; its sealed text is in the log, the artifact or the comment \
+            Some(place) => format!("was created by an earlier run and is not used yet; its sealed copy is {place}"),
+            None => "was created by an earlier run and is not used yet; its sealed text is in the log, the artifact or the comment \
                      of that run"
                 .into(),
         }),
@@ -121,7 +121,7 @@ facts! {
         )),
         /// It has other recipients than the one that lives was sealed for.
         RecipientsChanged => Code::RecipientsChanged.says(
-            "has other recipients than before; the key that lives stays sealed as it is: reissue_after makes a new one"
+            "has other recipients than before, and the sealed key stays as it is: for a new one, set reissue_after"
         ),
         /// Its entry was removed, and its peer stays.
         PeerStays(why: PeerStays) => {
@@ -177,7 +177,7 @@ facts! {
     /// Why the peer of a removed key stays.
     pub enum PeerStays {
         /// Its name and its times alone tell which it is.
-        NameAlone(peer: Who) => format!("stays: its name and its times alone tell that it is {peer}"),
+        NameAlone(peer: Who) => format!("stays: only its name and the times say that it is {peer}"),
         /// It is one of these.
         OneOf(peers: Vec<String>) => format!(
             "stays: it was used by one of {}, and it is not known by which",
@@ -250,12 +250,12 @@ facts! {
         /// This peer came by it before the entry, which is marked enrolled, adopts it: whether it has another name, and the groups of
         /// the entry that it is not in.
         DoneBefore { peer: Who, is_other: bool, lacks: BTreeSet<String> } => Code::KeepsName.says(format!(
-            "was used by the peer {peer} before this file managed it, and is marked enrolled{}{}",
+            "was used by the peer {peer} before this file managed it, so it is marked enrolled{}{}",
             if *is_other { ". The peer keeps its name" } else { "" },
             match lacks.is_empty() {
                 true => String::new(),
                 false => format!(
-                    ". The peer does not join {}: list the key in the peers of a group that its machine is to join",
+                    ". The peer is not added to {}: to add it, list this key in the peers of the group",
                     listed(lacks)
                 ),
             }
@@ -276,11 +276,11 @@ facts! {
         )),
         /// `enrolled` was taken back; its peer, and whether the file has a `reissue_after` for it.
         FlippedBack { peer: Who, asked: bool } => Code::FlippedBack.says(format!(
-            "was marked enrolled and is not any more, which alone changes nothing: the peer {peer} came by its key. To enroll \
-             another machine, {}; if none is meant, put enrolled back to true",
+            "was marked enrolled before, and now it is not. This has no effect, because the peer {peer} enrolled with this key. To enroll \
+             another machine, {}. If you do not want that, set enrolled to true again.",
             match asked {
-                true => "set reissue_after, which is older than that key, to the time of that change",
-                false => "set reissue_after beside it to the time of that change",
+                true => "set reissue_after, which is older than this key, to the time of this change (such as 2026-12-01T12:00:00Z)",
+                false => "set reissue_after to the time of this change (such as 2026-12-01T12:00:00Z)",
             }
         )),
         /// The event log does not tell that this peer came by it.
@@ -304,7 +304,7 @@ facts! {
         /// Its key is newer than what asks for another machine.
         Newer => "its key was made after reissue_after",
         /// Its name and its times alone tell by which key it came.
-        NameAlone => "its name and its times alone tell by which key it came",
+        NameAlone => "only its name and the times say with which key it enrolled",
         /// That group lists it by its own name.
         Listed(group: String) => format!("group {group:?} lists it by its own name"),
     }

@@ -57,9 +57,10 @@ facts! {
         )),
         /// It keeps that name in NetBird, since another one has its own.
         KeepsName { now: String, other: Id } => Code::KeepsName.says(format!(
-            "keeps the name {now:?} in NetBird, since another {} has its name (id {other}). Delete or rename that one in \
-             NetBird; the next apply then renames this one back.",
-            at.kind.label()
+            "still has the name {now:?} in NetBird, because another {label} (id {other}) has the name {name:?}. Delete or rename the \
+             other {label} in NetBird; the next apply then renames {now:?} to {name:?}.",
+            label = at.kind.label(),
+            name = at.name
         )),
         /// Nothing is done about it: it could be any of these.
         Unclear(ids: Vec<Id>) => Code::Skipped.says(format!(
@@ -101,7 +102,7 @@ facts! {
         )),
         /// It is made, though what lives under that name looks the same.
         LookAlike(name: String) => Code::LookAlike.says(format!(
-            "is made although {name:?} exists in NetBird: they look the same, but their letters are spelled otherwise"
+            "is made although {name:?} exists in NetBird: the names look the same, but their characters differ"
         )),
     }
 
@@ -158,7 +159,7 @@ facts! {
                 true => "; \"authorized_groups\" names users",
                 false => "",
             };
-            format!("is netbird-ssh: it lets in to its destinations {}{all}", users(after))
+            format!("is netbird-ssh: {} can log in to its destinations{all}", users(after))
         },
     }
 
@@ -195,11 +196,11 @@ facts! {
     pub enum OfPeer {
         /// It waits for approval.
         WaitsForApproval => {
-            Code::WaitsForApproval.says("waits for approval in NetBird: until then it reaches nobody")
+            Code::WaitsForApproval.says("waits for approval in NetBird: until it is approved, it cannot reach any peer")
         },
         /// Another one came in its place, and its deletion would hit these.
         StaysInUse { by: Who, users: Vec<String> } => Code::PeerStays.says(format!(
-            "is replaced by the peer {by}, and stays, since its deletion would hit {}: take it out of there first",
+            "is replaced by the peer {by}, and stays, because its deletion would break {}: remove it from there first",
             users.join(", ")
         )),
     }
@@ -243,22 +244,22 @@ facts! {
         /// They changed these fields.
         Changed(fields: Vec<FieldChange>) => {
             Code::Meanwhile.whole(format!(
-                "{at}: was changed by somebody meanwhile; the file says otherwise, so it is set again: {}",
+                "{at}: somebody changed it during this run; the file says otherwise, so it is set again: {}",
                 text::joined(fields.iter().map(FieldChange::named), ", ")
             ))
         },
         /// They renamed it to that.
         Renamed(name: String) => Code::Meanwhile.whole(format!(
-            "{at}: was renamed to {name:?} by somebody meanwhile; the file says otherwise, so it is set again"
+            "{at}: was renamed to {name:?} by somebody during this run; the file says otherwise, so it is set again"
         )),
         /// They took these out of the group.
         TookOut(peers: Vec<String>) => Code::Meanwhile.whole(format!(
-            "{at}: lost {} to somebody meanwhile; the file lists them, so they are members again",
+            "{at}: lost {} during this run, because somebody removed them; the file lists them, so they are added again",
             peers.join(", ")
         )),
         /// These joined the group while it was written, which threw them out.
         ThrownOut(peers: Vec<String>) => Code::Meanwhile.whole(format!(
-            "{at}: {} joined while it was written and was thrown out by that; put back",
+            "{at}: {} joined while this run wrote the group, and that write removed it; it is added again",
             peers.join(", ")
         )),
     }

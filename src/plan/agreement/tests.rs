@@ -456,7 +456,7 @@ fn the_way_out_names_a_description_where_that_counts() {
     for (agreements, wanted) in rows {
         assert_eq!(
             way_out(&agreements, 4, true),
-            format!("if this is meant, copy {wanted}; if not, take the change back (git revert)")
+            format!("if this is meant, copy {wanted}; if not, undo the change (git revert)")
         );
     }
     let by_hand = |number| way_out(&[of(2, false)], number, false);

@@ -14,7 +14,7 @@ pub fn open(agreements: &[Agreement]) -> impl Iterator<Item = &Agreement> {
 const LATER_COMMIT: &str = "into the message of a later commit (if that one leaves the file alone, start the apply workflow by \
                             hand)";
 
-const IF_NOT: &str = "if not, take the change back (git revert)";
+const IF_NOT: &str = "if not, undo the change (git revert)";
 
 /// Returns in one sentence what to do about deletions of others, in the job of a pull request that waits for them.
 pub fn way_out_of_others(agreements: &[Agreement]) -> String {

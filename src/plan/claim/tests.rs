@@ -304,7 +304,7 @@ the file followed that
 renamed by hand, and another one has the name
     unmanaged: policy p
     note: NetBird has another policy with the name "p" (id daojn2e4mr64fain5cug). This file does not manage it and does not change it.
-    note: policy "p" keeps the name "x" in NetBird, since another policy has its name (id daojn2e4mr64fain5cug). Delete or rename that one in NetBird; the next apply then renames this one back.
+    note: policy "p" still has the name "x" in NetBird, because another policy (id daojn2e4mr64fain5cug) has the name "p". Delete or rename the other policy in NetBird; the next apply then renames "x" to "p".
 renamed by the file
     update policy p
         name "old" → "p"
@@ -439,14 +439,14 @@ renamed by hand
 renamed by hand, and another one has the name
     unmanaged: group g (daojn2b076ei75c05t8g)
     note: NetBird has another group with the name "g" (id daojn2b076ei75c05t8g). This file does not manage it and does not change it.
-    note: group "g" keeps the name "x" in NetBird, since another group has its name (id daojn2b076ei75c05t8g). Delete or rename that one in NetBird; the next apply then renames this one back.
+    note: group "g" still has the name "x" in NetBird, because another group (id daojn2b076ei75c05t8g) has the name "g". Delete or rename the other group in NetBird; the next apply then renames "x" to "g".
 the same, and the policy names the other one
     update policy p
         destinations ["g (daojn2b076ei75c05t8g)"] → ["g"]
         sources ["g (daojn2b076ei75c05t8g)"] → ["g"]
     unmanaged: group g (daojn2b076ei75c05t8g)
     note: NetBird has another group with the name "g" (id daojn2b076ei75c05t8g). This file does not manage it and does not change it.
-    note: group "g" keeps the name "x" in NetBird, since another group has its name (id daojn2b076ei75c05t8g). Delete or rename that one in NetBird; the next apply then renames this one back.
+    note: group "g" still has the name "x" in NetBird, because another group (id daojn2b076ei75c05t8g) has the name "g". Delete or rename the other group in NetBird; the next apply then renames "x" to "g".
 two runs made it at once
     delete group g (daojn2b076ei75c05t8g) [made +9 s]: a second one of this entry, created by another run of this file
 the same, and the policy names the second

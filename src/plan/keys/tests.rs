@@ -551,7 +551,7 @@ marked: valid and unused, by hand
 marked: valid and unused, --prune all
     delete setup key k: marked as enrolled, so nobody needs this live, unused key
 marked: --replace
-    note: setup key "k" is marked enrolled and is never made again: --replace leaves it alone
+    note: setup key "k" is marked enrolled, so no new key is created for it: --replace has no effect
 ephemeral and used: not an enrollment
     nothing
 

@@ -54,7 +54,7 @@ one of two of that second
     note: setup key "gw" was removed, and its peer stays: it was used by one of y, x, and it is not known by which
 one of two, which alone bears the name
     delete setup key gw: no longer declared
-    note: setup key "gw" was removed, and its peer stays: its name and its times alone tell that it is "gw" (daojn05h52b8h06og03g)
+    note: setup key "gw" was removed, and its peer stays: only its name and the times say that it is "gw" (daojn05h52b8h06og03g)
 a server that does not say when peers enrolled
     delete setup key gw: no longer declared
     note: setup key "gw" was removed, and its peer stays, if there is one: it is not known which peer enrolled with it: this NetBird does not say when peers enrolled (0.55 and later do), and the event log has nothing of it
@@ -143,7 +143,7 @@ another peer bears the key's name
     note: setup key "gw" can give its name to the peer daojn001d7im4h5d06hg once no other peer has it: rename the peer daojn05h52b8h06og03g in NetBird, or delete it there if its machine is gone
     note: setup key "gw" was used by the peer "host", but another peer is called "gw": left alone
 enrolled was taken back
-    note: setup key "gw" was marked enrolled and is not any more, which alone changes nothing: the peer "gw" (daojn05h52b8h06og03g) came by its key. To enroll another machine, set reissue_after beside it to the time of that change; if none is meant, put enrolled back to true
+    note: setup key "gw" was marked enrolled before, and now it is not. This has no effect, because the peer "gw" (daojn05h52b8h06og03g) enrolled with this key. To enroll another machine, set reissue_after to the time of this change (such as 2026-12-01T12:00:00Z). If you do not want that, set enrolled to true again.
 a key for many as a member
     create setup key gw
     note: group "g" lists "gw", a reusable key: its peers join through auto_groups
@@ -197,7 +197,7 @@ fn what_is_odd_about_objects_is_told() {
 a new name that looks like a live one
     create group Büro
     unmanaged: group Büro
-    note: group "Bu\u{308}ro" is made although "Büro" exists in NetBird: they look the same, but their letters are spelled otherwise
+    note: group "Bu\u{308}ro" is made although "Büro" exists in NetBird: the names look the same, but their characters differ
 a second group that somebody's account refers to
     held: group g (daojn0b076ei75c05t8g): it is still used by user Mira
 a policy that is of NetBird's SSH no more

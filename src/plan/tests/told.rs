@@ -143,7 +143,7 @@ a policy that is unmanaged
     delete setup key gw: no longer declared
     held: peer gw: it is still used by policy "p" (daojn064mr64fain5cug)
     unmanaged: policy p
-    way out: take it out there in NetBird, then the next apply deletes it; or declare it again
+    way out: remove it from there in NetBird, and the next apply deletes it; or declare it again
 a policy that was ours, and was changed by hand
     delete policy p: no longer declared
     delete peer gw: enrolled with setup key "gw", whose entry was removed
@@ -241,10 +241,10 @@ fn what_cannot_be_is_told_with_what_to_do() {
     let rows = rows.map(|(what, case)| (what, case.outcome()));
     assert_data_eq!(table(rows), str![[r#"
 a reference to a group that goes
-    impossible: group g cannot be deleted: it is still used by policy p | take the group out there first, or declare it
-    impossible: policy p refers to group "g", which this plan deletes | declare it, or take it out here
+    impossible: group g cannot be deleted: it is still used by policy p | remove the group from there first, or declare it
+    impossible: policy p refers to group "g", which this plan deletes | keep it in the file, or remove the reference
 a group whose users are not named, where those of others are
-    impossible: policy p says in NetBird who of its sources may log in as whom, and nothing of group "g": the server would refuse it | say it in "authorized_groups", with every source group
+    impossible: policy p says in NetBird who may log in as whom, but not for group "g": the server would refuse it | say it in "authorized_groups", with every source group
 a change of a group that was issued
     note: group "g" lists peers, but it is issued by jwt: its members come from there, and this change of the list has no effect. In it and not in the file: x. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
 a key whose peer is to join such a one
@@ -263,7 +263,7 @@ a rename of what was issued
 a rename to a name that lives
     unmanaged: group new (daojn00dtfsk7jo33i50)
     note: NetBird has another group with the name "new" (id daojn00dtfsk7jo33i50). This file does not manage it and does not change it.
-    note: group "new" keeps the name "old" in NetBird, since another group has its name (id daojn00dtfsk7jo33i50). Delete or rename that one in NetBird; the next apply then renames this one back.
+    note: group "new" still has the name "old" in NetBird, because another group (id daojn00dtfsk7jo33i50) has the name "new". Delete or rename the other group in NetBird; the next apply then renames "old" to "new".
 
 "#]].raw());
 }
@@ -389,20 +389,20 @@ fn a_rename_to_a_name_that_is_given_up_in_the_same_change() {
     }
     assert_data_eq!(table(rows), str![[r#"
 groups
-    impossible: group y is renamed from "x", and the entry that had the name "y" leaves in the same change | merge it in two: first take that entry out, then rename the other one
+    impossible: group y is renamed from "x", and the entry that had the name "y" leaves in the same change | merge it in two steps: first remove that entry, then rename the other one
 renamed before
     delete group x: no longer declared
 policies
-    impossible: policy y is renamed from "x", and the entry that had the name "y" leaves in the same change | merge it in two: first take that entry out, then rename the other one
+    impossible: policy y is renamed from "x", and the entry that had the name "y" leaves in the same change | merge it in two steps: first remove that entry, then rename the other one
 renamed before
     delete policy x: no longer declared
 routes
-    impossible: route y is renamed from "x", and the entry that had the name "y" leaves in the same change | merge it in two: first take that entry out, then rename the other one
+    impossible: route y is renamed from "x", and the entry that had the name "y" leaves in the same change | merge it in two steps: first remove that entry, then rename the other one
 renamed before
     delete route x: no longer declared
     update route y
 nameserver_groups
-    impossible: nameserver group y is renamed from "x", and the entry that had the name "y" leaves in the same change | merge it in two: first take that entry out, then rename the other one
+    impossible: nameserver group y is renamed from "x", and the entry that had the name "y" leaves in the same change | merge it in two steps: first remove that entry, then rename the other one
 renamed before
     delete nameserver group x: no longer declared
 

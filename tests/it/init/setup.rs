@@ -73,7 +73,9 @@ fn a_repository_gets_its_settings_in_two_runs_and_keeps_them() {
             .shows("  set          collaborator gitops-bot  (may write)\n")
             .shows("  set          secret NETBIRD_PLAN_TOKEN\n")
             .shows("  set          variable AGE_PUBLIC_KEY\n")
-            .shows("  set          branch rule netbird-gitops/inventory  (gitops-bot alone may push)\n")
+            .shows(
+                "  set          branch rule netbird-gitops/inventory  (only gitops-bot may push)\n",
+            )
             .shows("  later        branch rule main")
             .shows("git push origin HEAD:main\n\n4. Once that is pushed, protect the branch");
         let secrets = gitea.workflow_secrets();
@@ -93,7 +95,7 @@ fn a_repository_gets_its_settings_in_two_runs_and_keeps_them() {
         gitea.push("main", "netbird.json", "{}", "the network");
         gitea.clear_requests();
         let run = setup(&site, &[], &[]).expect(0);
-        run.shows("  set          branch rule main  (gitops-bot alone may push)\n")
+        run.shows("  set          branch rule main  (only gitops-bot may push)\n")
             .shows("  there        secret BOT_TOKEN  (left alone: nobody can read it back");
         assert_eq!(writes(&site), ["POST /branch_protections"]);
         let rules = rules(&site);
@@ -200,7 +202,7 @@ fn a_dry_run_only_says_it() {
     setup(&site, &["--dry-run"], &[])
         .expect(0)
         .shows("to set       secret BOT_TOKEN")
-        .shows("to set       branch rule main  (gitops-bot alone may push)")
+        .shows("to set       branch rule main  (only gitops-bot may push)")
         .shows("to write     .gitignore");
     assert_eq!(writes(&site), [""; 0]);
     assert_eq!(tree(&site.bench), before);
@@ -212,7 +214,7 @@ fn the_branch_of_the_inventory_is_that_of_apply() {
     let rule = "branch rule netbird-gitops/inventory";
     setup(&site, &["--dry-run"], &[])
         .expect(0)
-        .shows(&format!("to set       {rule}  (gitops-bot alone may push)"));
+        .shows(&format!("to set       {rule}  (only gitops-bot may push)"));
     let named = [("NETBIRD_GITOPS_INVENTORY_BRANCH", "lists")];
     setup(&site, &["--dry-run"], &named)
         .expect(0)

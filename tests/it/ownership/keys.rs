@@ -367,7 +367,7 @@ fn an_adopted_key_that_is_marked_enrolled_says_what_its_machine_keeps() {
     let (_, secret) = by_hand(&bench, "one-off", &[]);
     bench.server().enroll(&secret, "jump").unwrap();
     bench.declared(1.0, file(&[("k", true)]));
-    let told = "before this file managed it, and is marked enrolled. The peer keeps its name. The peer does not join g: list";
+    let told = "before this file managed it, and is marked enrolled. The peer keeps its name. The peer is not added to g: list";
     bench.plan(&[]).expect(0).shows(told);
     bench.leaves_all(&[]).says_anywhere(told);
     assert_eq!(bench.names("/peers"), ["jump"]);

@@ -149,7 +149,7 @@ fn a_group_whose_name_somebody_gave_to_another_keeps_the_one_it_has() {
     let other = bench.group("pilots");
     bench
         .leaves_all(&[])
-        .shows("keeps the name \"aircrew\" in NetBird, since another group has its name")
+        .shows("still has the name \"aircrew\" in NetBird, because another group")
         .shows(&other);
     bench.delete("/groups", "pilots");
     assert_eq!(bench.planned(&[]), ["update_group pilots"]);

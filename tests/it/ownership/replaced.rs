@@ -115,7 +115,7 @@ fn while_the_new_key_waits_the_old_peer_stays_and_is_named() {
 fn flipped_back_alone_nothing_happens_and_what_is_missing_is_said() {
     let (bench, old) = settled();
     let missing = format!(
-        "was marked enrolled and is not any more, which alone changes nothing: the peer \"k\" ({old}) came by its key"
+        "was marked enrolled before, and now it is not. This has no effect, because the peer \"k\" ({old}) came by its key"
     );
     bench.file(file(json!({})));
     for committed in [false, true] {
@@ -131,7 +131,7 @@ fn flipped_back_alone_nothing_happens_and_what_is_missing_is_said() {
     bench.declared(4.0, file(json!({ "reissue_after": before.to_string() })));
     let run = bench.leaves_all(&[]).shows("No changes");
     run.says_anywhere(&missing).says_anywhere(
-        "set reissue_after, which is older than that key, to the time of that change",
+        "set reissue_after, which is older than this key, to the time of this change (such as 2026-12-01T12:00:00Z)",
     );
     // a key that was never marked is a plain enrollment
     let bench = Bench::in_git();
@@ -231,7 +231,7 @@ fn one_that_is_told_by_its_name_alone_stays() {
     bench
         .plan(&[])
         .expect(0)
-        .says_anywhere("its name and its times alone tell by which key it came");
+        .says_anywhere("only its name and the times say with which key it enrolled");
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn a_peer_that_joins_between_reading_and_writing_a_group_stays() {
             let body = json!({ "name": "h", "peers": [hurried], "resources": [] });
             assert_eq!(netbird.call("PUT", &path, body).0, 200);
         });
-    let told = "group h: hurried joined while it was written and was thrown out by that; put back";
+    let told = "group h: hurried joined while this run wrote the group, and that write removed it; it is added again";
     let run = site
         .run(&["sync-events", "--format", "json"])
         .expect(0)

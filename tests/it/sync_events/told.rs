@@ -251,12 +251,14 @@ fn a_peer_that_waits_for_approval_is_said_to_wait() {
     let fault = Fault::on("GET", "/peers").always().then(answer);
     site.bench.netbird().fault(fault);
     let run = site.run(&["sync-events", "--dry-run"]).expect(0);
-    run.shows("it waits for approval in NetBird, and reaches nobody until then");
+    run.shows("it waits for approval in NetBird, and cannot reach any peer until it is approved");
     let run = site.run(&["sync-events", "--dry-run", "--format", "json"]);
     let json = run.expect(0).json();
     assert_eq!(json["enrollments"][0]["waits_for_approval"], true);
     let run = site.run(&["plan", "--prune", "none"]).expect(0);
-    run.says_anywhere("waits for approval in NetBird: until then it reaches nobody");
+    run.says_anywhere(
+        "waits for approval in NetBird: until it is approved, it cannot reach any peer",
+    );
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn settings() {
 "network_range_v6": "10.0.0.0/16"
     account.settings.network_range_v6: "10.0.0.0/16" is no IPv6 network
 "ipv6_enabled_groups": [], "peer_expose_groups": ["h"]
-    note: account.settings.peer_expose_groups[0]: group "h" is not declared here, so it must exist in NetBird
+    note: account.settings.peer_expose_groups[0]: group "h" is not declared in this file: an apply fails unless NetBird has it
 "peer_expose_enabled": true, "peer_expose_groups": []
     account.settings.peer_expose_groups: machines cannot expose services without a group of those that may: NetBird refuses it | name one, or write "peer_expose_enabled": false
 "peer_expose_enabled": true
@@ -212,7 +212,7 @@ fn where_they_stand() {
 "peers": null
     peers: null is not allowed | leave "peers" out instead
 "account": {"settings": {"dns_domain": "Corp.example"}}, "dns": {"zones": {"z": {"domain": "corp.example", "distribution_groups": ["g"]}}}
-    account.settings.dns_domain: the DNS zone "z" in line 1 has that domain: NetBird does not take both | give the machines, or the zone, another one
+    account.settings.dns_domain: the DNS zone "z" in line 1 has that domain: NetBird allows only one of the two | give the machines, or the zone, another one
 "setup_keys": {"gw": {"type": "one-off", "expires_in": 3600}}, "peers": {"gw": {"login_expiration_enabled": true, "inactivity_expiration_enabled": false}}
     peers.gw.login_expiration_enabled: it enrolls with a setup key, and only machines of people log in again | leave the field out
 

@@ -323,14 +323,14 @@ note: f:3:37  groups.pilots.peers[1]: "node-1" is in the list twice
 note: f:4:5  groups.Pilots: the name "Pilots" differs only by case from "pilots" in line 3
 note: f:9:50  setup_keys.node-1.expires_in: this key lives for 7 seconds only: expires_in counts seconds
     did you mean 7 days: 604800?
-note: f:15:24  policies.pilots-to-gs.destinations[0]: group "ground-stations" is not declared here, so it must exist in NetBird
-note: f:19:30  policies["web.tcp"].sources[0]: group "pilot" is not declared here, so it must exist in NetBird
+note: f:15:24  policies.pilots-to-gs.destinations[0]: group "ground-stations" is not declared in this file: an apply fails unless NetBird has it
+note: f:19:30  policies["web.tcp"].sources[0]: group "pilot" is not declared in this file: an apply fails unless NetBird has it
     did you mean "pilots"?
 note: f:22:5  routes.lan: a new route without "groups" is distributed to every peer (All)
     name the groups that shall get it in "groups"
 note: f:23:25  routes.lan.network: "10.1.2.3/24" is inside the network 10.1.2.0/24, which is what the route is for
     write "10.1.2.0/24"
-note: f:25:35  dns.nameserver_groups.corp: has no domains, so it answers for every domain
+note: f:25:35  dns.nameserver_groups.corp: has no domains, so it is used for all domains
     write "primary": true if that is meant
 
 "#]].raw());
@@ -379,15 +379,15 @@ fn spellings_of_other_tools_have_a_way_out() {
     policies.p.proto: write "protocol" | all, tcp, udp, icmp or netbird-ssh, in any case.
 "policies": {"p": {"rule": {}, "sources": ["*"], "destinations": ["10.0.0.0/8"]}}
     policies.p.rule: one policy is one rule: NetBird drops all but the first | write the rule's fields here, and a policy of its own for every other rule
-    note: policies.p.sources[0]: group "*" is not declared here, so it must exist in NetBird | the group of every peer is called "All"
-    note: policies.p.destinations[0]: group "10.0.0.0/8" is not declared here, so it must exist in NetBird | this looks like an address: groups stand here, by their names
+    note: policies.p.sources[0]: group "*" is not declared in this file: an apply fails unless NetBird has it | the group of every peer is called "All"
+    note: policies.p.destinations[0]: group "10.0.0.0/8" is not declared in this file: an apply fails unless NetBird has it | this looks like an address: groups stand here, by their names
 "policies": {"p": {"sources": ["All"], "destination_resource": {"id": "x"}}}
     policies.p.destination_resource: a peer in the place of groups needs "peer"
     policies.p.destination_resource.id: write only the name of the network resource | write its name as a string, or { "peer": "NAME" }
 "policies": {"p": {"sources": ["acl", "al"], "destinations": ["d2m7q0rl0ubs73a9k2v0"]}}
-    note: policies.p.sources[0]: group "acl" is not declared here, so it must exist in NetBird
-    note: policies.p.sources[1]: group "al" is not declared here, so it must exist in NetBird
-    note: policies.p.destinations[0]: group "d2m7q0rl0ubs73a9k2v0" is not declared here, so it must exist in NetBird | this looks like an id of NetBird: groups stand here, by their names
+    note: policies.p.sources[0]: group "acl" is not declared in this file: an apply fails unless NetBird has it
+    note: policies.p.sources[1]: group "al" is not declared in this file: an apply fails unless NetBird has it
+    note: policies.p.destinations[0]: group "d2m7q0rl0ubs73a9k2v0" is not declared in this file: an apply fails unless NetBird has it | this looks like an id of NetBird: groups stand here, by their names
 "groups": {"g": {}}, "routes": {"r": {"networks": ["10.0.0.0/8"], "peer_groups": ["g"], "groups": ["g"]}}
     routes.r.networks: write "network" | An IPv4 or IPv6 network; host bits are masked, with a notice. Exactly one of network and domains.
 

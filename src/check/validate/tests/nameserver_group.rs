@@ -40,9 +40,9 @@ fn primary_is_for_all_domains() {
 "domains": ["a.example"], "search_domains_enabled": true
 "primary": true, "search_domains_enabled": false
 "enabled": true
-    note: dns.nameserver_groups.n: has no domains, so it answers for every domain | write "primary": true if that is meant
+    note: dns.nameserver_groups.n: has no domains, so it is used for all domains | write "primary": true if that is meant
 "primary": true, "domains": ["a.example"]
-    dns.nameserver_groups.n.primary: a primary group answers for every domain, and this one lists some | remove "primary" or "domains"
+    dns.nameserver_groups.n.primary: a primary group is used for all domains, and this one lists some | remove "primary" or "domains"
 "primary": false
     dns.nameserver_groups.n.primary: a group that is not primary needs domains to answer for | add "domains", or remove "primary"
 "primary": false, "domains": []
@@ -50,7 +50,7 @@ fn primary_is_for_all_domains() {
 "primary": true, "search_domains_enabled": true
     dns.nameserver_groups.n.search_domains_enabled: a group without domains has none to search: search_domains_enabled can only be false
 "search_domains_enabled": true
-    note: dns.nameserver_groups.n: has no domains, so it answers for every domain | write "primary": true if that is meant
+    note: dns.nameserver_groups.n: has no domains, so it is used for all domains | write "primary": true if that is meant
     dns.nameserver_groups.n.search_domains_enabled: a group without domains has none to search: search_domains_enabled can only be false
 "primary": "yes"
     dns.nameserver_groups.n.primary: expected true or false, found the string "yes" | write true

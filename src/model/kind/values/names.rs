@@ -316,14 +316,14 @@ a\u202eb
             &rows,
             str![[r#"
 p
-    note: policies.p.sources[0]: group "p" is not declared here, so it must exist in NetBird
+    note: policies.p.sources[0]: group "p" is not declared in this file: an apply fails unless NetBird has it
 
     policies.p.sources[0]: a name cannot be empty
  
     policies.p.sources[0]: a name cannot be blank
 p 
     note: policies.p.sources[0]: the name "p " ends with a blank | did you mean "p"?
-    note: policies.p.sources[0]: group "p " is not declared here, so it must exist in NetBird
+    note: policies.p.sources[0]: group "p " is not declared in this file: an apply fails unless NetBird has it
 a\tb
     policies.p.sources[0]: the name "a\tb" holds a control character
 a\u202eb

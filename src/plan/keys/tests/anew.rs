@@ -111,10 +111,10 @@ reissue_after, made in that very second
 reissue_after, no key at all
     create setup key k
 reissue_after in the future
-    note: setup key "k" has a reissue_after that lies in the future (2026-10-21T14:13:21Z): nothing until then
+    note: setup key "k" has a reissue_after in the future (2026-10-21T14:13:21Z): no new key is created before that
 reissue_after in the future, no key
     create setup key k
-    note: setup key "k" has a reissue_after that lies in the future (2026-10-21T14:13:21Z): nothing until then
+    note: setup key "k" has a reissue_after in the future (2026-10-21T14:13:21Z): no new key is created before that
 reissue_after, older key used
     create setup key k: reissue_after 2026-09-21T14:21:40Z
 reissue_after, older key expired

@@ -274,7 +274,7 @@ enrolled, and its machine is known
     adopts group ops as Adopted
     adopts group pilots as Adopted
     adopts setup key k as Adopted
-    note: setup key "k" was used by the peer "host" (daojn001d7im4h5d06hg) before this file managed it, and is marked enrolled. The peer keeps its name. The peer does not join pilots: list the key in the peers of a group that its machine is to join
+    note: setup key "k" was used by the peer "host" (daojn001d7im4h5d06hg) before this file managed it, so it is marked enrolled. The peer keeps its name. The peer is not added to pilots: to add it, list this key in the peers of the group
 
 "#]].raw());
 }
