@@ -261,13 +261,29 @@ impl Document {
         }
     }
 
-    /// Returns what is unmanaged, by kind and with its word for that many.
-    pub fn unmanaged(&self) -> Vec<(&'static str, Vec<&Address>)> {
-        let mut kinds: BTreeMap<_, Vec<&Address>> = BTreeMap::new();
+    /// Returns what a notice names as another object of an entry's name.
+    fn noted(&self) -> BTreeSet<&Address> {
         let noted = self
             .all_notices()
             .filter(|of| matches!(of.code, Code::Namesake | Code::KeyNamesake));
-        let noted: BTreeSet<&Address> = noted.filter_map(|of| of.about.as_ref()).collect();
+        noted.filter_map(|of| of.about.as_ref()).collect()
+    }
+
+    /// Returns what other files of the account manage and no notice names, by file.
+    pub fn elsewhere(&self) -> BTreeMap<&str, Vec<&Address>> {
+        let mut files: BTreeMap<&str, Vec<&Address>> = BTreeMap::new();
+        let noted = self.noted();
+        let all = self.plan.iter().flat_map(|plan| &plan.elsewhere);
+        for (address, file) in all.filter(|(at, _)| !noted.contains(at)) {
+            files.entry(file).or_default().push(address);
+        }
+        files
+    }
+
+    /// Returns what is unmanaged, by kind and with its word for that many.
+    pub fn unmanaged(&self) -> Vec<(&'static str, Vec<&Address>)> {
+        let mut kinds: BTreeMap<_, Vec<&Address>> = BTreeMap::new();
+        let noted = self.noted();
         let unmanaged = self.plan.iter().flat_map(|plan| &plan.unmanaged);
         for address in unmanaged.filter(|at| !noted.contains(at)) {
             kinds.entry(address.kind).or_default().push(address);

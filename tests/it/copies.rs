@@ -397,7 +397,9 @@ fn a_plan_lists_no_copies() {
     let requests = site.gitea().requests();
     let requests: Vec<&str> = requests.iter().map(|it| it.path.as_str()).collect();
     let contents = site.gitea().path(&format!("/contents/{}", INVENTORY[1]));
-    assert_eq!(requests, [contents]);
+    // and who else has an inventory there
+    let folder = site.gitea().path("/contents/.netbird-gitops");
+    assert_eq!(requests, [contents, folder]);
 }
 
 #[test]

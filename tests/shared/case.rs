@@ -342,6 +342,8 @@ fn plan_lines(plan: &Plan) -> String {
             .iter()
             .map(|address| format!("unmanaged: {address}")),
     );
+    let elsewhere = plan.elsewhere.iter();
+    lines.extend(elsewhere.map(|(address, file)| format!("managed by {file}: {address}")));
     lines.extend(
         crate::render::say(&plan.notices)
             .iter()

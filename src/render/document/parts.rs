@@ -1,7 +1,7 @@
 //! The parts of a plan and of a result below their heading.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -289,11 +289,7 @@ pub(super) fn left_alone(document: &Document, plan: &Plan) -> Rows {
         let label = Sentence::from(format!("{label} "));
         rows.push(row(label.listed(names, usize::MAX)));
     }
-    let mut files: BTreeMap<&str, Vec<&Address>> = BTreeMap::new();
-    for (address, file) in &plan.elsewhere {
-        files.entry(file).or_default().push(address);
-    }
-    for (file, objects) in files {
+    for (file, objects) in document.elsewhere() {
         let number = count(objects.len(), "object", "objects");
         counts.push(format!("{number} of {file}"));
         let names = objects.into_iter().map(object);
