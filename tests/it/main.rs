@@ -58,6 +58,7 @@ mod settings;
 mod several_files;
 mod stale;
 mod superseded;
+mod supply;
 mod sync_events;
 mod targets;
 mod tutorial;

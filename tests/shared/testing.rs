@@ -13,6 +13,7 @@ use crate::base::text::visible;
 use crate::model::kind::Kind;
 
 mod case;
+mod fuzz;
 
 pub(crate) use case::{Case, committed, desired, document};
 

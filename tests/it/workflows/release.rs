@@ -14,6 +14,7 @@ use super::root;
 use super::scripts::bash;
 
 const LICENCES: &str = "netbird-gitops-licences.txt";
+const BILL: &str = "netbird-gitops.cdx.json";
 const TARGETS: [&str; 2] = ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"];
 
 /// The releases of acme/x, as Gitea 1.26.3 was seen to have them, but that it takes no second asset of a name.
@@ -116,6 +117,7 @@ impl Forge {
             fs::write(binary, format!("{target} of {build}")).unwrap();
         }
         fs::write(directory.path().join(LICENCES), "MIT").unwrap();
+        fs::write(directory.path().join(BILL), "{}").unwrap();
         let came = bash(
             &format!("{}/.ci/release .", root().display()),
             directory.path(),
@@ -163,6 +165,7 @@ fn a_release_has_each_binary_and_its_checksum() {
         forge.assert_has(target, &format!("{target} of a"));
     }
     assert_eq!(forge.asset(LICENCES).unwrap(), b"MIT");
+    assert_eq!(forge.asset(BILL).unwrap(), b"{}");
     assert!(!said.contains("s3cret"));
 }
 
