@@ -122,7 +122,7 @@ not ours, with --prune all
     adopts policy q as Adopted
 of another environment, with --prune all
     adopts policy q as Adopted
-    unmanaged: policy p
+    managed by lab.json: policy p
 an environment that cannot be read may have it, with --prune all
     skipped: policy q
     unmanaged: policy p
@@ -349,7 +349,7 @@ two that runs made at once
     delete policy p [made +9 s]: a second one of this entry, created by another run of this file
 one of another environment
     create policy p
-    unmanaged: policy p
+    managed by lab.json: policy p
     note: NetBird has another policy with the name "p" (id daojn064mr64fain5cug), which lab.json manages. This file does not manage it and does not change it.
 one that an environment may have which cannot be read
     skipped: policy p

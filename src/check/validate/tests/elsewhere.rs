@@ -69,17 +69,17 @@ fn sections_of_others() {
 "dns_records": {}
     dns_records: DNS records stand in the zone that they are in | write "dns": { "zones": { "NAME": { "domain": "…", "records": [ … ] } } }
 "identity_providers": {}
-    identity_providers: this is not managed here | leave it out: what NetBird has stays as it is
+    identity_providers: identity providers are not managed here: NetBird uses a changed one only after a restart of the server, so no check tells whether people can still log in | change them in the dashboard; export and drift name them
 "reverse_proxy": {}
-    reverse_proxy: this is not managed here | leave it out: what NetBird has stays as it is
+    reverse_proxy: the reverse proxy is not managed here: a field that is left out publishes a service without authentication | change it in the dashboard; export and drift name its services, and what a service uses is not deleted
 "reverse_proxy_services": {}
-    reverse_proxy_services: this is not managed here | leave it out: what NetBird has stays as it is
+    reverse_proxy_services: the reverse proxy is not managed here: a field that is left out publishes a service without authentication | change it in the dashboard; export and drift name its services, and what a service uses is not deleted
 "service_users": {}
-    service_users: this is not managed here | leave it out: what NetBird has stays as it is
+    service_users: service users, tokens and invites are not managed here: NetBird shows their secrets once, and a file cannot keep them | create them in the dashboard
 "ingress_ports": {}
-    ingress_ports: this is not managed here | leave it out: what NetBird has stays as it is
+    ingress_ports: this is not managed here: NetBird's cloud has it, on a server of your own it has no effect | leave it out: what NetBird has stays as it is
 "scim": {}
-    scim: this is not managed here | leave it out: what NetBird has stays as it is
+    scim: this is not managed here: NetBird's cloud has it, on a server of your own it has no effect | leave it out: what NetBird has stays as it is
 "resource": {"netbird_group": {"g": {"name": "g"}}}
     resource: this is a file of Terraform | netbird-gitops export writes the account as it is (docs/coming-from.md)
 "terraform": {}
