@@ -49,8 +49,8 @@ fn what_was_deleted_by_hand_is_missing_and_by_whom() {
     assert_eq!(
         begins,
         [
-            "  to have it as the file says",
-            "  to have it as NetBird has it",
+            "  to make NetBird as the file says",
+            "  to keep what NetBird has",
             "  to manage what is unmanaged"
         ]
     );

@@ -255,7 +255,7 @@ fn a_source_of_an_ssh_policy_that_names_users_of_others_only() {
     let file = |sources: &[&str], description: &str| json!({ "policies": { "p": { "description": description, "sources": sources, "destinations": ["a"], "protocol": "netbird-ssh" } } });
     bench.file(file(&["a", "b"], ""));
     let run = bench.apply(&[]).expect(1);
-    run.says("nothing of group \"b\": the server would refuse it");
+    run.says("but not for group \"b\": the server would refuse it");
     bench.assert_writes(&[]);
     // another change carries them along
     bench.file(file(&["a"], "new")).apply(&[]).expect(0);

@@ -125,8 +125,8 @@ fn what_the_file_says_is_set_again_and_that_is_said() {
         .collect();
     assert!(notices.contains(&told), "{notices:?}");
     run.says(told)
-        .says("policy p: was renamed to \"q\" by somebody meanwhile")
-        .says("route r: was changed by somebody meanwhile");
+        .says("policy p: was renamed to \"q\" by somebody during this run")
+        .says("route r: somebody changed it during this run");
     assert_eq!(bench.one("/policies", "p")["description"], "two");
 }
 

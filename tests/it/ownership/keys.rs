@@ -128,7 +128,7 @@ fn an_unmanaged_dead_key_that_names_the_group_holds_it_and_nothing_else() {
     bench.declared(9.0, with_new);
     let run = bench.apply(&[]).expect(0).shows("1 created");
     run.shows(&format!(
-        "it is still used by setup key \"theirs\" ({theirs}, revoked); take it out there"
+        "it is still used by setup key \"theirs\" ({theirs}, revoked); remove it from there"
     ));
     // no agreement helps, so none is asked for
     let plan = bench.plan(&["--format", "json"]).expect(0).json();
@@ -355,7 +355,7 @@ fn a_colleagues_dead_key_of_our_keys_name_is_not_changed_and_holds_the_group() {
     bench.server().edit("/setup-keys", key, revoked);
     bench.declared(1.0, file(&[("k", false)]));
     let said =
-        format!("it is still used by setup key \"k\" ({theirs}, revoked); take it out there");
+        format!("it is still used by setup key \"k\" ({theirs}, revoked); remove it from there");
     bench.leaves_all(&[]).shows(&said);
 }
 
@@ -367,7 +367,7 @@ fn an_adopted_key_that_is_marked_enrolled_says_what_its_machine_keeps() {
     let (_, secret) = by_hand(&bench, "one-off", &[]);
     bench.server().enroll(&secret, "jump").unwrap();
     bench.declared(1.0, file(&[("k", true)]));
-    let told = "before this file managed it, and is marked enrolled. The peer keeps its name. The peer is not added to g: list";
+    let told = "before this file managed it, so it is marked enrolled. The peer keeps its name. The peer is not added to g: to add it, list";
     bench.plan(&[]).expect(0).shows(told);
     bench.leaves_all(&[]).says_anywhere(told);
     assert_eq!(bench.names("/peers"), ["jump"]);

@@ -115,7 +115,7 @@ fn while_the_new_key_waits_the_old_peer_stays_and_is_named() {
 fn flipped_back_alone_nothing_happens_and_what_is_missing_is_said() {
     let (bench, old) = settled();
     let missing = format!(
-        "was marked enrolled before, and now it is not. This has no effect, because the peer \"k\" ({old}) came by its key"
+        "was marked enrolled before, and now it is not. This has no effect, because the peer \"k\" ({old}) enrolled with this key"
     );
     bench.file(file(json!({})));
     for committed in [false, true] {
@@ -271,7 +271,7 @@ fn what_would_be_hit_keeps_it_and_nothing_else_waits() {
     bench.server().clear_requests();
     assert_eq!(bench.planned(&[]), ["update_group h"]);
     let run = bench.apply(&[]).expect(0);
-    run.says_anywhere("and stays, since its deletion would hit policy \"to-old\"");
+    run.says_anywhere("and stays, because its deletion would break policy \"to-old\"");
     assert_eq!(members(&bench, "h").len(), 2);
     bench.delete("/policies", "to-old");
     bench.apply(&["--allow-deletes", "1"]).expect(0);
