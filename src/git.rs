@@ -21,8 +21,9 @@ mod tests;
 pub mod versions;
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, Weak};
 
 pub use error::GitError;
 pub use merge::{MergeView, MergedFile};
@@ -51,9 +52,13 @@ pub enum Opened {
     NoGit,
 }
 
-/// A git checkout, open for reading.
+/// A git checkout, open for reading. A clone is the same one.
+#[derive(Debug, Clone)]
+pub struct Git(Arc<Checkout>);
+
+/// What is known of a checkout.
 #[derive(Debug)]
-pub struct Git {
+pub struct Checkout {
     /// Root of the work tree, canonical.
     top: PathBuf,
     /// Where discovery started.
@@ -64,7 +69,20 @@ pub struct Git {
     entries: Mutex<BTreeMap<(Sha, RepoPath), Option<GitEntry>>>,
     /// Blobs that were read, as large together as one file may be.
     blobs: Mutex<BTreeMap<Sha, Vec<u8>>>,
+    /// Which commit is an ancestor of which, as far as it was asked.
+    ancestors: Mutex<BTreeMap<(Sha, Sha), bool>>,
 }
+
+impl Deref for Git {
+    type Target = Checkout;
+
+    fn deref(&self) -> &Checkout {
+        &self.0
+    }
+}
+
+/// The checkout that was opened last by the directory of a file, as long as somebody uses it.
+static LAST: Mutex<Option<(PathBuf, Weak<Checkout>)>> = Mutex::new(None);
 
 impl Git {
     /// Opens the checkout that `dir` is in; an empty path is the current directory.
@@ -74,35 +92,40 @@ impl Git {
     pub fn open(dir: &Path) -> Result<Opened> {
         let dir = path::canonical(dir)?;
         let real = |args: &[&str]| GitCommand::in_checkout(&dir).args(args).run();
-        // the path last: it may have a newline
-        let facts = [
-            "--is-shallow-repository",
-            "--show-object-format",
-            "--show-toplevel",
-        ];
-        let facts = match real(&[&["rev-parse"], &facts[..]].concat()) {
+        // the path last: it may have a newline, which the way up to the root has not
+        let facts = "rev-parse --is-shallow-repository --show-object-format --is-inside-work-tree --show-cdup --git-path objects";
+        let facts: Vec<&str> = facts.split(' ').collect();
+        let facts = match real(&facts) {
             Err(error) if error.is_no_git() => return Ok(Opened::NoGit),
             Err(error) if error.says("not a git repository") && !path::has_git_above(&dir) => {
                 return Ok(Opened::NotACheckout);
             }
             facts => facts?,
         };
-        let mut facts = facts.splitn(3, |byte| *byte == b'\n');
+        let mut facts = facts.splitn(5, |byte| *byte == b'\n');
         let shallow = facts.next() != Some(b"false");
         let sha256 = facts.next() == Some(b"sha256");
-        let top = path::from_output(facts.next().unwrap_or_default().to_owned())?;
-        let objects = real(&["rev-parse", "--git-path", "objects"])?;
-        let objects = dir.join(path::from_output(objects)?);
+        if facts.next() != Some(b"true") {
+            let text = format!(
+                "{} is in a git repository, but in no work tree of it",
+                dir.display()
+            );
+            return Err(GitError::new(text));
+        }
+        let mut path = || path::from_output(facts.next().unwrap_or_default().to_owned());
+        let (up, objects) = (path()?, path()?);
+        let (top, objects) = (dir.join(up), dir.join(objects));
         let boundary = objects.with_file_name("shallow");
         let objects = path::canonical(&objects)?;
-        Ok(Opened::Checkout(Git {
+        Ok(Opened::Checkout(Git(Arc::new(Checkout {
             top: path::canonical(&top)?,
             dir,
             shallow,
             scratch: Scratch::new(objects, &boundary, sha256)?,
             entries: Mutex::default(),
             blobs: Mutex::default(),
-        }))
+            ancestors: Mutex::default(),
+        }))))
     }
 
     /// Returns whether history was cut off when it was fetched.
@@ -110,9 +133,19 @@ impl Git {
         self.shallow
     }
 
-    /// Opens the checkout that the file at a path is in, or would be in.
+    /// Opens the checkout that the file at a path is in, or would be in. Whoever else reads it at this time has the same one.
     pub fn around(file: &Path) -> Result<Opened> {
-        Git::open(file.parent().unwrap_or(Path::new("")))
+        let dir = path::canonical(file.parent().unwrap_or(Path::new("")))?;
+        let mut last = LAST.lock().expect(UNPOISONED);
+        let known = last.as_ref().filter(|(known, _)| *known == dir);
+        if let Some(checkout) = known.and_then(|(_, checkout)| checkout.upgrade()) {
+            return Ok(Opened::Checkout(Git(checkout)));
+        }
+        let opened = Git::open(&dir)?;
+        if let Opened::Checkout(git) = &opened {
+            *last = Some((dir, Arc::downgrade(&git.0)));
+        }
+        Ok(opened)
     }
 
     /// Returns the path inside the checkout of a file that is named relative to the current directory.
@@ -297,9 +330,22 @@ impl Git {
 
     /// Returns whether `old` is `new` or an ancestor of it. Errors where the checkout lacks one of them.
     pub fn is_ancestor(&self, old: &Sha, new: &Sha) -> Result<bool> {
+        let asked = (old.clone(), new.clone());
+        let known = self
+            .ancestors
+            .lock()
+            .expect(UNPOISONED)
+            .get(&asked)
+            .copied();
+        if let Some(is_ancestor) = known {
+            return Ok(is_ancestor);
+        }
         let mut command = self.scratch.command(ObjectStore::Checkout);
         command.args(["merge-base", "--is-ancestor", old.as_str(), new.as_str()]);
-        Ok(command.run_or_no()?.is_some())
+        let is_ancestor = command.run_or_no()?.is_some();
+        let mut ancestors = self.ancestors.lock().expect(UNPOISONED);
+        ancestors.insert(asked, is_ancestor);
+        Ok(is_ancestor)
     }
 
     /// Returns the file that `commit` has at the first of these paths where it has one. What is larger than 10 MiB counts as none.

@@ -15,10 +15,9 @@ pub(crate) struct Repo {
 
 impl Repo {
     pub(crate) fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let repo = Repo { dir };
-        repo.git(&["init", "-q", "-b", "main"]);
-        repo
+        let dir = tempfile::tempdir_in(fakes::in_memory()).unwrap();
+        fakes::init(&dir.path().join(".git"), "main", false).unwrap();
+        Repo { dir }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -38,6 +37,11 @@ impl Repo {
             .envs([
                 ("GIT_CONFIG_GLOBAL", "/dev/null"),
                 ("GIT_CONFIG_NOSYSTEM", "1"),
+                ("GIT_CONFIG_COUNT", "2"),
+                ("GIT_CONFIG_KEY_0", "core.fsync"),
+                ("GIT_CONFIG_VALUE_0", "none"),
+                ("GIT_CONFIG_KEY_1", "maintenance.auto"),
+                ("GIT_CONFIG_VALUE_1", "false"),
                 ("GIT_AUTHOR_NAME", "a"),
                 ("GIT_AUTHOR_EMAIL", "a@example.org"),
                 ("GIT_COMMITTER_NAME", "a"),

@@ -86,7 +86,7 @@ impl Bench {
         if let Some(netbird) = server.netbird() {
             netbird.lasts("POST", "/setup-keys", 3);
         }
-        let dir = tempfile::tempdir().expect("a temporary directory");
+        let dir = tempfile::tempdir_in(fakes::in_memory()).expect("a temporary directory");
         Bench { server, dir }
     }
 
@@ -167,6 +167,7 @@ impl Bench {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.dir.path())
+            .env("TMPDIR", fakes::in_memory())
             .env("AGE_PUBLIC_KEY", RECIPIENT)
             .env("NETBIRD_API_URL", self.server.url())
             .env("NETBIRD_API_TOKEN", self.server.token());

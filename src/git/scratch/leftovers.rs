@@ -15,7 +15,7 @@ const OLD: Duration = Duration::from_secs(24 * 3600);
 
 /// Makes a directory of this run, and removes what runs that were killed left. Returns it with the lock that keeps it.
 pub(super) fn directory() -> io::Result<(TempDir, File)> {
-    directory_in(&std::env::temp_dir())
+    directory_in(&tempfile::env::temp_dir())
 }
 
 fn directory_in(parent: &Path) -> io::Result<(TempDir, File)> {

@@ -21,6 +21,9 @@ use super::{
     tls, url,
 };
 
+/// Bytes of a buffer of a connection. The headers of an answer are no longer.
+const BUFFER: usize = 32 * 1024;
+
 /// A client of one server. Clones share connections, token and count; threads may share it.
 #[derive(Clone)]
 pub struct Client(Arc<Inner>);
@@ -56,6 +59,9 @@ impl Client {
             .timeout_resolve(Some(config.connect_timeout))
             .timeout_connect(Some(config.connect_timeout))
             .timeout_global(Some(config.total_timeout))
+            // each connection fills its buffers with zeros first
+            .input_buffer_size(BUFFER)
+            .output_buffer_size(BUFFER)
             .max_idle_connections(config.idle_connections)
             .max_idle_connections_per_host(config.idle_connections)
             .user_agent(super::USER_AGENT)

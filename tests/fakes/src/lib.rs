@@ -48,12 +48,14 @@ mod base64;
 mod body;
 pub mod client;
 mod clock;
+mod disk;
 mod fault;
 mod gitea;
 pub mod http;
 mod netbird;
 mod url;
 
+pub use disk::{in_memory, init};
 pub use fault::{Effect, Fault, When};
 pub use gitea::{Commit, Gitea, How, Push, Signature};
 pub use http::{Request, Response};

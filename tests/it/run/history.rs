@@ -6,6 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::site::QUIET_GIT;
 use super::{Bench, Run};
 
 /// Hour 0: 2023-11-14T22:13:20Z.
@@ -20,7 +21,7 @@ impl Bench {
     /// A bench with the fake at hour 0, in a git checkout without commits.
     pub(crate) fn in_git() -> Bench {
         let bench = Bench::fake();
-        bench.git(&["init", "-q", "-b", "main"]);
+        fakes::init(&bench.path(".git"), "main", false).unwrap();
         bench.hour(0.0);
         bench
     }
@@ -40,17 +41,15 @@ impl Bench {
     /// Runs git at a second since 1970.
     #[track_caller]
     pub(crate) fn git_at(&self, second: i64, args: &[&str]) -> String {
-        let date = format!("@{second} +0000");
         let output = Command::new("git")
             .current_dir(self.path(""))
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .envs(QUIET_GIT)
             .env("GIT_AUTHOR_NAME", "a")
             .env("GIT_AUTHOR_EMAIL", "a@example.org")
             .env("GIT_COMMITTER_NAME", "a")
             .env("GIT_COMMITTER_EMAIL", "a@example.org")
             .env("GIT_AUTHOR_DATE", "@1000 +0000")
-            .env("GIT_COMMITTER_DATE", date)
+            .env("GIT_COMMITTER_DATE", format!("@{second} +0000"))
             .args(args)
             .output()
             .unwrap();
@@ -63,8 +62,18 @@ impl Bench {
     /// Commits netbird.json, or an empty commit where it is as it was.
     #[track_caller]
     pub(crate) fn commit(&self, second: i64, message: &str) -> &Bench {
-        self.git(&["add", "-A", "--", "netbird.json"]);
-        self.git_at(second, &["commit", "-q", "--allow-empty", "-m", message]);
+        let commit = ["commit", "-q", "--allow-empty", "-m", message];
+        // a name in the index has its length before it
+        let index = std::fs::read(self.path(".git/index")).unwrap_or_default();
+        let name = b"\0\x0cnetbird.json\0";
+        if index.windows(name.len()).any(|part| part == name) {
+            // both in one process: of a file that git does not have yet it says nothing
+            let tracked = [&commit[..], &["-i", "--", "netbird.json"]].concat();
+            self.git_at(second, &tracked);
+        } else {
+            self.git(&["add", "-A", "--", "netbird.json"]);
+            self.git_at(second, &commit);
+        }
         self
     }
 

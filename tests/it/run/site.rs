@@ -166,7 +166,7 @@ impl Site {
     pub(crate) fn fetch(&self, wanted: &[&str]) {
         let dir = self.bench.path("");
         if !dir.join(".git").exists() {
-            git(&dir, &["init", "-q", "-b", "main"]);
+            fakes::init(&dir.join(".git"), "main", false).unwrap();
         }
         let (flags, refs): (Vec<&str>, Vec<&str>) =
             wanted.iter().partition(|text| text.starts_with('-'));
@@ -191,6 +191,17 @@ fn start(mut command: Command) -> Started {
     Started(command.spawn().expect("the program runs"))
 }
 
+/// The variables of a git that reads nobody's settings, waits for no disk, and starts no other process at its end.
+pub(crate) const QUIET_GIT: [(&str, &str); 7] = [
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_COUNT", "2"),
+    ("GIT_CONFIG_KEY_0", "core.fsync"),
+    ("GIT_CONFIG_VALUE_0", "none"),
+    ("GIT_CONFIG_KEY_1", "maintenance.auto"),
+    ("GIT_CONFIG_VALUE_1", "false"),
+];
+
 /// Runs git in a directory and returns its output.
 #[track_caller]
 pub(crate) fn git(dir: &Path, args: &[&str]) -> String {
@@ -199,8 +210,7 @@ pub(crate) fn git(dir: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
         .current_dir(dir)
         .envs(person.into_iter().chain(mail))
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .envs(QUIET_GIT)
         .args(args)
         .output()
         .unwrap();

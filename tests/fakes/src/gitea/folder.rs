@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::{env, fs, io, process};
+use std::{fs, io, process};
 
-/// A new folder below the system's for temporary files. It goes when this is dropped.
+/// A new folder for temporary files. It goes when this is dropped.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
@@ -12,7 +12,7 @@ impl Folder {
         static NUMBERS: AtomicU32 = AtomicU32::new(0);
         loop {
             let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-            let path = env::temp_dir().join(format!("fake-gitea-{}-{number}", process::id()));
+            let path = crate::in_memory().join(format!("fake-gitea-{}-{number}", process::id()));
             match fs::create_dir(&path) {
                 Ok(()) => return Ok(Folder(path)),
                 // Left behind by an earlier process of this number.

@@ -31,11 +31,7 @@ impl Git {
             folder,
             said: Arc::default(),
         };
-        let head = format!("--initial-branch={default_branch}");
-        let mut command = git.command();
-        command.args(["init", "--quiet", "--bare", "--template=", &head]);
-        let output = run(command.arg(&git.folder), b"");
-        assert!(output.status.success(), "git init: {}", told(&output));
+        crate::disk::init(&git.folder, default_branch, true).expect("a folder for a repository");
         git
     }
 
@@ -245,7 +241,7 @@ impl Git {
     /// `git` in no one's surroundings: neither the settings of whoever runs the tests, nor the
     /// repository of a hook that runs them, change what it does.
     fn command(&self) -> Command {
-        let mut command = Command::new("git");
+        let mut command = Command::new(crate::disk::git());
         command
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
