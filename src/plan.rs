@@ -34,7 +34,7 @@ use std::thread;
 
 use crate::account::actual::Actual;
 use crate::base::id::Id;
-use crate::inventory::{Adoption, Delta};
+use crate::inventory::{Adoption, Delta, Inventory};
 use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::desired::Desired;
@@ -46,7 +46,6 @@ use crate::model::origin::Cause;
 use crate::model::problem::Problem;
 use crate::model::reason::Reason;
 use crate::plan::options::Options;
-use crate::plan::ours::Ours;
 
 use claim::Claimed;
 
@@ -104,8 +103,8 @@ pub struct Plan {
     pub dead: Vec<(String, LeftBy)>,
     /// What a run writes down, whatever it changes: what became of recorded objects, and who is meant by names.
     pub record: Delta,
-    /// What it knew of what is ours.
-    ours: Arc<Ours>,
+    /// The inventory that it was made with.
+    inventory: Arc<Inventory>,
     /// The names by which the file lists the members that changes bring or take, by group and peer.
     listed: BTreeMap<(String, Id), String>,
     /// By which change of the file something goes.
@@ -144,12 +143,6 @@ impl Plan {
     pub fn is_done(&self) -> bool {
         let is_new = |let_go: &LetGo| let_go.why != LetGoWhy::Before;
         self.is_empty() && self.adoptions.is_empty() && !self.let_go.iter().any(is_new)
-    }
-
-    /// Returns the number of objects that go, members that are removed, and fields that move machines.
-    pub fn deletions(&self) -> usize {
-        let rows = self.changes.iter().map(|change| Row::of(change).len());
-        rows.sum()
     }
 
     /// Returns whether it deletes what other objects can refer to.
@@ -195,7 +188,7 @@ impl Plan {
             object,
             piece,
         } = row;
-        let recorded = self.ours.inventory.key_of(object);
+        let recorded = self.inventory.key_of(object);
         let key = || recorded.map_or_else(|| address.key(), str::to_owned);
         match piece {
             Piece::Whole if address.kind == Kind::Peer => format!("peers/{object}"),
@@ -225,7 +218,7 @@ impl Plan {
         let adopted: Vec<(String, Adoption)> =
             adopted.map(|(at, of)| (at.key(), of.clone())).collect();
         let adopting: BTreeSet<&str> = adopted.iter().map(|(key, _)| key.as_str()).collect();
-        let inventory = &self.ours.inventory;
+        let inventory = &self.inventory;
         let is_replaced = |id: &&Id| {
             let key = inventory.key_of(id);
             key.is_some_and(|key| adopting.contains(key))
@@ -323,7 +316,7 @@ pub fn plan(
         skipped: skipped.entries,
         dead: record.dead,
         record: record.delta,
-        ours: options.ours.clone(),
+        inventory: options.ours.inventory.clone(),
         listed,
         causes: followed.causes,
         gone_sections: claimed.gone_sections,

@@ -143,7 +143,7 @@ impl Actual {
             .into_iter()
             .map(|of| (of.id.0.to_string(), of.name));
         actual.identity_providers = providers.collect();
-        let peers = snapshot.peers.read();
+        let peers = snapshot.peers();
         actual.peers = peers.map_err(|(entry, cause)| unreadable("peers", entry, cause))?;
         let keys = typed::<objects::SetupKey>("setup_keys", snapshot.list(Kind::SetupKey))?;
         let events = match &snapshot.rest.events {
@@ -336,6 +336,11 @@ impl Actual {
     pub fn keys_named(&self, name: &str) -> impl Iterator<Item = &objects::SetupKey> {
         let ids = self.key_ids.get(name).into_iter().flatten();
         ids.filter_map(|id| self.keys.get(id))
+    }
+
+    /// Returns whether it is a key that nobody can use: used up, expired or revoked.
+    pub fn is_dead_key(&self, live: &Live) -> bool {
+        self.keys.get(&live.id).is_some_and(|key| !key.valid)
     }
 
     /// Returns a peer's name for people who have to find it: with its id.

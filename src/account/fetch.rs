@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 
 use crate::account::actual::{self, optional_lists};
 use crate::account::binding::{self, Binding};
-use crate::account::snapshot::Snapshot;
-use crate::base::entry::{Entry, Listed};
+use crate::account::snapshot::{Peers, Snapshot};
+use crate::base::entry::Entry;
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::base::parallel;
@@ -145,7 +145,14 @@ impl Needs {
 }
 
 /// A list on its way.
-type Fetching = JoinHandle<Result<Listed<objects::Peer>, ApiError>>;
+type Fetching = JoinHandle<Result<Fetched, ApiError>>;
+
+/// A list that came: the peers apart, which are read and indexed on the way.
+#[derive(Default)]
+struct Fetched {
+    entries: Vec<Entry>,
+    peers: Option<Peers>,
+}
 
 /// Lists that are on their way before it is known what else is needed: the server answers while the file is read and its
 /// history looked up.
@@ -177,7 +184,8 @@ pub fn fetch_rest(ahead: Ahead, api: &Api, needs: &Needs, desired: &Desired) -> 
     let used = Kind::ALL.into_iter().filter(|kind| desired.manages(*kind));
     let used: BTreeSet<&str> = used.filter_map(Kind::list).collect();
     fetch_all(api, &needs.paths(), &used, ahead, &mut snapshot)?;
-    let unnamed = unnamed(&snapshot).filter(|what| !needs.others.contains(what));
+    let is_there = |what: &Refers| what.kind().is_some_and(|kind| snapshot.has(kind));
+    let unnamed = unnamed(&snapshot).filter(|what| !is_there(what));
     let paths: Vec<&'static str> = unnamed.map(list_of).collect();
     fetch_all(
         api,
@@ -261,7 +269,7 @@ pub fn beside_the_kinds(api: &Api) -> Result<Vec<String>, ApiError> {
     let mut parts = BTreeMap::new();
     for (path, thread) in lists.into_iter().zip(threads) {
         match thread.join().expect("a fetching thread does not panic") {
-            Ok((entries, _)) => drop(parts.insert(path.to_owned(), entries)),
+            Ok(list) => drop(parts.insert(path.to_owned(), list.entries)),
             Err(error) if error.is_absent() || error.is_access() => {}
             Err(error) => return Err(error),
         }
@@ -291,7 +299,7 @@ fn fetch_all(
     for (path, answer) in paths.iter().zip(answers) {
         match answer {
             // what there is one of is there: without it an apply would make another
-            Ok((all, _)) if all.is_empty() && is_one(path) => {
+            Ok(all) if all.entries.is_empty() && is_one(path) => {
                 let nobody = anyhow::anyhow!(
                     "GET {path} answered none, and every token has one\n\
                      hint: something before NetBird may have answered"
@@ -301,7 +309,7 @@ fn fetch_all(
             Ok(answer) => store(snapshot, path, answer),
             // a server that does not have it holds nothing by it; one before 0.46 takes "routers" for a network's id
             Err(error) if is_optional(path) && !used.contains(path) && error.is_absent() => {
-                store(snapshot, path, (Vec::new(), None));
+                store(snapshot, path, Fetched::default());
             }
             Err(error) => {
                 let access = error.is_access();
@@ -329,15 +337,21 @@ fn lists(kind: Kind) -> impl Iterator<Item = &'static str> {
         .filter_map(Kind::list)
 }
 
-/// Fetches a list. The peers are read on the way.
-fn fetch_one(api: &Api, path: &str) -> Result<Listed<objects::Peer>, ApiError> {
+/// Fetches a list.
+fn fetch_one(api: &Api, path: &str) -> Result<Fetched, ApiError> {
+    let mut fetched = Fetched::default();
     match kind_of(path) {
-        Some(Kind::Peer) => api.list_read(path),
-        Some(kind) if kind.is_one() && !kind.is_listed_one() => {
-            Ok((vec![api.get(path)?.into()], None))
+        Some(Kind::Peer) => {
+            let (entries, read) = api.list_read(path)?;
+            fetched.peers = read.map(|read| Peers::of(read, &entries));
+            fetched.entries = entries;
         }
-        _ => Ok((api.list(path)?, None)),
+        Some(kind) if kind.is_one() && !kind.is_listed_one() => {
+            fetched.entries.push(api.get(path)?.into());
+        }
+        _ => fetched.entries = api.list(path)?,
     }
+    Ok(fetched)
 }
 
 /// The first NetBird that has a list which older ones do not have.
@@ -369,10 +383,10 @@ fn is_one(path: &str) -> bool {
     kind_of(path).is_some_and(Kind::is_listed_one)
 }
 
-fn store(snapshot: &mut Snapshot, path: &str, (entries, peers): Listed<objects::Peer>) {
+fn store(snapshot: &mut Snapshot, path: &str, Fetched { entries, peers }: Fetched) {
     let rest = &mut snapshot.rest;
     match (path.split('?').next().unwrap_or(path), kind_of(path)) {
-        (_, Some(Kind::Peer)) => snapshot.peers = (entries, peers).into(),
+        (_, Some(Kind::Peer)) => snapshot.put_peers(entries, peers),
         (_, Some(kind)) => *snapshot.list_mut(kind) = entries,
         ("/users", None) => rest.users = entries,
         ("/events", _) => rest.events = Some(entries),
@@ -384,10 +398,11 @@ fn store(snapshot: &mut Snapshot, path: &str, (entries, peers): Listed<objects::
 /// the peer of a key that was asked for anew may still be there, and who it is decides about its deletion.
 fn events_tell_more(snapshot: &Snapshot, needs: &Needs, desired: &Desired) -> bool {
     // what cannot be read here is an error of `Actual::read`
-    let keys = snapshot.list(Kind::SetupKey).iter();
-    let keys = keys.filter_map(|key| key.read::<objects::SetupKey>().ok());
-    let keys: Vec<objects::SetupKey> = keys.filter(|key| key.used_times > 0).collect();
-    let Ok(peers) = snapshot.peers.read() else {
+    let read = |key: &Entry| key.read::<objects::SetupKey>().ok();
+    let keys = parallel::map(snapshot.list(Kind::SetupKey), read).into_iter();
+    let keys = keys.flatten().filter(|key| key.used_times > 0);
+    let keys: Vec<objects::SetupKey> = keys.collect();
+    let Ok(peers) = snapshot.peers() else {
         return false;
     };
     // of a machine that goes it says what tells so

@@ -3,27 +3,32 @@
 //! The same value is read from a server (`fetch`) and from a file (`plan --live FILE`), so that a plan needs no server.
 
 use std::collections::BTreeMap;
-use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
-use crate::base::entry::{Entry, Listed};
+use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::index::Index;
 use crate::model::kind::Kind;
 use crate::wire::api::objects;
 
 /// Answers of the server's lists. A list that was not asked for is empty; `None` where the difference matters.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct Snapshot {
-    /// The list of each kind but peers, of what there is one of that one; the secrets of keys are masked by the server.
+    /// The list of each kind, of what there is one of that one; the secrets of keys are masked by the server.
     lists: BTreeMap<Kind, Vec<Entry>>,
-    /// `GET /peers`
-    pub peers: PeerList,
+    /// What the entries of the peers say, which are most of an account: they are read once.
+    peers: OnceLock<Arc<Peers>>,
     /// What no kind stands for.
     pub rest: Rest,
+}
+
+impl PartialEq for Snapshot {
+    fn eq(&self, other: &Self) -> bool {
+        self.lists == other.lists && self.rest == other.rest
+    }
 }
 
 /// Answers beside the lists of the kinds.
@@ -53,7 +58,6 @@ impl Snapshot {
     /// Returns the entries of a kind's list.
     pub fn list(&self, kind: Kind) -> &[Entry] {
         match kind {
-            Kind::Peer => &self.peers,
             Kind::User => &self.rest.users,
             kind => self.lists.get(&kind).map(Vec::as_slice).unwrap_or_default(),
         }
@@ -62,7 +66,6 @@ impl Snapshot {
     /// Returns whether the list of a kind was asked for.
     pub fn has(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Peer => self.peers.is_known,
             Kind::User => self.rest.has_people,
             kind => self.lists.contains_key(&kind),
         }
@@ -70,14 +73,33 @@ impl Snapshot {
 
     /// Returns a kind's list, to change it.
     pub fn list_mut(&mut self, kind: Kind) -> &mut Vec<Entry> {
-        match kind {
-            Kind::Peer => &mut self.peers,
-            Kind::User => {
-                self.rest.has_people = true;
-                &mut self.rest.users
-            }
-            kind => self.lists.entry(kind).or_default(),
+        if kind == Kind::User {
+            self.rest.has_people = true;
+            return &mut self.rest.users;
         }
+        if kind == Kind::Peer {
+            self.peers = OnceLock::new();
+        }
+        self.lists.entry(kind).or_default()
+    }
+
+    /// Puts the list of peers, and what was read of it on the way.
+    pub fn put_peers(&mut self, entries: Vec<Entry>, read: Option<Peers>) {
+        *self.list_mut(Kind::Peer) = entries;
+        self.peers = read.map(|read| Arc::new(read).into()).unwrap_or_default();
+    }
+
+    /// Returns the peers. Errors with the entry that cannot be read.
+    pub fn peers(&self) -> Result<Arc<Peers>, (&Entry, serde_json::Error)> {
+        if let Some(peers) = self.peers.get() {
+            return Ok(peers.clone());
+        }
+        let entries = self.list(Kind::Peer);
+        let read = entries
+            .iter()
+            .map(|entry| entry.read().map_err(|error| (entry, error)));
+        let peers = Peers::of(read.collect::<Result<_, _>>()?, entries);
+        Ok(self.peers.get_or_init(|| Arc::new(peers)).clone())
     }
 }
 
@@ -141,102 +163,6 @@ impl<'de> Deserialize<'de> for Snapshot {
     }
 }
 
-/// The entries of `GET /peers`, which are most of an account: whoever asks what is in them, they are read once.
-#[derive(Clone, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct PeerList {
-    entries: Vec<Entry>,
-    /// Whether the list was asked for: an account without machines has an empty one.
-    #[serde(skip)]
-    is_known: bool,
-    #[serde(skip)]
-    read: OnceLock<Arc<Peers>>,
-}
-
-impl PeerList {
-    /// Returns the peers. Errors with the entry that cannot be read.
-    pub fn read(&self) -> Result<Arc<Peers>, (&Entry, serde_json::Error)> {
-        if let Some(peers) = self.read.get() {
-            return Ok(peers.clone());
-        }
-        let read = self.entries.iter().map(|entry| {
-            let peer: objects::Peer = entry.read().map_err(|error| (entry, error))?;
-            Ok(with_answer(entry, peer))
-        });
-        let peers = read.collect::<Result<Peers, _>>()?;
-        Ok(self.read.get_or_init(|| Arc::new(peers)).clone())
-    }
-}
-
-fn with_answer(entry: &Entry, peer: objects::Peer) -> objects::Peer {
-    let answer = Some(entry.clone());
-    objects::Peer { answer, ..peer }
-}
-
-/// With what was read of the entries already.
-impl From<Listed<objects::Peer>> for PeerList {
-    fn from((entries, peers): Listed<objects::Peer>) -> Self {
-        let peers = peers.map(|peers| {
-            let peers = peers.into_iter().zip(&entries);
-            Arc::new(
-                peers
-                    .map(|(peer, entry)| with_answer(entry, peer))
-                    .collect(),
-            )
-        });
-        PeerList {
-            entries,
-            is_known: true,
-            read: peers.map(OnceLock::from).unwrap_or_default(),
-        }
-    }
-}
-
-impl From<Vec<Entry>> for PeerList {
-    fn from(entries: Vec<Entry>) -> Self {
-        PeerList {
-            entries,
-            is_known: true,
-            read: OnceLock::new(),
-        }
-    }
-}
-
-impl FromIterator<Entry> for PeerList {
-    fn from_iter<T: IntoIterator<Item = Entry>>(entries: T) -> Self {
-        Vec::from_iter(entries).into()
-    }
-}
-
-impl Deref for PeerList {
-    type Target = Vec<Entry>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.entries
-    }
-}
-
-/// What is changed is read again.
-impl DerefMut for PeerList {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        self.is_known = true;
-        self.read = OnceLock::new();
-        &mut self.entries
-    }
-}
-
-impl PartialEq for PeerList {
-    fn eq(&self, other: &Self) -> bool {
-        self.entries == other.entries
-    }
-}
-
-impl std::fmt::Debug for PeerList {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.entries.fmt(f)
-    }
-}
-
 /// Peers by id, and by name.
 #[derive(Debug, Clone, Default)]
 pub struct Peers {
@@ -247,6 +173,15 @@ pub struct Peers {
 }
 
 impl Peers {
+    /// The peers that were read of these entries.
+    pub fn of(read: Vec<objects::Peer>, entries: &[Entry]) -> Self {
+        let with_answer = |(peer, entry): (objects::Peer, &Entry)| objects::Peer {
+            answer: Some(entry.clone()),
+            ..peer
+        };
+        read.into_iter().zip(entries).map(with_answer).collect()
+    }
+
     /// Returns the peer of that id.
     pub fn get(&self, id: &Id) -> Option<&objects::Peer> {
         let mut found = self.by_id.find(&id.0).map(|at| &self.peers[at]);

@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -250,7 +251,7 @@ fn made_of(world: &World, read: Option<&Inventory>, has_entry: bool) -> Plan {
             Some(_) => Standing::Read,
             None => Standing::First,
         };
-        ours.inventory = read.cloned().unwrap_or_default();
+        ours.inventory = Arc::new(read.cloned().unwrap_or_default());
         ours.made = world.made.clone();
     });
     case.options.prune = Prune::Owned;

@@ -1,46 +1,42 @@
 //! Places in a list by a text of each entry: a look-up compares numbers, and not a dozen texts that begin alike.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::iter;
 
-use rustc_hash::{FxBuildHasher, FxSeededState};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxSeededState};
 
 /// Where in a list the entries of a text stand.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Index {
     /// Another one in each run: clients choose names, and shall not choose their hashes.
     seed: usize,
-    /// The hash of each text and the entry's place, sorted.
-    places: Vec<(u64, usize)>,
-    /// Where the places of each hash begin.
-    firsts: HashMap<u64, usize, FxBuildHasher>,
+    /// The first place of each hash.
+    firsts: FxHashMap<u64, usize>,
+    /// The next place of the same hash, where there is one: of most texts there is none.
+    next: FxHashMap<usize, usize>,
 }
 
 impl Index {
     /// Indexes the entries of these texts.
-    pub(crate) fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
+    pub(crate) fn of<'a>(
+        texts: impl DoubleEndedIterator<Item = &'a str> + ExactSizeIterator,
+    ) -> Self {
         let seed = RandomState::new().hash_one(()) as usize;
-        let hasher = FxSeededState::with_seed(seed);
-        let places = texts.enumerate();
-        let places = places.map(|(place, text)| (hasher.hash_one(text), place));
-        let mut places: Vec<(u64, usize)> = places.collect();
-        places.sort_unstable();
-        // of each hash the last one here is the first one there
-        let firsts = places.iter().enumerate().rev();
-        Index {
-            seed,
-            firsts: firsts.map(|(at, (hash, _))| (*hash, at)).collect(),
-            places,
+        let mut firsts = FxHashMap::with_capacity_and_hasher(texts.len(), FxBuildHasher);
+        let mut next = FxHashMap::default();
+        for (place, text) in texts.enumerate().rev() {
+            let hash = FxSeededState::with_seed(seed).hash_one(text);
+            let later = firsts.insert(hash, place);
+            next.extend(later.map(|later| (place, later)));
         }
+        Index { seed, firsts, next }
     }
 
     /// Returns the places of a text in their order, and seldom that of another one: the caller compares.
     pub(crate) fn find(&self, text: &str) -> impl Iterator<Item = usize> {
         let hash = FxSeededState::with_seed(self.seed).hash_one(text);
         let first = self.firsts.get(&hash).copied();
-        let places = self.places[first.unwrap_or(self.places.len())..].iter();
-        let places = places.take_while(move |(at, _)| *at == hash);
-        places.map(|(_, place)| *place)
+        iter::successors(first, |at| self.next.get(at).copied())
     }
 }
 

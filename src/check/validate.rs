@@ -70,20 +70,20 @@ pub fn validate(source: &Source) -> Result<Valid, Findings> {
         root.wrong::<()>(&mut log, "one object { … }", Some(hint));
     }
 
-    let entries = sections::read(&root, &mut desired.sections, &mut log);
-    for entry in &entries {
+    let mut entries = sections::read(&root, &mut desired.sections, &mut log);
+    own_names::check(&entries, &mut log);
+    refused::routes(&entries, &mut log);
+    refused::check(&entries, &mut log);
+    for entry in &mut entries {
         let all = desired.entries.entry(entry.address.clone()).or_default();
         // room for one: a list grows to four at its first entry, and most names have one
         all.reserve_exact(1);
-        all.extend(entry.resource.clone());
+        all.extend(entry.resource.take());
     }
-    own_names::check(&entries, &mut log);
     members::check(&entries, &desired, &mut log);
     own_names::labels(&entries, &desired, &mut log);
-    refused::routes(&entries, &mut log);
     desired.renamed_from = own_names::renames(&entries, &mut log);
     let references = references::undeclared(&entries, &mut log);
-    refused::check(&entries, &desired, &mut log);
     manages_something(&root, &entries, &desired, &mut log);
 
     if let more @ 1.. = log.left_out() {

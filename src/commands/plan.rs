@@ -76,8 +76,7 @@ fn make(run: &Run, args: &PlanArgs) -> (Document, Result<Exit>, Vec<Refusal>) {
         };
         (exit, red)
     });
-    // the process ends now: to give back its memory piece by piece would take a tenth of a large plan's time; the options hold
-    // what has to go, the directory that git was read in
+    // as in `end`: the options hold what has to go, the directory that git was read in
     let read = (session.snapshot, session.actual, session.binding);
     std::mem::forget((read, session.valid));
     match judged {

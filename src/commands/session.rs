@@ -253,7 +253,7 @@ impl Session {
         // the account is compared with that of the inventory
         let needs = Needs::of(&valid.desired, true).and_recorded(&inventory);
         let ours = Ours {
-            inventory,
+            inventory: Arc::new(inventory),
             standing,
             asked,
             versions,
@@ -379,7 +379,6 @@ impl Session {
     /// count while they could be used, or where their entry has none.
     fn has_unrecorded(&self) -> bool {
         let (desired, ours) = (&self.valid.desired, &self.options.ours);
-        let known = ours.inventory.ids();
         let is_open = |address: &Address, live: &Live| match address.kind {
             Kind::SetupKey => {
                 let key = self.actual.keys.get(&live.id);
@@ -393,7 +392,9 @@ impl Session {
             renamed.any(|(new, old)| new.kind == address.kind && *old == address.name)
         };
         let unrecorded = self.actual.each().filter(|(address, live)| {
-            address.kind.goes_with_entry() && !known.contains(&live.id) && is_open(address, live)
+            address.kind.goes_with_entry()
+                && ours.inventory.origin(&live.id).is_none()
+                && is_open(address, live)
         });
         let (named, others): (Vec<_>, Vec<_>) = unrecorded.partition(|&(address, live)| {
             // of several groups of a name the plan calls each otherwise

@@ -222,7 +222,7 @@ impl Synced<'_> {
                 Standing::First | Standing::Unknown => Standing::Unknown,
             },
             versions: history.versions(applied, &found.inventory.file)?,
-            inventory: found.inventory.clone(),
+            inventory: Arc::new(found.inventory.clone()),
             ..Ours::default()
         };
         let options = Options::of_enrollment(Arc::new(ours), Timestamp::now());

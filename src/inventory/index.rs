@@ -1,15 +1,15 @@
 //! Where each id of an inventory is: asked for each object of an account.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use rustc_hash::FxBuildHasher;
+use rustc_hash::FxHashMap;
 
 use super::{Ids, Inventory, Left, RecordedAs};
 use crate::base::id::Id;
 
 /// The key of each object, and how it is recorded; none of one that was let go.
-type Places = HashMap<Id, (String, Option<RecordedAs>), FxBuildHasher>;
+type Places = FxHashMap<Id, (String, Option<RecordedAs>)>;
 
 /// The places of all ids, made when somebody asks for one. It says nothing that the lists do not say, so it is in no comparison,
 /// and a copy of the inventory, which can change, makes its own.

@@ -9,9 +9,10 @@ mod assigned;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use assigned::assigned;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::account::actual::{Actual, NewNames, Unreadable};
 use crate::account::snapshot::Snapshot;
@@ -138,7 +139,7 @@ fn whole(snapshot: &Snapshot, actual: &Actual) -> BTreeSet<Kind> {
 
 /// Returns the recorded objects that do not exist, and the keys of their entries.
 fn dead(whole: &BTreeSet<Kind>, actual: &Actual, options: &Options) -> BTreeMap<Id, Address> {
-    let living: HashSet<&Id> = actual.each().map(|(_, live)| &live.id).collect();
+    let living: FxHashSet<&Id> = actual.each().map(|(_, live)| &live.id).collect();
     let recorded = options.ours.inventory.recorded();
     let dead = recorded.filter(|(_, id, _)| !living.contains(id));
     let dead = dead.filter_map(|(key, id, _)| Some((id.clone(), Address::of_key(key)?)));
@@ -168,7 +169,7 @@ fn bind(desired: &Desired, actual: &Actual, options: &Options) -> Bound {
         actual,
         options,
         recorded: &recorded(desired, actual, options),
-        entries: HashMap::new(),
+        entries: FxHashMap::default(),
         bound: Bound::default(),
     };
     // machines and what there is one of are not bound by their entries, and keys have a life of their own (`keys`)
@@ -181,7 +182,7 @@ fn bind(desired: &Desired, actual: &Actual, options: &Options) -> Bound {
 }
 
 /// The recorded objects of entries.
-type Own<'a> = BTreeMap<&'a Address, Vec<&'a Live>>;
+type Own<'a> = HashMap<&'a Address, Vec<&'a Live>>;
 
 /// The recorded objects: the key that each was recorded by, and how. What a run made and did not get to record, and whose entry
 /// is out of the file again, counts as created.
@@ -189,12 +190,12 @@ fn recorded<'a>(
     desired: &Desired,
     actual: &'a Actual,
     options: &'a Options,
-) -> HashMap<&'a Id, (Address, RecordedAs)> {
+) -> FxHashMap<&'a Id, (Address, RecordedAs)> {
     let ours = &options.ours;
     let recorded = ours.inventory.recorded();
     let recorded =
         recorded.filter_map(|(key, id, origin)| Some((id, (Address::of_key(key)?, origin))));
-    let mut recorded: HashMap<&Id, (Address, RecordedAs)> = recorded.collect();
+    let mut recorded: FxHashMap<&Id, (Address, RecordedAs)> = recorded.collect();
     if ours.standing == Standing::Unknown {
         // what bears the name of an entry is taken for its own: nothing is said of adopting then
         let named = actual
@@ -221,9 +222,9 @@ struct Binder<'a> {
     desired: &'a Desired,
     actual: &'a Actual,
     options: &'a Options,
-    recorded: &'a HashMap<&'a Id, (Address, RecordedAs)>,
+    recorded: &'a FxHashMap<&'a Id, (Address, RecordedAs)>,
     /// The entry of each object that stands for one.
-    entries: HashMap<&'a Id, &'a Address>,
+    entries: FxHashMap<&'a Id, &'a Address>,
     bound: Bound,
 }
 
@@ -235,7 +236,7 @@ struct Scene<'a> {
     /// The same by their names in NetBird.
     named: HashMap<&'a str, Vec<&'a Live>>,
     /// Those that entries have.
-    taken: HashSet<&'a Id>,
+    taken: FxHashSet<&'a Id>,
 }
 
 impl<'a> Binder<'a> {
@@ -251,7 +252,7 @@ impl<'a> Binder<'a> {
                 self.scene(child, &entries, of_kind(child));
                 continue;
             }
-            let mut inside: HashMap<&Id, Vec<&Live>> = HashMap::new();
+            let mut inside: FxHashMap<&Id, Vec<&Live>> = FxHashMap::default();
             for live in of_kind(child) {
                 if let Some(parent) = &live.within {
                     inside.entry(parent).or_default().push(live);
@@ -321,8 +322,8 @@ impl<'a> Binder<'a> {
         let objects: Vec<&Live> = objects.iter().copied().filter(is_ours_to_see).collect();
         let mut scene = Scene {
             kind,
-            named: HashMap::new(),
-            taken: HashSet::new(),
+            named: HashMap::default(),
+            taken: FxHashSet::default(),
             objects,
         };
         for live in &scene.objects {
@@ -361,7 +362,7 @@ impl<'a> Binder<'a> {
         let leaving: BTreeMap<Id, Leaving> = leaving.collect();
         // what stands for another entry gets that one's name, and what goes is gone by then
         let standing = found.iter().flat_map(|(_, stands)| stands).flatten();
-        let mut elsewhere: HashSet<&Id> = standing.map(|live| &live.id).collect();
+        let mut elsewhere: FxHashSet<&Id> = standing.map(|live| &live.id).collect();
         let prunes = self.options.prune != Prune::None;
         let goes = leaving
             .iter()
@@ -398,7 +399,7 @@ impl<'a> Binder<'a> {
 
     /// Finds the recorded objects of each entry, whatever they are called now, and those that none has.
     fn own(&self, entries: &[&'a Address], scene: &Scene<'a>) -> (Own<'a>, Vec<&'a Live>) {
-        let mut recorded: BTreeMap<&str, Vec<&Live>> = BTreeMap::new();
+        let mut recorded: HashMap<&str, Vec<&Live>> = HashMap::default();
         for live in &scene.objects {
             if let Some((name, _)) = self.recorded(scene.kind, live) {
                 recorded.entry(name).or_default().push(live);
@@ -409,7 +410,7 @@ impl<'a> Binder<'a> {
             .filter(|at| !recorded.contains_key(at.name.as_str()));
         let lacking: HashMap<&str, &Address> = lacks.map(|at| (at.name.as_str(), *at)).collect();
         let old_name = |at: &Address| self.desired.renamed_from.get(at);
-        let mut own = Own::new();
+        let mut own = Own::default();
         // an entry that says which one it was goes before the one that has the old name now
         for at in entries
             .iter()

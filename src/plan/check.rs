@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::Given;
 use super::order::{Step, order};
 use super::people;
-use super::referrers::{deleted, fields_naming, referrers, then};
+use super::referrers::then;
 use super::resolve::Resolved;
 use crate::account::actual::Actual;
 use crate::base::text::did_you_mean;
@@ -45,7 +45,6 @@ pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Ch
         let found = found.into_iter().flatten();
         problems.extend(found.map(|what| Problem::new(&change.address, what)));
     }
-    problems.extend(group_deletions(changes, actual));
     problems.extend(account::problems(changes, desired, actual));
     problems.extend(people::problems(given, changes, resolved));
     // what is there would be made again
@@ -230,32 +229,6 @@ fn protected(change: &Change, actual: &Actual) -> Option<Impossible> {
     let live = change.operation.live()?;
     let why = actual.protected_groups.get(&live.id)?;
     Some(Impossible::Protected(why.clone()))
-}
-
-/// The server refuses to delete a group that is referred to and names one referrer at a time; here are all of them. What
-/// only others need is held back before (`held`).
-fn group_deletions(changes: &[Change], actual: &Actual) -> Vec<Problem> {
-    let mut going = deleted(changes, Kind::Group).peekable();
-    if going.peek().is_none() {
-        return Vec::new();
-    }
-    let left = referrers(changes, actual);
-    going
-        .filter_map(|(_, live)| {
-            let (id, name) = (&live.id, actual.label(live));
-            let users = left.get(name).into_iter().flatten();
-            let users = users.map(|(address, live)| match address.kind {
-                Kind::AccountSettings => {
-                    format!("{} of the {address}", fields_naming(live, name))
-                }
-                _ => address.to_string(),
-            });
-            let others = actual.holders.get(id).into_iter().flatten().cloned();
-            let all: Vec<String> = users.chain(others).collect();
-            let address = Address::new(Kind::Group, name);
-            (!all.is_empty()).then(|| Problem::new(&address, Impossible::GroupUsed(all)))
-        })
-        .collect()
 }
 
 /// What is replaced takes along all that stands in it, so all of that has to be the plan's.

@@ -6,8 +6,9 @@
 mod said_less;
 mod sections;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use sections::gone;
 use serde_json::Value;
 
@@ -113,7 +114,7 @@ pub(super) fn claim<'a>(given: Given<'a>, resolved: &Resolved) -> Claimed<'a> {
 
 /// Returns the live objects of each entry.
 fn managed<'a>(given: Given<'a>, resolved: &Resolved) -> BTreeMap<Address, Vec<Option<&'a Live>>> {
-    let live: HashMap<&Id, &Live> = given.actual.each().map(|(_, it)| (&it.id, it)).collect();
+    let live: FxHashMap<&Id, &Live> = given.actual.each().map(|(_, it)| (&it.id, it)).collect();
     let found = |id: &Option<Id>| live.get(id.as_ref()?).copied();
     let bound = given.binding.stands.iter();
     let bound = bound.map(|(address, ids)| (address.clone(), ids.iter().map(found).collect()));
@@ -177,7 +178,7 @@ fn issued_renames(given: Given) -> Vec<Notice> {
 struct Claims<'a> {
     given: Given<'a>,
     /// Objects that entries stand for.
-    stands: HashSet<&'a Id>,
+    stands: FxHashSet<&'a Id>,
     /// Groups that the file refers to.
     referenced: BTreeSet<String>,
     claimed: Claimed<'a>,
@@ -254,7 +255,7 @@ impl<'a> Claims<'a> {
         let is_all =
             live.name == crate::model::kind::ALL && is_protected(address.kind, live, actual);
         // of keys only those that can still be used are worth a word
-        let is_dead_key = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
+        let is_dead_key = actual.is_dead_key(live);
         let claimed = &mut self.claimed;
         match fate {
             Fate::Goes(why) => claimed.pruned.push(Change::deletion(address, live, why)),

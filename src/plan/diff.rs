@@ -42,25 +42,21 @@ pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Diff
                 .get(address)
                 .map_or(index, |places| places[index]);
             let live = claimed.unwrap_or_default().get(place);
-            let live = live.copied().flatten();
-            let keeps_name = live.is_some_and(|live| binding.keeps_name.contains(&live.id));
-            let kept_name = live.filter(|_| keeps_name).map(|live| live.name.clone());
-            let name = live
-                .filter(|_| !keeps_name)
-                .and_then(|live| renamed(address, live));
-            let moved = live.and_then(|live| moved(address, live, actual));
-            let Some(live) = live else {
+            let Some(live) = live.copied().flatten() else {
                 let after = anew.filled(address, after.clone(), actual);
                 let operation = Operation::Create { after };
                 let why = binding.lost.contains(address).then_some(Reason::Lost);
                 entries.push(Change::new(address.clone(), operation, why));
                 continue;
             };
+            let keeps_name = binding.keeps_name.contains(&live.id);
+            let kept_name = keeps_name.then(|| live.name.clone());
+            let name = renamed(address, live).filter(|_| !keeps_name);
             // of one that the file renames its entry is another one by now
             let is_named_back = name.is_some()
                 && options.ours.inventory.origin(&live.id).is_some()
                 && !binding.moved.contains_key(&live.id);
-            let place = name.into_iter().chain(moved);
+            let place = name.into_iter().chain(moved(address, live, actual));
             let update = Operation::update(live, after, place);
             let why = anew.why(address, (live, after), update.as_ref());
             let replacement = why.is_some().then(|| Operation::Replace {
@@ -79,11 +75,8 @@ pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Diff
     }
     let keys = resolved.decisions.iter().filter_map(|(name, decision)| {
         let (operation, why) = decision.operation.clone()?;
-        Some(Change::new(
-            Address::new(Kind::SetupKey, name),
-            operation,
-            why,
-        ))
+        let address = Address::new(Kind::SetupKey, name);
+        Some(Change::new(address, operation, why))
     });
     let pruned = claimed.pruned.iter().cloned();
     Difference {
@@ -243,12 +236,8 @@ fn taken_names(given: Given) -> Vec<Problem> {
             name: (*old).clone(),
             ..(*address).clone()
         };
-        let leaves = || {
-            binding
-                .leaving
-                .values()
-                .any(|left| left.key == old_key.key())
-        };
+        let mut leaving = binding.leaving.values();
+        let mut leaves = || leaving.any(|left| left.key == old_key.key());
         let is_new = || {
             let changed = versions.changed(|file| file.renamed_from.get(*address).cloned());
             changed.is_some() || versions.base().is_none()
@@ -262,18 +251,13 @@ fn taken_names(given: Given) -> Vec<Problem> {
 }
 
 fn unknown_replacements(asked: &BTreeSet<Address>, desired: &Desired) -> Vec<Problem> {
-    let can_be = |kind: Kind| kind.descriptor().can_be_replaced;
-    let known = |address: &&Address| can_be(address.kind) && desired.declares(address);
     let problem = |address: &Address| {
-        let what = match can_be(address.kind) {
+        let what = match address.kind.descriptor().can_be_replaced {
+            true if desired.declares(address) => return None,
             true => Impossible::ReplaceUndeclared,
             false => Impossible::ReplaceOfKind,
         };
-        Problem::new(address, what)
+        Some(Problem::new(address, what))
     };
-    asked
-        .iter()
-        .filter(|address| !known(address))
-        .map(problem)
-        .collect()
+    asked.iter().filter_map(problem).collect()
 }

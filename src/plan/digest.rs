@@ -6,7 +6,7 @@
 //! neither are the commit, the history and the time: so the plan of a pull request and that of the apply after its merge have
 //! one digest.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -21,6 +21,7 @@ use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::desired::Desired;
 use crate::model::kind::{Kind, Refers, Resource};
+use crate::plan::members::Meant;
 use crate::plan::memberships::granted;
 
 /// How a plan differs from the one of a digest.
@@ -40,7 +41,7 @@ pub struct Beside {
     /// The live objects.
     live: Value,
     /// Which machines names mean.
-    machines: HashMap<String, Option<Id>>,
+    machines: Arc<Meant>,
 }
 
 impl Beside {

@@ -21,7 +21,7 @@ use crate::wire::api::objects::Peer;
 
 pub use label::relabelled;
 pub use replaced::Replaced;
-use replaced::{Older, older};
+use replaced::{older, stays};
 
 /// A pending key that was used, and the peer that it is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,31 +110,34 @@ impl<'a> NamedKey<'a> {
         });
         let older = older(self.decision, peer.map(|(peer, _)| &peer.id), actual);
         let Some((peer, came)) = peer else {
-            let older = older.iter();
-            let going = older.filter_map(|older| self.to_be_replaced(older));
-            let going = going.map(|what| (self.name.clone(), what));
-            detection.remarks.extend(going);
+            if self.waits_for_another() {
+                let going = older.iter().map(|(older, _)| {
+                    let what = Remark::ToBeReplaced(older.name.clone(), older.id.clone());
+                    (self.name.clone(), what)
+                });
+                detection.remarks.extend(going);
+            }
             return;
         };
         let mut remark = |what| detection.remarks.push((self.name.clone(), what));
         let mut replaces = BTreeSet::new();
-        for older in &older {
-            let by = (self.name.as_str(), self.declared);
-            let Some(why) = older.stays(by, self.desired, self.options) else {
-                replaces.insert(older.peer.id.clone());
-                detection.replaced.push(Replaced {
-                    key: self.name.clone(),
-                    peer: older.peer.id.clone(),
-                    evidence: older.came.by,
-                    by: peer.id.clone(),
-                });
-                continue;
-            };
-            remark(Remark::OlderStays {
-                peer: actual.who(&peer.id),
-                older: actual.who(&older.peer.id),
-                why,
-            });
+        for (older, came) in older {
+            match stays(self, older, came) {
+                Some(why) => remark(Remark::OlderStays {
+                    peer: actual.who(&peer.id),
+                    older: actual.who(&older.id),
+                    why,
+                }),
+                None => {
+                    replaces.insert(older.id.clone());
+                    detection.replaced.push(Replaced {
+                        key: self.name.clone(),
+                        peer: older.id.clone(),
+                        evidence: came.by,
+                        by: peer.id.clone(),
+                    });
+                }
+            }
         }
         let has_other_name = peer.name != *self.name;
         if self.declared.enrolled {
@@ -195,15 +198,11 @@ impl<'a> NamedKey<'a> {
 
     /// Returns the names of the groups that its peer belongs to: the key's, and those that list it.
     fn groups(&self) -> BTreeSet<String> {
-        let lists = |group: &crate::model::kind::Group| {
-            let mut peers = group.listed.iter().flatten();
-            peers.any(|listed| listed == self.name)
-        };
         let listing = self.desired.groups();
-        let listing = listing.filter(|(_, group)| lists(group));
+        let listing = listing.filter(|(_, group)| group.lists(self.name));
         let own = self.declared.auto_groups.iter().flatten();
-        let listing = listing.map(|(group, _)| group);
-        listing.chain(own).cloned().collect()
+        let all = listing.map(|(group, _)| group).chain(own);
+        all.cloned().collect()
     }
 
     /// Returns the names of the key's groups that this peer is not in, nor listed to join.
@@ -211,10 +210,9 @@ impl<'a> NamedKey<'a> {
         let is_in = |group: &String| {
             let live = self.actual.named(Kind::Group, group).iter();
             let mut members = live.filter_map(|live| live.resource.members());
-            let listed = self.desired.group(group);
-            let listed = listed.and_then(|group| group.listed.as_ref());
+            let declared = self.desired.group(group);
             members.any(|members| members.contains(peer))
-                || listed.is_some_and(|listed| listed.contains(self.name))
+                || declared.is_some_and(|group| group.lists(self.name))
         };
         let own = self.declared.auto_groups.iter().flatten();
         own.filter(|group| !is_in(group)).cloned().collect()
@@ -252,12 +250,10 @@ impl<'a> NamedKey<'a> {
         }
     }
 
-    /// What is to be known of the peer of an older key while the key that was asked for since waits for its machine.
-    fn to_be_replaced(&self, older: &Older) -> Option<Remark> {
-        let asked = self.declared.reissue_after?;
-        let waits =
-            !self.declared.enrolled && asked <= self.options.now && self.decision.used.is_none();
-        waits.then(|| Remark::ToBeReplaced(older.peer.name.clone(), older.peer.id.clone()))
+    /// Whether the key was asked for anew, and still waits for its machine.
+    fn waits_for_another(&self) -> bool {
+        let asked = self.declared.asked_anew(self.options.now);
+        asked.is_some() && !self.declared.enrolled && self.decision.used.is_none()
     }
 
     /// Whether the file had marked this very key, which was made then, as enrolled since the last apply, and took it back.

@@ -9,7 +9,7 @@ mod reviewed;
 use std::collections::BTreeSet;
 
 use crate::base::id::Id;
-use crate::base::text::count;
+use crate::base::text::{count, joined};
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::held::Why;
@@ -86,6 +86,7 @@ type Gate = fn(&Plan, &Context) -> Option<Refusal>;
 const GATES: [Gate; 6] = [halted, account, role, recipients, protection, reviewed];
 
 /// What deletions are judged by.
+#[derive(Clone, Copy)]
 struct Deletions<'a> {
     plan: &'a Plan,
     max_deletes: usize,
@@ -95,10 +96,8 @@ struct Deletions<'a> {
     besides: &'a BTreeSet<Row>,
 }
 
-type DeletionGate = fn(&Deletions) -> Option<Refusal>;
-
 /// The gates that somebody's agreement lifts, likewise.
-const DELETION_GATES: [DeletionGate; 6] = [
+const DELETION_GATES: [fn(Deletions) -> Option<Refusal>; 6] = [
     too_many_deletions,
     last_of_a_kind,
     peers,
@@ -106,6 +105,13 @@ const DELETION_GATES: [DeletionGate; 6] = [
     moved,
     people,
 ];
+
+impl Deletions<'_> {
+    fn refusals(self) -> Vec<Refusal> {
+        let gates = DELETION_GATES.iter();
+        gates.filter_map(|gate| gate(self)).collect()
+    }
+}
 
 /// Returns the refusals of a plan; an apply needs there to be none.
 pub fn check(plan: &Plan, context: &Context) -> Vec<Refusal> {
@@ -116,22 +122,13 @@ pub fn check(plan: &Plan, context: &Context) -> Vec<Refusal> {
 
 /// Returns the refusals of what a plan takes away, but for the rows in `agreed`, which count as if they had gone before.
 pub fn deletions(plan: &Plan, max_deletes: usize, agreed: &BTreeSet<Row>) -> Vec<Refusal> {
-    let open = &(&plan.counted_rows() - agreed);
-    let besides = agreed;
-    Deletions {
+    let all = Deletions {
         plan,
         max_deletes,
-        open,
-        besides,
-    }
-    .refusals()
-}
-
-impl Deletions<'_> {
-    fn refusals(&self) -> Vec<Refusal> {
-        let gates = DELETION_GATES.iter();
-        gates.filter_map(|gate| gate(self)).collect()
-    }
+        open: &(&plan.counted_rows() - agreed),
+        besides: agreed,
+    };
+    all.refusals()
 }
 
 /// Returns the refusals for which the rows in `own` are the reason: by themselves, or since the others alone would pass.
@@ -143,24 +140,26 @@ pub fn deletions_of(
 ) -> Vec<Refusal> {
     let open = &plan.counted_rows() - agreed;
     let (own, others) = (&open & own, &open - own);
-    let judge = |open, besides| {
-        Deletions {
-            plan,
-            max_deletes,
-            open,
-            besides,
-        }
-        .refusals()
+    let all = Deletions {
+        plan,
+        max_deletes,
+        open: &open,
+        besides: agreed,
     };
-    let rest = agreed | &others;
-    let alone = judge(&own, &rest);
-    let without = judge(&others, agreed);
-    let is_own = |refusal: &Refusal| {
-        let of_gate = |other: &Refusal| other.gate == refusal.gate;
-        alone.iter().any(of_gate) || !without.iter().any(of_gate)
-    };
-    let mut refusals = deletions(plan, max_deletes, agreed);
-    refusals.retain(is_own);
+    let (open, besides) = (&own, &(agreed | &others));
+    let alone = Deletions {
+        open,
+        besides,
+        ..all
+    }
+    .refusals();
+    let open = &others;
+    let without = Deletions { open, ..all }.refusals();
+    let mut refusals = all.refusals();
+    refusals.retain(|refusal| {
+        let is_same = |other: &Refusal| other.gate == refusal.gate;
+        alone.iter().any(is_same) || !without.iter().any(is_same)
+    });
     refusals
 }
 
@@ -286,48 +285,45 @@ fn protection(plan: &Plan, context: &Context) -> Option<Refusal> {
     protected(plan, &context.protected)
 }
 
-fn too_many_deletions(of: &Deletions) -> Option<Refusal> {
+fn too_many_deletions(of: Deletions) -> Option<Refusal> {
     let (open, max_deletes) = (of.open, of.max_deletes);
     if open.len() <= max_deletes {
         return None;
     }
-    let number = |is_one: fn(&Piece) -> bool| open.iter().filter(|row| is_one(&row.piece)).count();
-    let members = number(|piece| matches!(piece, Piece::Member(_)));
-    let people = open
-        .iter()
-        .filter(|row| row.address.kind == Kind::User)
-        .count();
-    let fields = number(|piece| matches!(piece, Piece::Field { .. })) - people;
-    let objects = open.len() - members - fields - people;
-    let what = [
-        (objects, "deletes", "object", "objects"),
-        (members, "removes", "group member", "group members"),
+    let mut numbers = [0; 4];
+    for row in open {
+        let at = match row.piece {
+            _ if row.address.kind == Kind::User => 3,
+            Piece::Whole => 0,
+            Piece::Member(_) => 1,
+            Piece::Field { .. } => 2,
+        };
+        numbers[at] += 1;
+    }
+    let words = [
+        ("deletes", "object", "objects"),
+        ("removes", "group member", "group members"),
         (
-            fields,
             "changes",
             "setting that moves machines",
             "settings that move machines",
         ),
-        (people, "changes", "right of a user", "rights of users"),
+        ("changes", "right of a user", "rights of users"),
     ];
-    let what: Vec<String> = what
+    let what = numbers
         .into_iter()
-        .filter(|(number, ..)| *number > 0)
-        .map(|(number, verb, one, several)| format!("{verb} {}", count(number, one, several)))
-        .collect();
-    let text = format!(
-        "this plan {}, more than --max-deletes {max_deletes}",
-        what.join(" and ")
-    );
+        .zip(words)
+        .filter(|(number, _)| *number > 0);
+    let what = what.map(|(number, (verb, one, all))| format!("{verb} {}", count(number, one, all)));
+    let what = joined(what, " and ");
+    let text = format!("this plan {what}, more than --max-deletes {max_deletes}");
     Some(deletion("deletions", text, open.clone()))
 }
 
 /// The last object of a kind that had two or more: a lost section looks like that. What goes with the object that it stands
 /// in is none of its own.
-fn last_of_a_kind(of: &Deletions) -> Option<Refusal> {
+fn last_of_a_kind(of: Deletions) -> Option<Refusal> {
     let (plan, open, besides) = (of.plan, of.open, of.besides);
-    // as in `counted`: a dead key is none that anybody misses
-    let counts = |live: &Live| !live.is_dead_key();
     let gone = goes_with_all(plan).map(|live| &live.id);
     // one whose entry is gone, and that stays for what others put into it
     let staying = plan
@@ -336,29 +332,20 @@ fn last_of_a_kind(of: &Deletions) -> Option<Refusal> {
         .filter(|held| matches!(held.why, Why::Holds(_)));
     let gone: BTreeSet<&Id> = gone.chain(staying.map(|held| &held.id)).collect();
     let goes_along = |live: &Live| live.within.as_ref().is_some_and(|at| gone.contains(at));
-    let deleted = |kind: Kind| {
-        let changes = plan.changes.iter();
-        let changes = changes.filter(move |change| change.address.kind == kind);
-        changes.filter_map(move |change| Some((&change.address, change.deleted()?)))
-    };
-    let rows_of = |kind: Kind| {
-        let deleted = deleted(kind).filter(|(_, live)| counts(live) && !goes_along(live));
-        deleted.map(|(address, live)| Row::object(address, live))
-    };
     let is_wiped = |kind: &Kind| {
-        let made = plan.changes.iter().any(|change| {
-            change.address.kind == *kind
-                && matches!(
-                    change.operation,
-                    Operation::Create { .. } | Operation::Replace { .. }
-                )
-        });
-        let gone = rows_of(*kind).filter(|row| open.contains(row)).count();
-        let agreed = rows_of(*kind).filter(|row| besides.contains(row)).count();
+        let changes = plan.changes.iter().filter(|of| of.address.kind == *kind);
+        use Operation::{Create, Replace};
+        let is_made = |of: &Change| matches!(of.operation, Create { .. } | Replace { .. });
+        let made = changes.clone().any(is_made);
+        let deleted = changes.filter_map(|of| Some((&of.address, of.deleted()?)));
+        let (along, own): (Vec<_>, Vec<_>) = deleted.partition(|(_, live)| goes_along(live));
+        // as in `counted`: a dead key is none that anybody misses
+        let own = own.into_iter().filter(|(_, live)| !live.is_dead_key());
+        let own: Vec<Row> = own.map(|(at, live)| Row::object(at, live)).collect();
+        let number = |rows: &BTreeSet<Row>| own.iter().filter(|row| rows.contains(row)).count();
         let had = plan.counted.get(kind).copied().unwrap_or(0);
-        let along = deleted(*kind).filter(|(_, live)| goes_along(live)).count();
-        let had = had.saturating_sub(agreed + along);
-        had >= 2 && gone >= had && !made
+        let had = had.saturating_sub(number(besides) + along.len());
+        had >= 2 && number(open) >= had && !made
     };
     let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(is_wiped).collect();
     if kinds.is_empty() {
@@ -366,14 +353,12 @@ fn last_of_a_kind(of: &Deletions) -> Option<Refusal> {
     }
     let words: Vec<&str> = kinds.iter().map(|kind| kind.plural()).collect();
     let text = format!("this plan deletes all {}", words.join(", all "));
-    let rows = open.iter().filter(|row| row.piece == Piece::Whole);
-    let rows = rows
-        .filter(|row| kinds.contains(&row.address.kind))
-        .cloned();
+    let is_one = |row: &&Row| row.piece == Piece::Whole && kinds.contains(&row.address.kind);
+    let rows = open.iter().filter(is_one).cloned();
     Some(deletion("last-of-a-kind", text, rows.collect()))
 }
 
-fn peers(of: &Deletions) -> Option<Refusal> {
+fn peers(of: Deletions) -> Option<Refusal> {
     let peers = of.open.iter().filter(|row| row.address.kind == Kind::Peer);
     let peers: BTreeSet<Row> = peers.cloned().collect();
     if peers.is_empty() {
@@ -394,7 +379,7 @@ fn goes_with_all(plan: &Plan) -> impl Iterator<Item = &Live> {
 }
 
 /// What cannot be changed is replaced, with all that stands in it: it looks like a small change, and is a large one.
-fn made_anew(of: &Deletions) -> Option<Refusal> {
+fn made_anew(of: Deletions) -> Option<Refusal> {
     let (plan, open) = (of.plan, of.open);
     let replaced = plan.changes.iter().filter_map(|change| {
         let Operation::Replace { live, .. } = &change.operation else {
@@ -420,7 +405,7 @@ fn made_anew(of: &Deletions) -> Option<Refusal> {
 }
 
 /// A setting that gives many machines another address or another name at once is one line of a file.
-fn moved(of: &Deletions) -> Option<Refusal> {
+fn moved(of: Deletions) -> Option<Refusal> {
     let (rows, moved) = fields(of, |kind| kind != Kind::User);
     let moved: Vec<String> = moved.iter().map(|(_, moved)| moved.to_string()).collect();
     let text = format!("by this plan {}", moved.join(", and "));
@@ -428,7 +413,7 @@ fn moved(of: &Deletions) -> Option<Refusal> {
 }
 
 /// Who may do what in NetBird is one word of a file, and whoever is an admin there can do all that this program can.
-fn people(of: &Deletions) -> Option<Refusal> {
+fn people(of: Deletions) -> Option<Refusal> {
     let (rows, given) = fields(of, |kind| kind == Kind::User);
     let given = given
         .iter()
@@ -442,7 +427,7 @@ fn people(of: &Deletions) -> Option<Refusal> {
 
 /// Returns the rows of fields of such kinds, and what each of them moves.
 fn fields<'a>(
-    of: &Deletions<'a>,
+    of: Deletions<'a>,
     is_meant: impl Fn(Kind) -> bool,
 ) -> (BTreeSet<Row>, Vec<(Row, &'a Moved)>) {
     let changes = of

@@ -8,7 +8,7 @@
 mod doubt;
 mod names;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::account::actual::Actual;
 use crate::account::binding::Binding;
@@ -19,13 +19,13 @@ use crate::model::desired::Desired;
 use crate::model::hint;
 use crate::model::kind::Kind;
 use crate::model::notice::{Notice, OfMember, OfPeer, WayOut};
-use crate::plan::keys::{Came, Decisions, Used};
+use crate::plan::keys::{ByName, Came, Used};
 use crate::plan::options::{Options, Prune};
 use crate::wire::api::objects;
 use doubt::{gone, namesakes, several};
 use names::bearing;
 
-pub use names::Names;
+pub use names::{Meant, Names};
 
 /// The members of one declared group.
 #[derive(Debug, Default, PartialEq)]
@@ -36,8 +36,8 @@ pub struct Members<'a> {
     pub pending: BTreeSet<String>,
     /// Members that the file does not name and that stay.
     pub unmanaged: BTreeSet<Id>,
-    /// Whom the listed names mean.
-    pub meant: BTreeMap<&'a str, Id>,
+    /// Whom the listed names mean, sorted.
+    pub meant: Vec<(&'a str, Id)>,
     /// What a reader should know.
     pub notices: Vec<Notice>,
 }
@@ -50,7 +50,7 @@ pub struct Known<'a> {
     /// The live account.
     pub actual: &'a Actual,
     /// What is decided about the file's keys.
-    pub decisions: &'a Decisions,
+    pub decisions: &'a ByName<'a>,
     /// Whom names mean that are no names of keys.
     pub names: &'a Names,
     /// Peers of machines that were replaced: they leave their groups by being deleted.
@@ -79,7 +79,7 @@ pub fn resolve<'a>(
         match found {
             Found::Peers(ids, said) => {
                 if let [only] = &ids[..] {
-                    members.meant.insert(member, only.clone());
+                    members.meant.push((member, only.clone()));
                 }
                 named.extend(ids);
                 said.into_iter().for_each(tell);

@@ -41,10 +41,6 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
     let mut makes = Vec::new();
     let mut breaks = Vec::new();
     for (index, change) in changes.iter().enumerate() {
-        let step = |part| Step {
-            change: index,
-            part,
-        };
         let (is_made, is_broken) = match &change.operation {
             Operation::Create { .. } => (true, false),
             Operation::Delete { .. } => (false, true),
@@ -55,14 +51,16 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
                 (!loses || !change.added_members().is_empty(), loses)
             }
         };
-        match (is_made, is_broken) {
-            (true, true) => {
-                makes.push(step(Part::Making));
-                breaks.push(step(Part::Breaking));
-            }
-            (true, false) => makes.push(step(Part::Whole)),
-            (false, _) => breaks.push(step(Part::Whole)),
-        }
+        let step = |of_both| Step {
+            change: index,
+            part: if is_made && is_broken {
+                of_both
+            } else {
+                Part::Whole
+            },
+        };
+        makes.extend(is_made.then(|| step(Part::Making)));
+        breaks.extend(is_broken.then(|| step(Part::Breaking)));
     }
     let kind = |step: &Step| changes[step.change].address.kind;
     // new keys follow each other, since they are stored by the block
@@ -102,15 +100,6 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
     let rest = order.breaks.iter().copied();
     let rest = rest.filter(|step| !order.placed.contains(step));
     Ok(placed.chain(rest).collect())
-}
-
-/// Whether a step takes an object away.
-fn takes_away(step: Step, change: &Change) -> bool {
-    match change.operation {
-        Operation::Delete { .. } => true,
-        Operation::Replace { .. } => step.part == Part::Breaking,
-        Operation::Create { .. } | Operation::Update { .. } => false,
-    }
 }
 
 struct Order<'a> {
@@ -211,9 +200,10 @@ impl<'a> Order<'a> {
 
     /// Returns the steps by which what stands in an object goes that a step takes away.
     fn inside(&self, step: Step) -> Vec<Step> {
-        let change = &self.changes[step.change];
-        let Some(parent) = change.operation.live().filter(|_| takes_away(step, change)) else {
-            return Vec::new();
+        let parent = match (&self.changes[step.change].operation, step.part) {
+            (Operation::Delete { live }, _) => live,
+            (Operation::Replace { live, .. }, Part::Breaking) => live,
+            _ => return Vec::new(),
         };
         let inside = |other: &&Step| {
             let live = self.changes[other.change].operation.live();
@@ -262,19 +252,17 @@ impl<'a> Order<'a> {
         let others = actual.each();
         let is_anywhere = change.address.kind.descriptor().is_anywhere;
         let stays = |id: &Id| !self.going.contains(id);
-        let others = others.filter(|(address, live)| {
+        let is_beside = |address: &Address, live: &Live| {
+            address.within == change.address.within && live.within.as_ref().is_none_or(stays)
+        };
+        let in_the_way = others.filter(|(address, live)| {
+            let has_its_name = is_anywhere && address.name == change.address.name;
             address.kind == change.address.kind
-                && (is_anywhere || address.within == change.address.within)
                 && Some(&live.id) != own
-                && (is_anywhere || live.within.as_ref().is_none_or(stays))
+                && (is_anywhere || is_beside(address, live))
+                && (has_its_name || self.blocks(&live.resource, wanted))
         });
-        let takes_its_name = |address: &Address| is_anywhere && address.name == change.address.name;
-        others
-            .filter(|(address, live)| {
-                takes_its_name(address) || self.blocks(&live.resource, wanted)
-            })
-            .map(|(_, live)| live)
-            .collect()
+        in_the_way.map(|(_, live)| live).collect()
     }
 
     /// Returns whether the server refuses `wanted` because of `other` (docs/netbird-api.md, "Routes"): they are of the
@@ -306,14 +294,8 @@ impl<'a> Order<'a> {
     }
 }
 
-/// Returns the members that each group has when routes are written, where there are any: new ones are in by then, and none has left.
+/// Returns the members that each group has when routes are written: new ones are in by then, and none has left.
 fn members<'a>(changes: &'a [Change], actual: &'a Actual) -> BTreeMap<&'a str, BTreeSet<&'a Id>> {
-    if !changes
-        .iter()
-        .any(|change| change.address.kind == Kind::Route)
-    {
-        return BTreeMap::new();
-    }
     let live = actual.each();
     let live = live.map(|(address, live)| (address.name.as_str(), &live.resource));
     let after = changes

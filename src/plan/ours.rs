@@ -1,6 +1,7 @@
 //! What a plan knows of what is ours, beside the file and the account.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::base::id::Id;
 use crate::git::versions::Versions;
@@ -25,7 +26,7 @@ pub enum Standing {
 #[derive(Debug, Clone, Default)]
 pub struct Ours {
     /// The inventory; an empty one where there is none.
-    pub inventory: Inventory,
+    pub inventory: Arc<Inventory>,
     /// Whether that is it.
     pub standing: Standing,
     /// Ids of objects that the event log proves a run of ours made.

@@ -157,7 +157,8 @@ fn taken(change: &Change, resolved: &Resolved, actual: &Actual) -> Option<Imposs
     };
     lost.filter_map(|group| {
         let members = resolved.members.get(group)?;
-        let machine = members.meant.values().find(is_of_user)?;
+        let mut machines = members.meant.iter().map(|(_, id)| id);
+        let machine = machines.find(is_of_user)?;
         Some(Impossible::TakenAndListed(
             group.clone(),
             actual.peer_label(machine),

@@ -3,7 +3,9 @@
 
 use std::borrow::Cow;
 use std::cell::LazyCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
 
 use super::Given;
 use crate::account::actual::Actual;
@@ -16,7 +18,7 @@ use crate::model::label::{label_of, plain_label};
 use crate::model::notice::{Notice, OfKey, OfObject, OfRun};
 use crate::model::problem::Protection;
 use crate::plan::enrollment::{self, Enrollment, Replaced};
-use crate::plan::keys::{self, Decisions};
+use crate::plan::keys::{self, ByName, Decisions};
 use crate::plan::members::{self, Known, Members, Names};
 use crate::plan::ours::Standing;
 use crate::plan::people;
@@ -51,13 +53,15 @@ pub(super) fn resolve<'a>(given: Given<'a>) -> Resolved<'a> {
     let (desired, actual, options) = (given.desired, given.actual, given.options);
     let decisions = keys::decisions(desired, actual, options);
     let detection = enrollment::detect(desired, actual, &decisions, options);
-    let names = Names::of(desired, actual, &decisions, options);
+    let by_name = decisions.iter().map(|(name, of)| (name.as_str(), of));
+    let by_name: ByName = by_name.collect();
+    let names = Names::of(desired, actual, &by_name, options);
     let replaced = detection.replaced.iter().map(|at| at.peer.clone());
     let unapproved = actual.peers.iter().filter(|peer| peer.approval_required);
     let known = Known {
         desired,
         actual,
-        decisions: &decisions,
+        decisions: &by_name,
         names: &names,
         replaced: &replaced.collect(),
         unapproved: &unapproved.map(|peer| peer.id.clone()).collect(),
@@ -165,7 +169,8 @@ fn of_issued(
         Some(base) => listed(base) != listed(desired),
         None => ours.standing == Standing::First,
     };
-    let meant: BTreeSet<Id> = members.meant.into_values().collect();
+    let meant = members.meant.into_iter().map(|(_, id)| id);
+    let meant: BTreeSet<Id> = meant.collect();
     let label = |id: &Id| actual.peer_label(id);
     let lacks = meant.difference(live).map(label).chain(members.pending);
     let what = OfObject::IssuedPeers {
@@ -184,7 +189,7 @@ impl<'a> LiveGroups<'a> {
     fn of(given: Given<'a>) -> Self {
         let (actual, binding, options) = (given.actual, given.binding, given.options);
         let groups = actual.each().filter(|(at, _)| at.kind == Kind::Group);
-        let live: HashMap<&Id, &Live> = groups.map(|(_, live)| (&live.id, live)).collect();
+        let live: FxHashMap<&Id, &Live> = groups.map(|(_, live)| (&live.id, live)).collect();
         let members = |id: &Id| live.get(id)?.resource.members();
         let mut groups = LiveGroups {
             members: BTreeMap::new(),

@@ -177,7 +177,7 @@ pub(super) fn refused() -> Document {
     };
     let plan = document.plan.as_ref().expect("made above");
     document.refusals = crate::plan::gates::check(plan, &context);
-    let hint = crate::plan::agreement::way_out(&[], plan.deletions(), true);
+    let hint = crate::plan::agreement::way_out(&[], plan.rows().len(), true);
     for refusal in &mut document.refusals {
         refusal.hint.clone_from(&hint);
     }

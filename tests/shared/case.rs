@@ -67,7 +67,10 @@ impl Case {
     /// A file against the lists of a live account; the group All is there without being said, with all peers in it.
     pub(crate) fn new(file: Value, live: Value) -> Self {
         let mut snapshot: Snapshot = serde_json::from_value(live).expect("lists of a live account");
-        let peers = snapshot.peers.iter().map(|peer| value(peer)["id"].clone());
+        let peers = snapshot
+            .list(Kind::Peer)
+            .iter()
+            .map(|peer| value(peer)["id"].clone());
         let peers: Vec<Value> = peers.map(|id| json!({ "id": id })).collect();
         let all = over(group("All", &[]), json!({ "peers": peers }));
         snapshot.list_mut(Kind::Group).insert(0, all.into());
@@ -175,7 +178,7 @@ impl Case {
         let mut versions = committed(last.into_iter().collect());
         versions.propose(Arc::new(self.desired.clone()));
         self.ours(|ours| {
-            ours.inventory = inventory;
+            ours.inventory = Arc::new(inventory);
             ours.standing = Standing::Read;
             ours.versions = versions;
         })
@@ -198,7 +201,7 @@ impl Case {
         );
         let inventory = Inventory::parse(text.to_string().as_bytes()).expect("an inventory");
         self.ours(|ours| {
-            ours.inventory = inventory;
+            ours.inventory = Arc::new(inventory);
             ours.standing = Standing::Read;
         })
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::of_kind;
 use crate::base::code::Code;
@@ -85,17 +85,19 @@ fn check_members(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
     let declared: FxHashMap<&str, &SetupKey> = declared.collect();
     let composed: FxHashMap<Cow<str>, &str> = keys().map(|name| (names::nfc(name), name)).collect();
     let folded: FxHashMap<Cow<str>, &str> = keys().map(|name| (names::fold(name), name)).collect();
+    let groups = of_kind(entries, Kind::Group).map(|entry| entry.cursor.name());
+    let groups: FxHashSet<&str> = groups.collect();
     let of_groups = peers_of(entries).flat_map(|(_, peers)| peers.elements());
     let of_groups = of_groups.filter_map(|member| Some((member, member.text()?)));
     for (member, name) in of_groups.chain(single_peers(entries)) {
-        let (place, shown) = (|| member.place(), quote(name));
+        let (place, shown) = (|| member.place(), || quote(name));
         if let Some(key) = declared.get(name) {
             if !key.enrolled && !key.is_for_one_peer() {
                 let kind = match key.key_type {
                     KeyType::Reusable => "a reusable",
                     KeyType::OneOff => "an ephemeral",
                 };
-                let text = format!("{shown} is {kind} setup key, which names no peer");
+                let text = format!("{} is {kind} setup key, which names no peer", shown());
                 let notice = log.notice(Code::KeyOfMany, place(), text);
                 notice.suggest("write the name of one peer; to mean all of them, put a group into the key's auto_groups and name that group");
             }
@@ -104,16 +106,15 @@ fn check_members(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
         let form = names::nfc(name);
         if let Some(twin) = composed.get(&form).filter(|twin| **twin != name) {
             let like = "looks like a setup key's name, but is made of other characters";
-            let flaw = log.error(place(), format!("{shown} {like}"));
+            let flaw = log.error(place(), format!("{} {like}", shown()));
             let hint = format!("copy the name {} from \"setup_keys\"", quote(twin));
             flaw.coded(Code::Members).suggest(hint);
         } else if let Some(sibling) = folded.get(&names::fold(name)).filter(|key| **key != name) {
-            let text = format!(
-                "{shown} differs from the setup key {} by case",
-                quote(sibling)
-            );
+            let (shown, sibling) = (shown(), quote(sibling));
+            let text = format!("{shown} differs from the setup key {sibling} by case");
             log.notice(Code::CaseTwin, place(), text);
-        } else if let Some(hint) = odd_member(name, desired) {
+        } else if let Some(hint) = odd_member(name, &groups) {
+            let shown = shown();
             let text = format!("{shown} does not look like the name of a peer");
             let notice = log.notice(Code::OddMember, place(), text);
             notice.brief(format!("{shown} ({hint})")).suggest(hint);
@@ -122,10 +123,10 @@ fn check_members(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
 }
 
 /// What may be meant by a member that can hardly be a peer.
-fn odd_member(name: &str, desired: &Desired) -> Option<String> {
-    match desired.group(name) {
-        Some(_) => Some("it is a group here: groups hold peers, not groups".to_owned()),
-        None => hint::member(name, []),
+fn odd_member(name: &str, groups: &FxHashSet<&str>) -> Option<String> {
+    match groups.contains(name) {
+        true => Some("it is a group here: groups hold peers, not groups".to_owned()),
+        false => hint::member(name, []),
     }
 }
 

@@ -79,18 +79,19 @@ pub(super) fn labels(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
         let is_pending = desired.awaits_enrollment(name);
         let other = *first.entry(label.clone()).or_insert(entry);
         let place = || entry.cursor.key_place();
+        // of two that are done the server has decided
+        if !is_pending && !desired.awaits_enrollment(&other.address.name) {
+            continue;
+        }
         let (shown, quoted) = (quote(name), quote(&label));
         if other.address != entry.address {
-            // of two that are done the server has decided
-            if is_pending || desired.awaits_enrollment(&other.address.name) {
-                let (taken, line) = (quote(&other.address.name), other.cursor.key_place().line);
-                let second = "the peer that is named second gets a suffix from its IP";
-                let both = format!("{shown} and {taken} in line {line} both make the DNS label");
-                let message = format!("{both} {quoted}: {second}");
-                let notice = log.notice(Code::DnsLabel, place(), message);
-                let brief = format!("{shown} → {quoted}, as {taken}");
-                notice.brief(brief).suggest("give them different names: case, spaces, other signs and what follows the first dot make no difference");
-            }
+            let (taken, line) = (quote(&other.address.name), other.cursor.key_place().line);
+            let second = "the peer that is named second gets a suffix from its IP";
+            let both = format!("{shown} and {taken} in line {line} both make the DNS label");
+            let message = format!("{both} {quoted}: {second}");
+            let notice = log.notice(Code::DnsLabel, place(), message);
+            let brief = format!("{shown} → {quoted}, as {taken}");
+            notice.brief(brief).suggest("give them different names: case, spaces, other signs and what follows the first dot make no difference");
         } else if is_pending && is_cut(name, &label) {
             let message = format!("the DNS label of this key's peer will be {quoted}");
             let why = match name.contains('.') {

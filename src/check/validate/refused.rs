@@ -2,20 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::of_kind;
 use crate::base::code::Code;
 use crate::file::{Log, quote};
 use crate::model::address::Address;
-use crate::model::desired::Desired;
-use crate::model::kind::{AccountSettings, EXPIRY, InFile, Peer, Resource};
+use crate::model::kind::{AccountSettings, EXPIRY, InFile, Kind, Peer, Resource};
 
 /// Notes settings that NetBird would refuse: what lives may be in the way of more, which a plan tells.
-pub(super) fn check(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
+pub(super) fn check(entries: &[InFile<'_>], log: &mut Log) {
+    let keys = of_kind(entries, Kind::SetupKey);
+    let keys: FxHashSet<&str> = keys.map(|key| key.cursor.name()).collect();
     for entry in entries {
         match &entry.resource {
             Some(Resource::AccountSettings(settings)) => account(entry, settings, entries, log),
-            Some(Resource::Peer(of)) => peer(entry, of, desired, log),
+            Some(Resource::Peer(of)) if keys.contains(entry.cursor.name()) => peer(entry, of, log),
             _ => {}
         }
     }
@@ -47,10 +49,7 @@ fn account(entry: &InFile<'_>, settings: &AccountSettings, entries: &[InFile<'_>
 }
 
 /// The peer of a setup key has no person who could log in again (docs/netbird-api.md, "Peers").
-fn peer(entry: &InFile<'_>, peer: &Peer, desired: &Desired, log: &mut Log) {
-    if desired.setup_key(entry.cursor.name()).is_none() {
-        return;
-    }
+fn peer(entry: &InFile<'_>, peer: &Peer, log: &mut Log) {
     let wanted = [
         peer.login_expiration_enabled,
         peer.inactivity_expiration_enabled,

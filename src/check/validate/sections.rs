@@ -214,9 +214,12 @@ impl<'a> Reading<'_, 'a> {
     /// Reads an object, and what stands in it.
     fn entry(&mut self, address: Address, cursor: Cursor<'a>, within: Option<&Resource>) {
         let resource = Resource::declared(address.kind, &cursor, within, self.log);
+        // what nothing stands in has no second copy: a group can be long
+        let parent = address.kind.children().next().and(resource.as_ref());
+        let parent = parent.cloned();
         self.entries.push(InFile {
             address: address.clone(),
-            resource: resource.clone(),
+            resource,
             cursor,
         });
         for (kind, inside) in address.kind.children().filter_map(Kind::inside_as) {
@@ -235,9 +238,9 @@ impl<'a> Reading<'_, 'a> {
             };
             let Some(all) = all else { continue };
             self.sections.insert((kind, Some(address.name.clone())));
-            let parent = resource.as_ref().map(Resource::fields).unwrap_or_default();
+            let fields = parent.as_ref().map(Resource::fields).unwrap_or_default();
             for one in all {
-                let of_parent = |field: &str| parent.get(field).and_then(Value::as_str);
+                let of_parent = |field: &str| fields.get(field).and_then(Value::as_str);
                 let own = |field: &str| one.get(field).and_then(|field| field.text());
                 let name = match inside.name {
                     NameOf::Key => one.name().to_owned(),
@@ -248,7 +251,7 @@ impl<'a> Reading<'_, 'a> {
                         })
                     }
                 };
-                self.entry(address.child(kind, name), one, resource.as_ref());
+                self.entry(address.child(kind, name), one, parent.as_ref());
             }
         }
     }

@@ -43,8 +43,8 @@ impl<'a> Recording<'a> {
             place: &session.place,
             through: session.through()?,
             standing: ours.standing,
-            written: ours.inventory.clone(),
-            assumed: ours.inventory.clone(),
+            written: (*ours.inventory).clone(),
+            assumed: (*ours.inventory).clone(),
             causes: BTreeSet::new(),
             is_off: false,
             failed: None,
@@ -145,7 +145,7 @@ impl<'a> Recording<'a> {
     pub(super) fn options(&self) -> Options {
         let before = &self.session.options;
         let ours = Ours {
-            inventory: self.assumed.clone(),
+            inventory: Arc::new(self.assumed.clone()),
             ..(*before.ours).clone()
         };
         Options {

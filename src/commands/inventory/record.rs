@@ -144,8 +144,7 @@ impl InventoryPlace {
         for delta in &mut deltas {
             delta.members.retain(|(group, name, _)| {
                 let group = newest.as_ref().and_then(|file| file.group(group));
-                let peers = group.and_then(|group| group.listed.as_ref());
-                peers.is_some_and(|peers| peers.contains(name))
+                group.is_some_and(|group| group.lists(name))
             });
         }
         deltas

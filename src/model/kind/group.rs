@@ -22,6 +22,12 @@ impl Group {
         let listed = None;
         Group { peers, listed }
     }
+
+    /// Returns whether the file lists a member by that name.
+    pub fn lists(&self, name: &str) -> bool {
+        let listed = self.listed.as_ref();
+        listed.is_some_and(|listed| listed.contains(name))
+    }
 }
 
 /// Reads the members of an answer.

@@ -43,7 +43,7 @@ fn ours(gone: &[(&str, &str, &str)]) -> Ours {
         inventory.gone.insert((*text).to_owned(), left);
     }
     Ours {
-        inventory,
+        inventory: Arc::new(inventory),
         versions: committed((0..=COMMITS).map(|_| Arc::default()).collect()),
         ..Ours::default()
     }
@@ -194,7 +194,8 @@ fn what_earlier_runs_or_others_deleted_stays_in_the_line() {
         };
         let mut ours = ours.clone();
         let left = ours.inventory.gone["groups/b"].clone();
-        ours.inventory.gone.insert("groups/a".into(), left);
+        let inventory = Arc::make_mut(&mut ours.inventory);
+        inventory.gone.insert("groups/a".into(), left);
         let outcome = judge(&statements, &done, &ours);
         assert!(outcome.agreements.is_empty());
         assert_eq!(notices(&outcome), [] as [String; 0]);

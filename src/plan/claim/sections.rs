@@ -13,7 +13,7 @@ pub(super) fn gone(given: Given) -> Vec<Gone> {
     let mut gone: BTreeMap<(Kind, Option<Address>), BTreeSet<Address>> = BTreeMap::new();
     for (address, live) in actual.each() {
         // a dead key opens nothing
-        let is_dead = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
+        let is_dead = actual.is_dead_key(live);
         let left = binding
             .leaving
             .get(&live.id)

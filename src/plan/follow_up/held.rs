@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use super::super::resolve::Resolved;
 use super::FollowUp;
 use crate::account::actual::Actual;
-use crate::base::id::Id;
+use crate::base::text::joined;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::held::{Held, Why};
 use crate::model::kind::{Kind, Live, PeerRef, Refers, Resource};
+use crate::model::problem::{Impossible, Problem};
 use crate::model::reason::Reason;
 use crate::plan::Given;
 use crate::plan::keys::Decisions;
@@ -18,37 +19,23 @@ use crate::plan::referrers::{deleted, fields_naming, naming, referrers};
 
 /// Names an object for people, with its id and, of a key, its state.
 pub(super) fn holder(address: &Address, live: &Live, actual: &Actual) -> String {
-    let state = actual
-        .keys
-        .get(&live.id)
-        .map(|key| format!(", {}", key.state));
-    let state = state.unwrap_or_default();
-    match address.kind.is_one() {
-        true => format!("the {address}"),
-        false => {
-            let parent = address.parent().map(|at| format!(" of {}", at.quoted()));
-            let parent = parent.unwrap_or_default();
-            match address.name.as_str() {
-                "" => {
-                    let through = match &live.resource {
-                        Resource::NetworkRouter(router) => {
-                            let peer = match &router.peer {
-                                Some(PeerRef::Id(id)) => Some(actual.peer_label(id)),
-                                Some(PeerRef::Name(name)) => Some(name.clone()),
-                                None => None,
-                            };
-                            let groups = router.peer_groups.iter().cloned();
-                            let all: Vec<String> = peer.into_iter().chain(groups).collect();
-                            format!(" through {}", all.join(", "))
-                        }
-                        _ => String::new(),
-                    };
-                    format!("{} {}{parent}{through}", address.kind.label(), live.id)
-                }
-                _ => format!("{} ({}{state}){parent}", address.quoted(), live.id),
-            }
-        }
+    if address.kind.is_one() {
+        return format!("the {address}");
     }
+    let parent = address.parent().map(|at| format!(" of {}", at.quoted()));
+    let parent = parent.unwrap_or_default();
+    let Resource::NetworkRouter(router) = &live.resource else {
+        let state = actual.keys.get(&live.id).map(|key| &key.state);
+        let state = state.map_or_else(String::new, |state| format!(", {state}"));
+        return format!("{} ({}{state}){parent}", address.quoted(), live.id);
+    };
+    let peer = router.peer.as_ref().map(|peer| match peer {
+        PeerRef::Id(id) => actual.peer_label(id),
+        PeerRef::Name(name) => name.clone(),
+    });
+    let through = peer.iter().chain(&router.peer_groups);
+    let (label, through) = (address.kind.label(), joined(through, ", "));
+    format!("{label} {}{parent} through {through}", live.id)
 }
 
 /// Whether a key is an entry's own: recorded, or adopted by this plan.
@@ -59,7 +46,8 @@ fn is_own_key(live: &Live, decisions: &Decisions, ours: &Ours) -> bool {
 }
 
 /// Holds every group that only things need which are not ours: what the file does not declare, and fields that it does
-/// not say of what it declares. Where the file itself names the group, the deletion stays in the plan, and is impossible.
+/// not say of what it declares. Where the file itself names the group, the deletion stays in the plan, and is impossible: the
+/// server names one referrer at a time, here are all of them.
 pub(super) fn keep_groups(given: Given, so_far: &FollowUp, resolved: &Resolved) -> FollowUp {
     let (desired, actual) = (given.desired, given.actual);
     let mut part = FollowUp::default();
@@ -79,33 +67,33 @@ pub(super) fn keep_groups(given: Given, so_far: &FollowUp, resolved: &Resolved) 
         None => is_ours(address, live),
     };
     // a dead key of ours lets go of a group that goes
-    let lets_go = |live: &Live| {
-        let is_dead = actual.keys.get(&live.id).is_some_and(|key| !key.valid);
-        is_dead && is_own_key(live, &resolved.decisions, ours)
-    };
+    let lets_go =
+        |live: &Live| actual.is_dead_key(live) && is_own_key(live, &resolved.decisions, ours);
     let referrers = referrers(&so_far.changes, actual);
     for (address, live) in going {
         let name = actual.label(live);
         let users = referrers.get(name).into_iter().flatten();
         let users: Vec<_> = users.filter(|(_, user)| !lets_go(user)).collect();
-        if users
-            .iter()
-            .any(|(address, user)| names(address, user, name))
-        {
-            continue;
-        }
-        let users = users.iter().map(|(address, user)| {
-            let holder = match address.kind {
-                Kind::AccountSettings => format!("{} of the {address}", fields_naming(user, name)),
-                _ => holder(address, user, actual),
+        let is_named = users.iter().any(|(at, user)| names(at, user, name));
+        let users = users.into_iter().map(|(at, user)| {
+            let user_words = match at.kind {
+                Kind::AccountSettings => format!("{} of the {at}", fields_naming(user, name)),
+                _ if is_named => at.to_string(),
+                _ => holder(at, user, actual),
             };
-            match is_ours(address, user) {
-                true => format!("{holder}, in a field that the file does not say"),
-                false => holder,
+            match is_ours(at, user) && !is_named {
+                true => format!("{user_words}, in a field that the file does not say"),
+                false => user_words,
             }
         });
-        let others = actual.holders.get(&live.id).into_iter().flatten();
-        let holders: BTreeSet<String> = users.chain(others.cloned()).collect();
+        let others = actual.holders.get(&live.id).into_iter().flatten().cloned();
+        if is_named {
+            let what = Impossible::GroupUsed(users.chain(others).collect());
+            let address = Address::new(Kind::Group, name);
+            part.problems.push(Problem::new(&address, what));
+            continue;
+        }
+        let holders: BTreeSet<String> = users.chain(others).collect();
         if !holders.is_empty() {
             let why = match actual.gone_resources.get(&live.id) == Some(&holders) {
                 true => Why::NeededByGone(holders),
@@ -190,36 +178,28 @@ pub(super) fn keep_parents(given: Given, so_far: &FollowUp) -> FollowUp {
 /// Returns what takes the groups that go out of our own dead keys: used, expired or revoked, a key still blocks their deletion.
 pub(super) fn let_go(given: Given, so_far: &FollowUp, decisions: &Decisions) -> Vec<Change> {
     let actual = given.actual;
-    let going: BTreeSet<String> = deleted(&so_far.changes, Kind::Group)
-        .map(|(_, live)| actual.label(live).to_owned())
-        .collect();
-    let busy: BTreeSet<Id> = so_far
-        .changes
-        .iter()
-        .filter_map(|change| Some(change.operation.live()?.id.clone()))
-        .collect();
-    let dead = |live: &&Live| actual.keys.get(&live.id).is_some_and(|key| !key.valid);
-    let is_ours = |(address, live): &(&Address, &Live)| {
-        address.kind == Kind::SetupKey && is_own_key(live, decisions, &given.options.ours)
+    let going = deleted(&so_far.changes, Kind::Group);
+    let going: BTreeSet<&str> = going.map(|(_, live)| actual.label(live)).collect();
+    let is_busy = |live: &Live| {
+        let mut changes = so_far.changes.iter();
+        changes.any(|change| change.is_about(&live.id))
     };
-    let keys = actual.each().filter(is_ours).map(|(_, live)| live);
-    let mut changes = Vec::new();
-    for live in keys.filter(dead) {
+    let without = |(_, live): (&Address, &Live)| {
         let Resource::SetupKey(key) = &live.resource else {
-            continue;
+            return None;
         };
-        let groups = key.auto_groups.clone().unwrap_or_default();
-        let kept: BTreeSet<String> = groups.difference(&going).cloned().collect();
-        if kept.len() == groups.len() || busy.contains(&live.id) {
-            continue;
-        }
+        let is_ours = is_own_key(live, decisions, &given.options.ours);
         let mut after = key.clone();
-        after.auto_groups = Some(kept);
+        let groups = after.auto_groups.get_or_insert_default();
+        groups.retain(|group| !going.contains(group.as_str()));
+        if !is_ours || !actual.is_dead_key(live) || is_busy(live) {
+            return None;
+        }
+        let operation = Operation::update(live, &Resource::SetupKey(after), None)?;
         let address = Address::new(Kind::SetupKey, &live.name);
-        let operation = Operation::update(live, &Resource::SetupKey(after), None);
-        changes.extend(
-            operation.map(|operation| Change::new(address, operation, Reason::DeadKeyInTheWay)),
-        );
-    }
-    changes
+        let why = Reason::DeadKeyInTheWay;
+        Some(Change::new(address, operation, why))
+    };
+    let all = actual.each().filter(|_| !going.is_empty());
+    all.filter_map(without).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Refusal;
-use crate::base::text::count;
+use crate::base::text::{count, joined};
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::plan::Plan;
@@ -26,21 +26,20 @@ pub fn protected(plan: &Plan, protected: &BTreeSet<Address>) -> Option<Refusal> 
         named.any(|named| is_meant(named, &change.address) || is_meant(named, &as_it_is))
     };
     let meant: Vec<&Change> = plan.changes.iter().filter(meant).collect();
-    let is_deletion = |change: &&&Change| change.deleted().is_some();
-    let deleted = meant.iter().filter(is_deletion).count();
-    let told = |verb: &str, number: usize| {
-        let objects = count(number, "protected object", "protected objects");
-        (number > 0).then(|| format!("{verb} {objects}"))
+    let number = |goes: bool| {
+        let of = meant.iter().filter(|of| of.deleted().is_some() == goes);
+        of.count()
     };
-    let replaced = told("replaces", meant.len() - deleted);
-    let what: Vec<String> = told("deletes", deleted)
-        .into_iter()
-        .chain(replaced)
-        .collect();
+    let told = [("deletes", number(true)), ("replaces", number(false))];
+    let told = told.into_iter().filter(|(_, number)| *number > 0);
+    let told = told.map(|(verb, number)| {
+        let objects = count(number, "protected object", "protected objects");
+        format!("{verb} {objects}")
+    });
+    let text = format!("this plan {}", joined(told, " and "));
     if meant.is_empty() {
         return None;
     }
-    let text = format!("this plan {}", what.join(" and "));
     let names = meant.iter().map(|change| change.address.to_string());
     let hint = "put it back into the file as it was; if it is meant to go, take it out of --protect \
                 (NETBIRD_GITOPS_PROTECT) for this run: no agreement lifts that";

@@ -398,7 +398,7 @@ expired, and somebody asks with --replace
 fn a_key_that_was_used() {
     let used = |second: i64| over(sealed_at(second), used_at(second + 100));
     let with_peer = |mut case: Case, name: &str| {
-        case.snapshot.peers.push(peer(name).into());
+        case.snapshot.list_mut(Kind::Peer).push(peer(name).into());
         case.snapshot.rest.events = Some(vec![enrolled("k", name).into()]);
         case
     };
@@ -407,11 +407,12 @@ fn a_key_that_was_used() {
         let id = Id::from(id(Kind::Peer, "k").as_str());
         let by = Evidence::Event;
         let machines = vec![Machine { id, by }];
-        ours.inventory.enrolled.insert("k".into(), machines);
+        let inventory = std::sync::Arc::make_mut(&mut ours.inventory);
+        inventory.enrolled.insert("k".into(), machines);
     };
     let deleted = |declared: Value, keys: Vec<Value>| {
         let mut case = case(declared, keys).ours(came);
-        case.snapshot.peers.push(peer("k").into());
+        case.snapshot.list_mut(Kind::Peer).push(peer("k").into());
         case
     };
     let rows = [

@@ -1,28 +1,34 @@
 //! Which machine a name of its own means. Hostnames are chosen by clients, so a name is bound once, when the file first uses
 //! it; from then on the inventory says whom it means. A name that means nobody is never matched by a hostname later.
 
-use std::cell::LazyCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
+
+use compact_str::CompactString;
 
 use super::Known;
 use super::doubt::machine;
 use crate::account::actual::Actual;
 use crate::base::id::Id;
+use crate::base::parallel;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::hint::MAX_GUESSES;
 use crate::model::kind::{Kind, PeerRef};
 use crate::model::notice::{Machine, Notice, OfRun};
-use crate::plan::keys::Decisions;
+use crate::plan::keys::ByName;
 use crate::plan::options::Options;
 use crate::plan::ours::Standing;
 use crate::wire::api::objects::Peer;
+
+/// Whom each name means.
+pub type Meant = HashMap<CompactString, Option<Id>>;
 
 /// The meanings of the names of a file that are no names of its keys.
 #[derive(Debug, Default)]
 pub struct Names {
     /// Whom each name means.
-    pub meant: HashMap<String, Option<Id>>,
+    pub meant: Arc<Meant>,
     /// The machines that names meant and that do not exist any more.
     pub gone: BTreeMap<String, Id>,
     /// Those of them that are bound just now.
@@ -37,47 +43,44 @@ pub struct Names {
     pub notices: Vec<Notice>,
 }
 
+/// What tells whom a name means.
+enum Meaning<'a> {
+    /// The key of that name.
+    Key,
+    /// A person (`--adopt`).
+    Asked(&'a Id),
+    /// What is recorded.
+    Recorded(&'a Id),
+    /// The machine that it meant does not exist any more, or it meant nobody.
+    Nobody(Option<&'a Id>),
+    /// The file uses it for the first time: whom it means, and who alone has the name and is not meant.
+    First(Option<Id>, Option<Id>),
+}
+
 impl Names {
     /// Finds whom the names of a file mean.
-    pub fn of(
-        desired: &Desired,
-        actual: &Actual,
-        decisions: &Decisions,
-        options: &Options,
-    ) -> Names {
+    pub fn of(desired: &Desired, actual: &Actual, decisions: &ByName, options: &Options) -> Names {
         let ours = &options.ours;
-        let uses = LazyCell::new(|| {
+        let uses = LazyLock::new(|| {
             let mut uses: BTreeMap<&str, Vec<&Address>> = BTreeMap::new();
             for (address, name) in desired.machine_names() {
                 uses.entry(name).or_default().push(address);
             }
             uses
         });
-        // the name of a key means whoever comes by the key; of one that did its work and is gone nothing tells that any more
-        let is_pending = |name: &str| desired.setup_key(name).is_some_and(|key| !key.enrolled);
-        let by_key = |name: &str| {
-            let decision = decisions.get(name);
-            decision.is_some_and(|of| of.used.is_some() || is_pending(name))
-        };
         let asked = ours.asked.iter().filter(|(at, _)| at.kind == Kind::Peer);
         let asked: BTreeMap<&str, &Id> = asked.map(|(at, id)| (at.name.as_str(), id)).collect();
-        let mut names = Names::default();
-        let mut nobody = Vec::new();
-        for (_, name) in desired.machine_names() {
-            if names.meant.contains_key(name) {
-                continue;
+        let is_alive = |id: &&Id| actual.peers.contains(id);
+        let meaning = |name: &&str| {
+            let name = *name;
+            // the name of a key means whoever comes by the key; of one that did its work and is gone nothing tells that any more
+            let is_pending = || desired.setup_key(name).is_some_and(|key| !key.enrolled);
+            let decision = decisions.get(name);
+            if decision.is_some_and(|of| of.used.is_some() || is_pending()) {
+                return Meaning::Key;
             }
-            let known = ours.inventory.names.get(name);
-            if by_key(name) {
-                names.of_keys.extend(known.map(|_| name.to_owned()));
-                continue;
-            }
-            let is_alive = |id: &&Id| actual.peers.contains(id);
             if let Some(id) = asked.get(name) {
-                names.rebound.insert(name.to_owned(), (*id).clone());
-                let meant = Some(*id).filter(is_alive).cloned();
-                names.meant.insert(name.to_owned(), meant);
-                continue;
+                return Meaning::Asked(id);
             }
             let came = || {
                 let machines = ours.inventory.enrolled.get(name).into_iter().flatten();
@@ -89,24 +92,50 @@ impl Names {
                 machines.chain(news).rfind(is_alive)
             };
             // what a person says of the name of a key that is gone (`--adopt`) counts more than who came by it
+            let known = ours.inventory.names.get(name);
             let said = known.and_then(Option::as_ref).filter(is_alive);
-            let meant = match (said.or_else(came), known) {
-                (Some(id), _) => Some(id.clone()),
-                (None, Some(gone)) => {
-                    let gone = gone.iter().map(|id| (name.to_owned(), id.clone()));
+            match (said.or_else(came), known) {
+                (Some(id), _) => Meaning::Recorded(id),
+                (None, Some(gone)) => Meaning::Nobody(gone.as_ref()),
+                (None, None) => {
+                    let (meant, only) = first_use(name, &uses[name], actual, ours.standing);
+                    Meaning::First(meant, only)
+                }
+            }
+        };
+        let used = desired.machine_names().map(|(_, name)| name);
+        let used: HashSet<&str> = used.collect();
+        let used: Vec<&str> = used.into_iter().collect();
+        let mut names = Names::default();
+        let mut nobody = Vec::new();
+        let meant_by = Arc::make_mut(&mut names.meant);
+        meant_by.reserve(used.len());
+        for (name, meaning) in used.iter().zip(parallel::map(&used, meaning)) {
+            let meant = match meaning {
+                Meaning::Key => {
+                    let known = ours.inventory.names.get_key_value(*name);
+                    names.of_keys.extend(known.map(|(name, _)| name.clone()));
+                    continue;
+                }
+                Meaning::Asked(id) => {
+                    names.rebound.insert((*name).to_owned(), id.clone());
+                    Some(id).filter(is_alive).cloned()
+                }
+                Meaning::Recorded(id) => Some(id.clone()),
+                Meaning::Nobody(gone) => {
+                    let gone = gone.map(|id| ((*name).to_owned(), id.clone()));
                     names.gone.extend(gone);
                     None
                 }
-                (None, None) => {
-                    let (meant, only) = first_use(name, &uses[name], actual, ours.standing);
-                    names.fresh.insert(name.to_owned(), meant.clone());
-                    nobody.extend(only.map(|only| (name.to_owned(), only)));
+                Meaning::First(meant, only) => {
+                    names.fresh.insert((*name).to_owned(), meant.clone());
+                    nobody.extend(only.map(|only| ((*name).to_owned(), only)));
                     meant
                 }
             };
-            names.meant.insert(name.to_owned(), meant);
+            meant_by.insert(CompactString::from(*name), meant);
         }
-        let unknown = names.meant.values().filter(|meant| meant.is_none()).count();
+        let unknown = meant_by.values().filter(|meant| meant.is_none()).count();
         let known = desired.setup_keys().count() + actual.peers.iter().count();
         names.may_guess = unknown.saturating_mul(known) <= MAX_GUESSES;
         nobody.sort();

@@ -86,7 +86,7 @@ impl Inner {
                 Some(_) => Standing::Read,
                 None => Standing::First,
             },
-            inventory: newest.unwrap_or_default(),
+            inventory: Arc::new(newest.unwrap_or_default()),
             ..Ours::default()
         };
         let options = Options {
@@ -171,7 +171,7 @@ impl Inner {
             return (applied, None);
         }
         let ours = Ours {
-            inventory,
+            inventory: Arc::new(inventory),
             standing: Standing::Read,
             ..Ours::clone(&self.options.ours)
         };

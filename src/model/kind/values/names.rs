@@ -51,10 +51,11 @@ pub(crate) fn flaw(name: &str) -> Option<Flaw> {
         "a name cannot be empty".to_owned()
     } else if name.trim().is_empty() {
         "a name cannot be blank".to_owned()
-    } else if name.chars().any(char::is_control) {
-        format!("the name {} holds a control character", quote(name))
     } else if name.chars().any(is_hidden) {
-        return Some(hidden(name));
+        if !name.chars().any(char::is_control) {
+            return Some(hidden(name));
+        }
+        format!("the name {} holds a control character", quote(name))
     } else if name.contains("${") || name.contains("{{") {
         let filled = "is to be filled in, and nothing is filled in here";
         let hint = "write the name itself, or make the file by what fills it in";

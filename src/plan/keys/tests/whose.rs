@@ -1,16 +1,19 @@
 //! Keys of an entry's name that somebody else made: the inventory tells whose a key is, not its name.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use super::{by_hand, case, pending, sealed, sealed_at, unrecorded};
+use crate::model::kind::Kind;
 use crate::plan::ours::Standing;
 use crate::testing::{Case, MADE, group, over, peer, table, time, used_at};
 
 /// The same, and what the plan says of a key that a machine of that name used in that second.
 fn used_by(mut case: Case, name: &str, second: i64) -> Case {
     let peer = over(peer(name), json!({ "created_at": time(second) }));
-    case.snapshot.peers.push(peer.into());
+    case.snapshot.list_mut(Kind::Peer).push(peer.into());
     case
 }
 
@@ -18,7 +21,7 @@ fn used_by(mut case: Case, name: &str, second: i64) -> Case {
 fn first(case: Case) -> Case {
     case.ours(|ours| {
         ours.standing = Standing::First;
-        ours.inventory.created.clear();
+        Arc::make_mut(&mut ours.inventory).created.clear();
     })
 }
 
@@ -284,10 +287,11 @@ fn an_adopted_key_is_replaced_by_no_run() {
     let adopted = |declared: Value| {
         let case = case(declared, vec![by_hand(sealed())]);
         case.ours(|ours| {
-            ours.inventory.created.remove("setup_keys/k");
+            let inventory = Arc::make_mut(&mut ours.inventory);
+            inventory.created.remove("setup_keys/k");
             let id = crate::testing::id(crate::model::kind::Kind::SetupKey, "k");
             let ids = vec![crate::base::id::Id::from(id.as_str())];
-            ours.inventory.adopted.insert("setup_keys/k".into(), ids);
+            inventory.adopted.insert("setup_keys/k".into(), ids);
         })
     };
     let rows = [
