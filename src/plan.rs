@@ -181,7 +181,7 @@ impl Plan {
         listed.map(String::as_str)
     }
 
-    /// Returns the text by which agreements name a row: machines by their ids, all else by the names of the file.
+    /// Returns the text by which agreements name a row: machines and people by their ids, all else by the names of the file.
     pub fn row_text(&self, row: &Row) -> String {
         let Row {
             address,
@@ -197,6 +197,10 @@ impl Plan {
                 let listed = self.listed.get(&(address.name.clone(), id.clone()));
                 let name = listed.or(self.peer_labels.get(id)).map(String::as_str);
                 format!("{} member {}", key(), name.unwrap_or(&id.0))
+            }
+            // two people can have one address; and it is written into the inventory
+            Piece::Field { field, value } if address.kind == Kind::User => {
+                format!("users/{object} {field}={value}")
             }
             Piece::Field { field, value } => format!("{} {field}={value}", address.key()),
         }

@@ -15,11 +15,12 @@ use crate::base::id::Id;
 use crate::base::json;
 use crate::base::parallel;
 use crate::model::address::{Address, Who};
+use crate::model::change::Change;
 use crate::model::kind::{self, Answers, Groups, Kind, Live, Other, Resource};
 use crate::model::problem::Protection;
 use crate::wire::api::objects;
 
-pub use referrers::{beside_the_kinds, optional_lists};
+pub use referrers::{beside_the_kinds, holding_lists, optional_lists};
 
 /// The live account.
 #[derive(Debug, Clone, Default)]
@@ -138,7 +139,9 @@ impl Actual {
         }
         actual.read_others(snapshot, names)?;
         actual.lacks_locations = snapshot.rest.lacks_locations;
-        let providers = typed::<Other>("identity_providers", &snapshot.rest.identity_providers)?;
+        let providers = snapshot.rest.parts.get("/identity-providers");
+        let providers = providers.map(Vec::as_slice).unwrap_or_default();
+        let providers = typed::<Other>("identity_providers", providers)?;
         let providers = providers
             .into_iter()
             .map(|of| (of.id.0.to_string(), of.name));
@@ -309,13 +312,13 @@ impl Actual {
         self.at(&Address::new(kind, name))
     }
 
-    /// Returns whether the machines of a user follow the user's groups.
-    pub fn propagates_groups(&self) -> bool {
-        match self
-            .named(Kind::AccountSettings, "")
-            .first()
-            .map(|live| &live.resource)
-        {
+    /// Returns whether the machines of a user follow the user's groups once these changes are made.
+    pub fn propagates_groups(&self, changes: &[Change]) -> bool {
+        let is_settings = |change: &&Change| change.address.kind == Kind::AccountSettings;
+        let mut planned = changes.iter().filter(is_settings);
+        let planned = planned.find_map(|change| change.operation.outcome());
+        let live = self.named(Kind::AccountSettings, "").first();
+        match planned.or_else(|| live.map(|live| live.resource.clone())) {
             Some(Resource::AccountSettings(of)) => of.groups_propagation_enabled != Some(false),
             _ => true,
         }

@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 
-use crate::account::actual::{self, optional_lists};
+use crate::account::actual::{self, holding_lists, optional_lists};
 use crate::account::binding::{self, Binding};
 use crate::account::snapshot::{Peers, Snapshot};
 use crate::base::entry::Entry;
@@ -207,10 +207,7 @@ pub fn fetch_rest(ahead: Ahead, api: &Api, needs: &Needs, desired: &Desired) -> 
     let mut declared = desired.resources().flat_map(|(_, all)| all);
     if declared.any(|one| matches!(one, Resource::User(user) if user.identity_provider.is_some())) {
         // of a server without its own identity provider the list is empty, of an old one absent
-        snapshot.rest.identity_providers = match api.list("/identity-providers") {
-            Err(error) if error.is_absent() => Vec::new(),
-            answer => answer.context("cannot list identity providers")?,
-        };
+        fetch_parts(api, &["/identity-providers"], &mut snapshot)?;
     }
     if events_tell_more(&snapshot, needs, desired) {
         snapshot.rest.events = Some(api.list("/events").context("cannot list events")?);
@@ -246,9 +243,10 @@ pub struct More {
 pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> {
     let mut paths = Vec::new();
     // the resources alone are there where a policy names one
-    if more.referrers && snapshot.rest.parts.is_empty() {
+    let is_there = |path| snapshot.rest.parts.contains_key(path);
+    if more.referrers && !holding_lists().all(is_there) {
         // all of these can keep a group or a peer, and so can every kind of the file
-        paths.extend(optional_lists());
+        paths.extend(holding_lists());
         let missing = Kind::ALL.into_iter();
         let missing = missing.filter(|kind| !kind.enrolls() && !snapshot.has(*kind));
         paths.extend(missing.filter_map(Kind::list));
@@ -261,20 +259,26 @@ pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> 
     Ok(!paths.is_empty())
 }
 
-/// Returns what the account has that no file manages, in words. What the server does not have or the token may not read counts
-/// as none.
-pub fn beside_the_kinds(api: &Api) -> Result<Vec<String>, ApiError> {
+/// Fetches these of the lists of which a server may have none.
+pub fn fetch_parts(api: &Api, paths: &[&'static str], snapshot: &mut Snapshot) -> Result<()> {
+    fetch_all(api, paths, &BTreeSet::new(), Ahead::default(), snapshot)
+}
+
+/// Returns what the account has that no file manages, in words, and which lists of that cannot be read.
+pub fn beside_the_kinds(api: &Api) -> Vec<String> {
     let lists = Vec::from_iter(optional_lists());
     let threads: Vec<_> = lists.iter().map(|path| begin(api, path)).collect();
-    let mut parts = BTreeMap::new();
+    let (mut parts, mut unread) = (BTreeMap::new(), Vec::new());
     for (path, thread) in lists.into_iter().zip(threads) {
         match thread.join().expect("a fetching thread does not panic") {
             Ok(list) => drop(parts.insert(path.to_owned(), list.entries)),
-            Err(error) if error.is_absent() || error.is_access() => {}
-            Err(error) => return Err(error),
+            Err(error) if error.is_absent() => {}
+            Err(error) => unread.push(format!("{path} cannot be read ({error})")),
         }
     }
-    Ok(actual::beside_the_kinds(&parts))
+    let mut all = actual::beside_the_kinds(&parts);
+    all.extend(unread);
+    all
 }
 
 /// `used`: lists that the file needs, so that a server without one is an error.

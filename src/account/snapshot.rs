@@ -40,16 +40,14 @@ pub struct Rest {
     /// Whether people are among them.
     #[serde(skip)]
     pub has_people: bool,
-    /// `GET /identity-providers`, where the file names one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub identity_providers: Vec<Entry>,
     /// `GET /events`, where a key moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<Entry>>,
     /// The server has no database of locations, which was asked where a posture check of the file needs one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lacks_locations: bool,
-    /// Lists that not every server has, where a group can be deleted, by path.
+    /// Lists that not every server has, by path: where a group can be deleted those that could name it, and identity providers where
+    /// the file names one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, Vec<Entry>>,
 }

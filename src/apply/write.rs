@@ -156,6 +156,13 @@ impl Execution<'_> {
                 now.unwrap_or_default()
             );
         }
+        if let (Resource::User(planned), Resource::User(now)) = (&live.resource, &fresh.resource)
+            && (planned.role, planned.blocked) != (now.role, now.blocked)
+        {
+            bail!(
+                "somebody changed the role, or blocked the user, meanwhile: nothing is changed; run plan"
+            );
+        }
         Ok(())
     }
 

@@ -73,7 +73,7 @@ fn found(run: &Run, args: &DriftArgs) -> Result<(Drift, Plan, String), Failure> 
         log::info!("{}", notice.text);
     }
     if let Some(api) = &session.api {
-        drift.beside_the_kinds = beside_the_kinds(api)?;
+        drift.beside_the_kinds = beside_the_kinds(api);
     }
     if drift.is_alarming() {
         let versions = versions(&session.history)?;

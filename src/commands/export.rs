@@ -9,8 +9,8 @@ use super::session::{check, unreadable};
 use super::settings::{Run, connect, readable};
 use super::versions::of_netbird;
 use super::{Body, Ending, end};
-use crate::account::actual::Actual;
-use crate::account::fetch::{More, Needs, beside_the_kinds, complete, fetch};
+use crate::account::actual::{Actual, optional_lists};
+use crate::account::fetch::{More, Needs, beside_the_kinds, complete, fetch, fetch_parts};
 use crate::account::snapshot::Snapshot;
 use crate::base::json;
 use crate::base::text::{count, visible};
@@ -32,14 +32,17 @@ pub(super) fn run(run: &Run, args: &ExportArgs) -> Exit {
 }
 
 /// Fetches the whole account: every key may have moved, and the events show which peer enrolled by which.
-pub(super) fn whole(api: &Api, referrers: bool) -> Result<Snapshot, Failure> {
+pub(super) fn whole(api: &Api, has_parts: bool) -> Result<Snapshot, Failure> {
     let snapshot = fetch(api, &Needs::everything(), &Desired::default());
     let mut snapshot = snapshot.map_err(|error| of_netbird(api, error))?;
     let more = More {
-        referrers,
+        referrers: false,
         events: true,
     };
     complete(api, more, &mut snapshot)?;
+    if has_parts {
+        fetch_parts(api, &Vec::from_iter(optional_lists()), &mut snapshot)?;
+    }
     Ok(snapshot)
 }
 
@@ -90,7 +93,7 @@ fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String, Failure> {
         export.forget_members();
     }
     say_what_is_not_there(&export, say);
-    for what in beside_the_kinds(&api)? {
+    for what in beside_the_kinds(&api) {
         let what = format!("{what}: not managed by this program (docs/coming-from.md)");
         say.note(&visible(&what));
     }

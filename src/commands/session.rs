@@ -332,8 +332,7 @@ impl Session {
     }
 
     /// Asks what the inventories of other environments have, and, where an entry may adopt something, what the event log proves that
-    /// a run of ours made. Returns what a reader should know of an inventory that cannot be read and may have what is to be adopted or
-    /// deleted.
+    /// a run of ours made. Returns what a reader should know of an inventory that cannot be read.
     fn learn(&mut self) -> Result<Option<Notice>> {
         let ours = &self.options.ours;
         if ours.standing == Standing::Unknown {
@@ -346,9 +345,8 @@ impl Session {
         let waits = self.has_unrecorded();
         let may_delete = self.options.prune == Prune::All || !ours.inventory.let_go.is_empty();
         let matters = waits || may_delete || !ours.asked.is_empty();
-        let mut others = self.place.others(&account)?;
-        others.unread = others.unread.filter(|_| matters);
-        if !matters && others.strange.is_empty() {
+        let others = self.place.others(&account)?;
+        if !matters && others.strange.is_empty() && others.unread.is_none() {
             return Ok(None);
         }
         let me = self.actual.me.as_ref();

@@ -316,9 +316,13 @@ impl Statements {
             SaidIn::Run => true,
             SaidIn::Description(number) => match cause {
                 Some(origin) => *origin == Origin::Pull(number),
+                None if matter.is_of_people() => {
+                    self.pull(number).is_some_and(|pull| pull.is_proposed)
+                }
                 None => self.is_newest(number, ours),
             },
             SaidIn::Message(_) if matter.is_proposed => false,
+            SaidIn::Message(_) if cause.is_none() && matter.is_of_people() => false,
             SaidIn::Message(at) => match cause {
                 Some(origin) => self.first_of(origin) <= at,
                 None => self.first_for_unknown <= at,

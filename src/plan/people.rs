@@ -20,7 +20,14 @@ fn meant<'a>(address: &Address, user: &User, actual: &'a Actual) -> Vec<&'a Live
         let wanted = user.identity_provider.as_ref();
         wanted.is_none_or(|wanted| provider(live, actual).contains(&wanted.as_str()))
     };
-    actual.at(address).iter().filter(is_meant).collect()
+    let all: Vec<&Live> = actual.at(address).iter().filter(is_meant).collect();
+    // the second login of a person, which nobody let in, is not meant
+    let is_in = |live: &&Live| {
+        let answer = live.wire.read::<objects::User>();
+        !answer.is_ok_and(|answer| answer.pending_approval)
+    };
+    let there: Vec<&Live> = all.iter().copied().filter(is_in).collect();
+    if there.is_empty() { all } else { there }
 }
 
 /// Returns the identity provider that a user comes by: its name, and its id.
@@ -68,8 +75,12 @@ pub(super) fn told(
     }
     let is_same = differences(&user.clone().into(), &live.resource).is_empty();
     match &mut user.auto_groups {
-        // those stay, whatever the file says
-        Some(groups) => groups.extend(issued),
+        // the identity provider alone says who is in these, whatever the file says
+        Some(groups) => {
+            let is_issued = |name: &String| actual.are_issued(actual.groups.id(name));
+            groups.retain(|name| actual.groups.id(name).is_err() || !is_issued(name));
+            groups.extend(issued);
+        }
         None if refused.is_empty() || is_same => {}
         None => return Err(Some(OfUser::Refused(refused.into_iter().collect()))),
     }
@@ -125,7 +136,7 @@ pub(super) fn problems(given: Given, changes: &[Change], resolved: &Resolved) ->
         let found = own
             .or(owner)
             .into_iter()
-            .chain(taken(change, resolved, actual));
+            .chain(taken(change, changes, resolved, actual));
         let found: Vec<Problem> = found
             .map(|what| Problem::new(&change.address, what))
             .collect();
@@ -135,14 +146,19 @@ pub(super) fn problems(given: Given, changes: &[Change], resolved: &Resolved) ->
 }
 
 /// Whether a group is taken from a user, and from the user's machines by that, and lists one of them.
-fn taken(change: &Change, resolved: &Resolved, actual: &Actual) -> Option<Impossible> {
+fn taken(
+    change: &Change,
+    changes: &[Change],
+    resolved: &Resolved,
+    actual: &Actual,
+) -> Option<Impossible> {
     let live = change.operation.live()?;
     let (Resource::User(before), Resource::User(after)) =
         (&live.resource, change.operation.outcome()?)
     else {
         return None;
     };
-    if !actual.propagates_groups() {
+    if !actual.propagates_groups(changes) {
         return None;
     }
     let after = after.auto_groups.unwrap_or_default();

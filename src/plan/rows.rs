@@ -104,7 +104,10 @@ pub(super) fn cause(row: &Row, actual: &Actual, ours: &Ours) -> Option<Cause> {
     match piece {
         Piece::Field { field, .. } => versions.changed(|file| {
             let mut all = file.resource(address).iter();
-            all.next().and_then(|one| one.fields().get(field).cloned())
+            let one = all.next()?;
+            // of two people of an address the entry says which
+            let unseen = one.said()[1].take();
+            Some((one.fields().get(field).cloned()?, unseen))
         }),
         Piece::Member(member) => {
             let recorded = ours.inventory.member(&address.name, member);

@@ -1,5 +1,6 @@
 //! What the program does not manage: is it named, and is what it uses left alone?
 
+use fakes::Fault;
 use serde_json::{Value, json};
 
 use crate::run::Bench;
@@ -74,12 +75,32 @@ fn what_a_service_of_the_reverse_proxy_uses_stays() {
     bench.id("/networks/resources", "intranet");
 }
 
-/// A token that may not read them, and a server that does not have them, are no reason to say nothing of the rest.
+/// A token that may not read a list, and a server that fails to answer it, are said; the rest is named.
 #[test]
-fn what_cannot_be_read_is_not_named() {
+fn what_cannot_be_read_is_said_and_the_rest_is_named() {
     let bench = published();
     let denied = bench.netbird().person_token("network_admin");
     bench
         .run_with(&["export"], &[("NETBIRD_API_TOKEN", &denied)])
-        .expect(0);
+        .expect(0)
+        .says("1 identity provider: \"corp\"")
+        .says("/reverse-proxies/services cannot be read (");
+    let fails = Fault::on("GET", "/reverse-proxies/domains").always();
+    bench.netbird().fault(fails);
+    bench
+        .run(&["drift"])
+        .expect(0)
+        .shows("1 identity provider: \"corp\"")
+        .shows("/reverse-proxies/domains cannot be read (");
+}
+
+/// Nobody knows then whether a service uses it, so nothing is deleted.
+#[test]
+fn a_resource_is_not_deleted_where_the_services_cannot_be_read() {
+    let bench = published();
+    let fails = Fault::on("GET", "/reverse-proxies/services").always();
+    bench.netbird().fault(fails);
+    bench.declared(1.0, file(json!({})));
+    bench.apply(&[]).expect(1);
+    bench.id("/networks/resources", "intranet");
 }

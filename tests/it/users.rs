@@ -1,8 +1,9 @@
 //! People: is said of them what the file says, by an agreement where it gives rights, and is nobody made, let in or deleted?
 
+use fakes::How;
 use serde_json::{Value, json};
 
-use crate::run::Bench;
+use crate::run::{Bench, Job, Pull, Run, Site};
 
 fn file(users: Value) -> Value {
     json!({ "groups": { "ops": {}, "staff": {} }, "users": users })
@@ -273,4 +274,124 @@ fn a_weaker_token_writes_no_users() {
         .run_with(&["apply"], &[("NETBIRD_API_TOKEN", &token)])
         .expect(3)
         .says("the token's role network_admin cannot do 1 of 1 operations");
+}
+
+/// What was agreed to once is no agreement to give it again: somebody took it back in NetBird.
+#[test]
+fn an_agreement_of_before_gives_no_role_again() {
+    let site = Site::fake();
+    let netbird = site.bench.netbird();
+    let mira = netbird.person("mira@example.org", "user", "local");
+    let entry = |role: &str| file(json!({ "mira@example.org": { "role": role } }));
+    let push = |branch: &str, file: Value| {
+        let text = site.text(file);
+        site.repo()
+            .push(branch, "netbird.json", text.as_bytes(), branch)
+    };
+    let apply = || -> Run {
+        let tip = site.repo().tip("main");
+        site.checkout(&tip);
+        site.in_job(&["apply"], &Job::push(&site, &tip))
+    };
+    push("main", entry("user"));
+    apply().expect(0);
+    push("change", entry("admin"));
+    let number = site.repo().open_pr("change", "main");
+    let (head, base) = (site.repo().tip("change"), site.repo().tip("main"));
+    site.checkout(&head);
+    let (head, base) = (head.as_str(), base.as_str());
+    let job = Job::pull_request(&site, &Pull { number, head, base });
+    let red = site.in_job(&["plan", "--format", "json"], &job).expect(3);
+    let line = red.json()["agreements"][0]["line"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    site.repo().describe(number, &line);
+    site.in_job(&["plan"], &job).expect(0);
+    site.repo().merge_by(number, How::Merge);
+    apply().expect(0);
+    assert_eq!(user(&site.bench, &mira)["role"], "admin");
+    // nobody's address is written down
+    assert!(!site.inventory().to_string().contains("mira"));
+    let demoted = json!({ "role": "user", "auto_groups": [], "is_blocked": false });
+    netbird.call("PUT", &format!("/users/{mira}"), demoted);
+    apply().expect(3).says("the role admin");
+    assert_eq!(user(&site.bench, &mira)["role"], "user");
+}
+
+#[test]
+fn whoever_is_blocked_while_an_apply_runs_stays_so() {
+    let (bench, mira) = settled();
+    let id = mira.clone();
+    bench.netbird().after("POST", "/groups", move |netbird| {
+        let blocked = json!({ "role": "user", "auto_groups": [], "is_blocked": true });
+        netbird.call("PUT", &format!("/users/{id}"), blocked);
+    });
+    let mut wanted =
+        file(json!({ "mira@example.org": { "blocked": false, "auto_groups": ["new"] } }));
+    wanted["groups"]["new"] = json!({});
+    bench.file(wanted);
+    bench
+        .apply(&[])
+        .says_anywhere("somebody changed the role, or blocked the user, meanwhile");
+    assert_eq!(user(&bench, &mira)["is_blocked"], true);
+}
+
+#[test]
+fn a_group_of_an_identity_provider_is_not_given_back() {
+    let (bench, mira) = settled();
+    bench.netbird().issue_group("from-idp", "jwt");
+    bench.file(file(
+        json!({ "mira@example.org": { "auto_groups": ["staff", "from-idp"] } }),
+    ));
+    bench.plan(&[]).expect(0).shows("No changes");
+    let issued = bench.id("/groups", "from-idp");
+    let staff = bench.id("/groups", "staff");
+    bench.netbird().give_groups(&mira, &[&staff, &issued]);
+    let exported = bench.run(&["export", "--users"]).expect(0).json();
+    let groups = &exported["users"]["mira@example.org"]["auto_groups"];
+    assert_eq!(*groups, json!(["staff"]));
+}
+
+/// A person made in NetBird who logs in by a provider is a second user, whom nobody let in (docs/netbird-api.md, "Users").
+#[test]
+fn a_second_login_that_waits_for_approval_is_not_meant() {
+    let (bench, mira) = settled();
+    let second = bench.netbird().person("mira@example.org", "user", "corp");
+    bench.netbird().pend(&second);
+    bench.file(file(
+        json!({ "mira@example.org": { "auto_groups": ["ops"] } }),
+    ));
+    bench.apply(&[]).expect(0);
+    let ops = json!([bench.id("/groups", "ops")]);
+    assert_eq!(user(&bench, &mira)["auto_groups"], ops);
+    assert_eq!(user(&bench, &second)["pending_approval"], true);
+}
+
+#[test]
+fn a_group_of_somebody_who_waits_is_held() {
+    let (bench, mira) = settled();
+    bench.netbird().pend(&mira);
+    bench.file(
+        json!({ "groups": { "ops": {} }, "users": { "mira@example.org": { "role": "auditor" } } }),
+    );
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("it is still used by user \"mira@example.org\"");
+}
+
+/// The lines of two people with one address differ.
+#[test]
+fn an_agreement_names_a_person_and_no_address() {
+    let (bench, _) = settled();
+    bench.netbird().person("mira@example.org", "user", "corp");
+    let line = |provider: &str| {
+        bench.file(file(
+            json!({ "mira@example.org": { "role": "admin", "identity_provider": provider } }),
+        ));
+        let plan = bench.plan(&["--format", "json"]).expect(0).json();
+        plan["agreements"][0]["line"].as_str().unwrap().to_owned()
+    };
+    assert_ne!(line("local"), line("corp"));
 }

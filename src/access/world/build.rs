@@ -150,7 +150,7 @@ impl<'a> World<'a> {
             .changes
             .iter()
             .filter(|of| of.address.kind == Kind::User);
-        for change in people.filter(|_| actual.propagates_groups()) {
+        for change in people.filter(|_| actual.propagates_groups(&plan.changes)) {
             let live = change.operation.live();
             let groups = |user: &Resource| match user {
                 Resource::User(user) => user.auto_groups.clone().unwrap_or_default(),

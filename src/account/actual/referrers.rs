@@ -75,11 +75,18 @@ pub fn optional_lists() -> impl Iterator<Item = &'static str> {
     PARTS.iter().map(|part| part.path)
 }
 
+/// Returns those of them whose entries keep something else from being deleted.
+pub fn holding_lists() -> impl Iterator<Item = &'static str> {
+    let holding = PARTS.iter().filter(|part| !part.holds.is_empty());
+    holding.map(|part| part.path)
+}
+
 /// Returns what such lists have, as in `2 identity providers: "corp" and "lab"`.
 pub fn beside_the_kinds(parts: &BTreeMap<String, Vec<Entry>>) -> Vec<String> {
     let said = |part: &Part| {
         let entries = parts.get(part.path)?.iter();
-        let names: BTreeSet<String> = entries.map(|entry| part.name_of(entry)).collect();
+        let mut names: Vec<String> = entries.map(|entry| part.name_of(entry)).collect();
+        names.sort();
         let [one, several] = part.labels;
         (!names.is_empty()).then(|| {
             let number = count(names.len(), one, several);

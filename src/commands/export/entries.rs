@@ -195,6 +195,16 @@ fn fields(live: &Live, export: &Export, actual: &Actual) -> Result<Map<String, V
             None => *peer = PeerRef::Name(found.name.clone()),
         }
     }
+    if let Resource::User(user) = &mut resource {
+        // the identity provider says who is in its own groups
+        let is_issued = |name: &String| {
+            let id = actual.groups.id(name);
+            id.is_ok() && actual.are_issued(id)
+        };
+        user.auto_groups
+            .iter_mut()
+            .for_each(|groups| groups.retain(|name| !is_issued(name)));
+    }
     resource.export()
 }
 

@@ -38,6 +38,12 @@ impl Matter {
         self.rows.insert(row);
     }
 
+    /// Whether it gives somebody a role, or lets somebody in. What was agreed to once does not count again after somebody took it
+    /// back in NetBird.
+    pub(super) fn is_of_people(&self) -> bool {
+        self.rows.iter().any(|row| row.address.kind == Kind::User)
+    }
+
     /// Adds what earlier runs deleted.
     pub(super) fn add_gone(&mut self, text: &str, ids: &[Id]) {
         let all = ids.iter().map(|id| (text.to_owned(), Some(id.clone())));

@@ -64,7 +64,7 @@ pub(super) fn keep_groups(given: Given, so_far: &FollowUp, resolved: &Resolved) 
     let names = |address: &Address, live: &Live, group: &str| match resolved.resources.get(address)
     {
         Some(all) => all.iter().any(|one| one.references().contains(group)),
-        None => is_ours(address, live),
+        None => address.kind == Kind::SetupKey && is_ours(address, live),
     };
     // a dead key of ours lets go of a group that goes
     let lets_go =

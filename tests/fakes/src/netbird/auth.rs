@@ -18,6 +18,7 @@ pub(super) enum Module {
     Networks,
     Peers,
     Policies,
+    ReverseProxy,
     Routes,
     Settings,
     SetupKeys,
@@ -121,6 +122,8 @@ fn may(role: &str, module: Module, writing: bool) -> Option<bool> {
     use Module::{Dns, Groups, Nameservers, Networks, Policies, Routes};
     match role {
         "owner" | "admin" => Some(true),
+        // of a person (docs/netbird-api.md, "Roles")
+        "network_admin" if module == Module::ReverseProxy => Some(false),
         "network_admin" => Some(
             !writing
                 || matches!(

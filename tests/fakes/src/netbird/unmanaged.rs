@@ -15,13 +15,13 @@ pub(super) const ROUTES: &[Route] = &[
     route(
         "GET",
         "/reverse-proxies/services",
-        Module::Networks,
+        Module::ReverseProxy,
         |call| Ok(list(call, "/reverse-proxies/services")),
     ),
     route(
         "GET",
         "/reverse-proxies/domains",
-        Module::Networks,
+        Module::ReverseProxy,
         |call| Ok(list(call, "/reverse-proxies/domains")),
     ),
 ];
