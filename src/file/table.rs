@@ -105,6 +105,9 @@ pub(crate) trait Inner: Default + 'static {
     const PLURAL: &'static str;
     /// Its fields.
     const TABLE: &'static Table<Self>;
+
+    /// Notes what does not go together in one that was read.
+    fn settle(_entry: &Cursor<'_>, _log: &mut Log) {}
 }
 
 /// A list of objects in a field.
@@ -269,7 +272,11 @@ impl<T> Table<T> {
         let names = found.elements().filter_map(|name| name.text().map(quote));
         let names = listed(names.filter(|_| is_list));
         let text = found.text().map(quote);
-        match text.filter(|_| self.required().eq([first.name])) {
+        let is_enough = || {
+            let one_of = format!("{:?}", [first.name]);
+            self.required().eq([first.name]) || self.rules.contains(&one_of)
+        };
+        match text.filter(|_| !is_list && is_enough()) {
             Some(text) => return format!("write {{ {:?}: {text} }}", first.name),
             None if !names.is_empty() => return format!("write {{ {:?}: [{names}] }}", first.name),
             None => {}

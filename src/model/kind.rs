@@ -57,7 +57,7 @@ pub use network::Network;
 pub use network_resource::NetworkResource;
 pub use network_router::NetworkRouter;
 pub(crate) use peer::EXPIRY;
-pub use peer::{Peer, PeerRef};
+pub use peer::{Addresses, Peer, PeerRef};
 pub use policy::{Action, Policy, PortRange, Protocol, TEMPORARY, Target};
 pub use posture_check::PostureCheck;
 pub use route::Route;
@@ -277,6 +277,11 @@ impl Resource {
     /// Returns the peers that it names, to say which ones are meant.
     pub fn peers_mut(&mut self) -> Vec<&mut PeerRef> {
         each!(self, it => it.peers_mut())
+    }
+
+    /// Puts the addresses of the peers that it names in the place of one. Returns whether all of them have one.
+    pub fn put_addresses(&mut self, of: Addresses) -> bool {
+        each!(self, it => it.put_addresses(of))
     }
 
     /// Returns what of its form the file cannot say, as what follows "it"; writing it would take that away.

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::base::evidence::Evidence;
+use crate::base::text::listed;
 use crate::model::address::Who;
 use crate::model::facts::facts;
 
@@ -28,6 +29,8 @@ facts! {
             "somebody renamed it to {now:?} in NetBird; this plan renames it back to {name:?}. To keep the new name, write \
              {now:?} in the file."
         ),
+        /// Peers that the file names have another address.
+        Address(peers: Vec<String>) => format!("the address of {}", listed(peers)),
         /// This field of it cannot be changed.
         Fixed(field: &'static str) => {
             format!("its {field} cannot be changed: a new one is created, then the old one is deleted")

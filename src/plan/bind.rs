@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use assigned::assigned;
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value;
 
 use crate::account::actual::{Actual, NewNames, Unreadable};
 use crate::account::snapshot::Snapshot;
@@ -20,10 +21,11 @@ use crate::base::id::Id;
 use crate::inventory::{Inventory, RecordedAs};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
-use crate::model::kind::{Answers, Kind, Live, Resource, TEMPORARY, differences};
+use crate::model::kind::{Answers, Kind, Live, PeerRef, Resource, TEMPORARY, differences};
 use crate::plan::members;
 use crate::plan::options::{Options, Prune};
 use crate::plan::ours::Standing;
+use crate::wire::api::objects;
 
 /// A recorded object that no entry stands for any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -621,6 +623,16 @@ impl<'a> Binder<'a> {
                 *named = meant.clone();
             }
         }
+        let address = |peer: &PeerRef, is_v6: bool| {
+            let keys = self.actual.keys_named(peer.text());
+            let bound = keys.filter_map(|key| self.actual.bindings.of_key(&key.id)?.peer());
+            let bound = bound.filter_map(|id| self.actual.peers.get(id));
+            let mut machines = self.actual.peers_named(peer.text()).chain(bound);
+            let there = Value::Object(live.resource.fields()).to_string();
+            let of = |peer: &objects::Peer| peer.address(is_v6).map(str::to_owned);
+            machines.find_map(|peer| of(peer).filter(|it| there.contains(&format!("{it:?}"))))
+        };
+        wanted.put_addresses(&address);
         let connects_the_same = wanted.connects() == live.resource.connects();
         let can_be_said = live.resource.export().is_ok();
         (connects_the_same && can_be_said).then(|| differences(&wanted, &live.resource).len())

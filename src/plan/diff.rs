@@ -11,7 +11,7 @@ use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::desired::Desired;
-use crate::model::kind::{FieldChange, Kind, Live, Resource, differences};
+use crate::model::kind::{FieldChange, Kind, Live, PeerRef, Resource, differences};
 use crate::model::problem::{Impossible, Problem};
 use crate::model::reason::Reason;
 use crate::plan::keys::Decisions;
@@ -67,9 +67,13 @@ pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Diff
             });
             let named_back = is_named_back.then(|| Reason::RenamedBack(live.name.clone()));
             let operation = replacement.or(update);
-            entries.extend(operation.map(|it| Change {
-                kept_name,
-                ..Change::new(address.clone(), it, why.or(named_back))
+            let why = why.or(named_back);
+            entries.extend(operation.map(|it| {
+                let why = why.or_else(|| addresses(&it, actual));
+                Change {
+                    kept_name,
+                    ..Change::new(address.clone(), it, why)
+                }
             }));
         }
     }
@@ -88,6 +92,19 @@ pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Diff
         ]
         .concat(),
     }
+}
+
+/// Whose addresses an object gets, where the file names peers in their place.
+fn addresses(operation: &Operation, actual: &Actual) -> Option<Reason> {
+    let mut fields = operation.fields().iter().map(|of| of.field.as_str());
+    fields.find(|field| ["content", "nameservers"].contains(field))?;
+    let peers = operation
+        .after()?
+        .peers()
+        .into_iter()
+        .filter_map(PeerRef::id);
+    let peers: Vec<String> = peers.map(|id| actual.peer_label(id)).collect();
+    (!peers.is_empty()).then_some(Reason::Address(peers))
 }
 
 /// The change of an object's name, where that is another one than its entry's.

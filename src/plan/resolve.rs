@@ -284,12 +284,12 @@ impl Peers<'_> {
 
     /// Returns the objects of an entry with the peers that they name; without those that have to wait for theirs. `None`
     /// where all of them do.
-    fn told<'f>(&mut self, address: &Address, all: &'f [Resource]) -> Option<Cow<'f, [Resource]>> {
+    fn told<'f>(&mut self, at: &Address, all: &'f [Resource]) -> Option<Cow<'f, [Resource]>> {
         let mut named = all.iter().flat_map(Resource::peers);
         if named.all(|peer| peer.id().is_some()) {
             return Some(Cow::Borrowed(all));
         }
-        let live = self.known.actual.at(address).iter();
+        let live = self.known.actual.at(at).iter();
         let live = live.flat_map(|live| live.resource.peers());
         let live: BTreeSet<Id> = live.filter_map(PeerRef::id).cloned().collect();
         let (mut told, mut places) = (Vec::new(), Vec::new());
@@ -300,12 +300,20 @@ impl Peers<'_> {
                 let PeerRef::Name(name) = &*peer else {
                     continue;
                 };
-                let (found, notice) = members::one(address, name, &live, self.known);
+                let (found, notice) = members::one(at, name, &live, self.known);
                 self.notices.extend(notice);
                 match found {
                     Some(id) => *peer = PeerRef::Id(id),
                     None => waits = true,
                 }
+            }
+            let address = |peer: &PeerRef, is_v6: bool| {
+                let peer = self.known.actual.peers.get(peer.id()?)?;
+                peer.address(is_v6).map(str::to_owned)
+            };
+            if !waits && !one.put_addresses(&address) {
+                self.notices.push(Notice::about(at, OfObject::NoAddress));
+                waits = true;
             }
             if !waits {
                 told.push(one);
@@ -313,7 +321,7 @@ impl Peers<'_> {
             }
         }
         if told.len() < all.len() {
-            self.places.insert(address.clone(), places);
+            self.places.insert(at.clone(), places);
         }
         (!told.is_empty()).then_some(Cow::Owned(told))
     }

@@ -39,7 +39,11 @@ fn single_peers<'e, 'a>(
     entries: &'e [InFile<'a>],
 ) -> impl Iterator<Item = (Cursor<'a>, &'a str)> + use<'e, 'a> {
     entries.iter().flat_map(|entry| {
-        let holders = entry.cursor.members().chain([entry.cursor]);
+        // what stands in another object is an entry of its own
+        let is_flat = entry.address.kind.children().next().is_none();
+        let inner = entry.cursor.members().filter(move |_| is_flat);
+        let inner = inner.flat_map(Cursor::elements);
+        let holders = entry.cursor.members().chain(inner).chain([entry.cursor]);
         let named = holders.filter_map(|holder| holder.get("peer"));
         let named = named.filter_map(|peer| Some((peer, peer.text()?)));
         let is_one = entry.address.kind.enrolls();

@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use rustc_hash::FxHashMap;
 
+use super::peer::{AddressOf, Addresses};
 use super::prelude::*;
 
 /// A record in canonical form. `None` = not ours.
@@ -21,6 +22,9 @@ pub struct DnsRecord {
     pub content: String,
     /// How long others may remember it, in seconds.
     pub ttl: Option<i64>,
+    /// The peer whose address the content is, where the file names one; of a live one nothing.
+    #[serde(skip)]
+    pub peer: Option<PeerRef>,
 }
 
 /// The types of records that NetBird has.
@@ -47,7 +51,13 @@ impl Word for RecordType {
 impl DnsRecord {
     /// Whether the server takes them for one record.
     fn is_same(&self, other: &DnsRecord) -> bool {
-        (&self.name, self.r#type, &self.content) == (&other.name, other.r#type, &other.content)
+        // of a machine that is not known yet the name tells
+        let what = |it: &DnsRecord| match (it.content.as_str(), &it.peer) {
+            ("", Some(peer)) => peer.text().to_owned(),
+            (content, _) => content.to_owned(),
+        };
+        let both = [self, other].map(|it| (it.name.clone(), it.r#type, what(it)));
+        both[0] == both[1]
     }
 
     /// Whether it is another name of something.
@@ -106,6 +116,28 @@ impl Spec for DnsRecord {
         self.content = spelling::content(&self.content);
     }
 
+    fn unseen(&self) -> Value {
+        json!(self.peer)
+    }
+
+    fn peers(&self) -> Vec<&PeerRef> {
+        self.peer.iter().collect()
+    }
+
+    fn peers_mut(&mut self) -> Vec<&mut PeerRef> {
+        self.peer.iter_mut().collect()
+    }
+
+    fn put_addresses(&mut self, of: Addresses) -> bool {
+        let is_v6 = self.r#type == Some(RecordType::Aaaa);
+        let address = self.peer.as_ref().map(|peer| of(peer, is_v6));
+        let is_known = address != Some(None);
+        self.content = address
+            .flatten()
+            .unwrap_or(std::mem::take(&mut self.content));
+        is_known
+    }
+
     /// A name with a CNAME can have no other record.
     fn excludes(&self, other: &Self) -> bool {
         self.is_same(other) || self.name == other.name && (self.is_alias() || other.is_alias())
@@ -132,9 +164,14 @@ impl Spec for DnsRecord {
         Ok(fields)
     }
 
-    fn summary(&self, _about: &About) -> String {
+    fn summary(&self, about: &About) -> String {
         let ttl = self.ttl.map(|ttl| format!(", ttl {ttl}"));
-        format!("{}{}", visible(&self.content), ttl.unwrap_or_default())
+        let of = self
+            .peer
+            .as_ref()
+            .map(|peer| format!(", the address of {}", about.peer(peer)));
+        let (of, ttl) = (of.unwrap_or_default(), ttl.unwrap_or_default());
+        format!("{}{}{ttl}", visible(&self.content), visible(&of))
     }
 
     fn loss(&self, _about: &About) -> Sentence {
@@ -156,10 +193,12 @@ const TABLE: Table<DnsRecord> = Table {
         }),
         /// A, AAAA or CNAME.
         needs r#type as "type": Takes(Shape::Schema(r#"{"enum": ["A", "AAAA", "CNAME"]}"#), word::read::<RecordType>),
-        /// The IPv4 address of an A record, the IPv6 address of an AAAA record, the full name that a CNAME stands for.
-        needs content: Takes(Shape::Schema(r#"{"type": "string", "minLength": 1}"#), |value, log| {
-            let text = value.one_string(log, "an address or a name", SEVERAL);
-            text.unwrap_or_default().to_owned()
+        /// The IPv4 address of an A record, the IPv6 address of an AAAA record, the full name that a CNAME stands for; or
+        /// { "peer": NAME }, a machine whose address it is, named as in a group's peers.
+        needs content: Takes(Shape::Schema(CONTENT), |value, log| {
+            // a peer is read with the type
+            let text = (!value.is_object()).then(|| value.one_string(log, WANTED, SEVERAL));
+            text.flatten().unwrap_or_default().to_owned()
         }),
         /// How long others may remember it, in seconds.
         own ttl: whole::<0, LONGEST_TTL>() => 300,
@@ -176,7 +215,14 @@ const TABLE: Table<DnsRecord> = Table {
     }"#,
 };
 
+const WANTED: &str = "an address or a name";
+
 const SEVERAL: &str = "write a record of its own for each";
+
+const CONTENT: &str = r##"{"anyOf": [
+    {"type": "string", "minLength": 1},
+    {"type": "object", "additionalProperties": false, "required": ["peer"], "properties": {"peer": {"$ref": "#/definitions/name"}}}
+]}"##;
 
 const NAME: &str = r#"{"type": "string", "minLength": 1, "examples": ["db", "@", "*.apps"]}"#;
 
@@ -209,10 +255,12 @@ fn settle(
         true => None,
         false => name_in(zone, &written, log),
     };
-    let content = record.r#type.zip(entry.get("content"));
-    let content = content.and_then(|(kind, content)| checked(kind, &content, log));
+    let (kind, content) = record.r#type.zip(entry.get("content"))?;
+    match content.is_object() {
+        true => record.peer = Some(address_of_peer(kind, &content, log)?),
+        false => record.content = checked(kind, &content, log)?,
+    }
     record.name = name?;
-    record.content = content?;
     says_what_it_seems(&record, zone, entry, log);
     Some(record)
 }
@@ -282,6 +330,18 @@ fn written(mut record: Map<String, Value>, zone: &Value) -> Map<String, Value> {
         }
     }
     record
+}
+
+/// Returns the peer whose address the content is.
+fn address_of_peer(kind: RecordType, content: &Cursor<'_>, log: &mut Log) -> Option<PeerRef> {
+    let peer = AddressOf::read(content, log);
+    if kind == RecordType::Cname {
+        let text = "a CNAME points to a name, and a peer has addresses";
+        let flaw = log.error(content.place(), text);
+        flaw.suggest("the type of its IPv4 address is A, that of its IPv6 address AAAA");
+        return None;
+    }
+    peer
 }
 
 /// Returns the content in its one spelling, or notes why it is none.

@@ -2,6 +2,7 @@
 
 use serde::Deserializer;
 
+use super::peer::Addresses;
 use super::prelude::*;
 use super::values::{objects, read_objects};
 use super::words::address;
@@ -37,6 +38,9 @@ pub struct Nameserver {
     /// 1 to 65535; 0 stands for one that the server did not check, and is a difference to any declared one.
     #[serde(default, deserialize_with = "port")]
     pub port: u16,
+    /// The peer whose address it is, where the file names one; of a live one nothing.
+    #[serde(skip)]
+    pub peer: Option<PeerRef>,
 }
 
 impl Default for Nameserver {
@@ -44,6 +48,7 @@ impl Default for Nameserver {
         Nameserver {
             ip: String::new(),
             port: DNS_PORT,
+            peer: None,
         }
     }
 }
@@ -143,10 +148,16 @@ impl NameserverGroup {
     }
 
     /// Its servers, with their ports where they are not 53.
-    fn servers(&self) -> String {
-        let servers = self.nameservers.iter();
-        let servers = servers.map(|of| address(&visible(&of.ip), i64::from(of.port)));
-        joined(servers, ", ")
+    fn servers(&self, about: &About) -> String {
+        let server = |of: &Nameserver| {
+            let server = address(&visible(&of.ip), i64::from(of.port));
+            let peer = of
+                .peer
+                .as_ref()
+                .map(|peer| format!(" ({})", visible(about.peer(peer))));
+            server + &peer.unwrap_or_default()
+        };
+        joined(self.nameservers.iter().map(server), ", ")
     }
 }
 
@@ -184,6 +195,39 @@ impl Spec for NameserverGroup {
             .retain(|server| known.insert(server.clone()));
     }
 
+    fn unseen(&self) -> Value {
+        let peers = self.nameservers.iter().map(|server| &server.peer);
+        json!(peers.collect::<Vec<_>>())
+    }
+
+    fn peers(&self) -> Vec<&PeerRef> {
+        self.nameservers
+            .iter()
+            .filter_map(|server| server.peer.as_ref())
+            .collect()
+    }
+
+    fn peers_mut(&mut self) -> Vec<&mut PeerRef> {
+        self.nameservers
+            .iter_mut()
+            .filter_map(|server| server.peer.as_mut())
+            .collect()
+    }
+
+    fn put_addresses(&mut self, of: Addresses) -> bool {
+        let put = |server: &mut Nameserver| {
+            let address = server.peer.as_ref().map(|peer| of(peer, false));
+            let is_known = address != Some(None);
+            server.ip = address.flatten().unwrap_or(std::mem::take(&mut server.ip));
+            is_known
+        };
+        // each of them
+        self.nameservers
+            .iter_mut()
+            .map(put)
+            .fold(true, |all, one| all & one)
+    }
+
     fn says_the_same(&self, live: &Self, field: &str) -> bool {
         field == "domains" && self.same_domains(live)
     }
@@ -195,19 +239,19 @@ impl Spec for NameserverGroup {
         Ok(fields)
     }
 
-    fn summary(&self, _about: &About) -> String {
+    fn summary(&self, about: &About) -> String {
         let what = match self.primary {
             Some(true) => "everything".to_owned(),
             _ => named(&self.domains),
         };
         let groups = named(&self.groups);
-        format!("{} for {what}, asked by {groups}", self.servers())
+        format!("{} for {what}, asked by {groups}", self.servers(about))
     }
 
-    fn loss(&self, _about: &About) -> Sentence {
+    fn loss(&self, about: &About) -> Sentence {
         let text = Sentence::from("peers in ");
         let text = text.names(self.groups.iter().map(String::as_str));
-        let text = text.say(format!(" no longer ask {} for ", self.servers()));
+        let text = text.say(format!(" no longer ask {} for ", self.servers(about)));
         match self.primary {
             Some(true) => text.say("everything"),
             _ => text.names(self.domains.iter().map(String::as_str)),
@@ -224,18 +268,24 @@ impl Inner for Nameserver {
     const TABLE: &'static Table<Self> = &Table {
         what: "a nameserver",
         fields: fields![
-            /// IPv4 or IPv6 address.
-            needs ip: Takes(Shape::Schema(r#"{"type": "string", "minLength": 2}"#), ip),
+            /// IPv4 or IPv6 address. Exactly one of ip and peer.
+            may ip: Takes(Shape::Schema(r#"{"type": "string", "minLength": 2}"#), ip),
             /// Its UDP port.
             may port: Takes(Shape::Whole(1, 65_535), |value, log| {
                 let port = (whole::<1, 65_535>().1)(value, log);
                 port.and_then(|port| u16::try_from(port).ok()).unwrap_or(DNS_PORT)
             }) => 53,
+            /// A machine whose IPv4 address it is, named as in a group's peers. Exactly one of ip and peer.
+            may peer: peer::PEER,
             ; NS_TYPE,
         ],
         refused: &[],
-        rules: "{}",
+        rules: r#"{"oneOf": [{"required": ["ip"]}, {"required": ["peer"]}]}"#,
     };
+
+    fn settle(entry: &Cursor<'_>, log: &mut Log) {
+        entry.one_of(Self::TABLE, ["ip", "peer"], "write two nameservers", log);
+    }
 }
 
 /// The type, which no other field can tell.
@@ -318,8 +368,8 @@ mod tests {
 "primary": true, "nameservers": ["1.1.1.1", null, {}, {"ip": "dns.example"}], "groups": ["g"]
     dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 4
     dns.nameserver_groups.n.nameservers[0]: expected a nameserver { … }, found the string "1.1.1.1" | write { "ip": "1.1.1.1" }
-    dns.nameserver_groups.n.nameservers[1]: null is not allowed: expected a nameserver { … } | write its fields in braces: ip, port, ns_type
-    dns.nameserver_groups.n.nameservers[2]: a nameserver needs "ip"
+    dns.nameserver_groups.n.nameservers[1]: null is not allowed: expected a nameserver { … } | write its fields in braces: ip, port, peer, ns_type
+    dns.nameserver_groups.n.nameservers[2]: a nameserver needs "ip" or "peer"
     dns.nameserver_groups.n.nameservers[3].ip: "dns.example" is not an IP address
 "primary": true, "nameservers": {"ip": "1.1.1.1"}, "groups": "g"
     dns.nameserver_groups.n.nameservers: expected a list of nameservers, found an object

@@ -201,6 +201,35 @@ pub(super) const PEER: Takes<Option<PeerRef>> = Takes(
     read_peer,
 );
 
+/// A peer in the place of its address, as written.
+#[derive(Default)]
+pub(super) struct AddressOf {
+    pub(super) peer: Option<PeerRef>,
+}
+
+impl AddressOf {
+    /// Reads one.
+    pub(super) fn read(value: &Cursor<'_>, log: &mut Log) -> Option<PeerRef> {
+        let mut it = AddressOf::default();
+        value.object(log, &ADDRESS_OF, &mut it);
+        it.peer
+    }
+}
+
+const ADDRESS_OF: Table<AddressOf> = Table {
+    what: "a peer in the place of its address",
+    fields: fields![
+        /// The peer, named as in a group's peers.
+        needs peer: PEER,
+    ],
+    refused: refused![["name", "id", "ip"] => peer;],
+    rules: "{}",
+};
+
+/// Returns the address of a peer: which, and whether that of IPv6; none where it has none, or it is not known which one is
+/// meant.
+pub type Addresses<'a> = &'a dyn Fn(&PeerRef, bool) -> Option<String>;
+
 /// Takes the field that says nothing out of an export. Errors where nobody routes.
 pub(super) fn export(
     fields: &mut Map<String, Value>,

@@ -208,6 +208,13 @@ impl Inner for Process {
         ],
         rules: r#"{"minProperties": 1}"#,
     };
+
+    fn settle(entry: &Cursor<'_>, log: &mut Log) {
+        if entry.members().next().is_none() {
+            let text = "a process needs a path on linux, mac or windows";
+            log.error(entry.place(), text).coded(Code::MissingField);
+        }
+    }
 }
 
 /// A version as it is written; the server cuts it at a dash when it compares.
@@ -237,12 +244,6 @@ const PATH: Takes<String> = Takes(Shape::Text, |value, log| {
 });
 
 const PROCESSES: Takes<Option<BTreeSet<Process>>> = Takes(objects::<Process>(None), |list, log| {
-    for element in list.elements() {
-        if element.is_object() && element.members().next().is_none() {
-            let text = "a process needs a path on linux, mac or windows";
-            log.error(element.place(), text).coded(Code::MissingField);
-        }
-    }
     Some(read_objects(list, log)?.into_iter().collect())
 });
 

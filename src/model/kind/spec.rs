@@ -6,6 +6,7 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::peer::Addresses;
 use super::{Descriptor, Entries, Groups, Live, PeerRef, Refers, Resource, Unresolved};
 use crate::base::entry::Entry;
 use crate::base::id::Id;
@@ -116,6 +117,11 @@ pub(crate) trait Spec:
     /// Returns them, to say which ones are meant.
     fn peers_mut(&mut self) -> Vec<&mut PeerRef> {
         Vec::new()
+    }
+
+    /// Puts the addresses of the peers that it names in the place of one. Returns whether all of them have one.
+    fn put_addresses(&mut self, _of: Addresses) -> bool {
+        true
     }
 
     /// Takes over from the live object what is not ours.

@@ -73,6 +73,9 @@ pub(crate) fn read_objects<T: Inner + Ord + Clone>(
     for element in list.list(log, &format!("a list of {}", T::PLURAL))? {
         let (mut it, errors) = (T::default(), log.errors);
         element.object(log, T::TABLE, &mut it);
+        if element.is_object() {
+            T::settle(&element, log);
+        }
         if log.errors > errors {
             continue;
         }

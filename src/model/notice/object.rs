@@ -100,6 +100,11 @@ facts! {
             },
             fails.iter().map(|who| format!("; {who} does not pass")).collect::<String>()
         )),
+        /// Its content is the address of a peer that has none of the kind.
+        NoAddress => Code::PeerAwaited.says(
+            "waits: the peer that it names has no such address (machines have an IPv6 address where a group of theirs is in the \
+             account's \"ipv6_enabled_groups\")"
+        ),
         /// It is made, though what lives under that name looks the same.
         LookAlike(name: String) => Code::LookAlike.says(format!(
             "is made although {name:?} exists in NetBird: the names look the same, but their characters differ"

@@ -177,6 +177,14 @@ pub struct Peer {
     pub answer: Option<Entry>,
 }
 
+impl Peer {
+    /// Returns its address in the VPN, or that of IPv6; none where it has none.
+    pub fn address(&self, is_v6: bool) -> Option<&str> {
+        let address = if is_v6 { &self.ipv6 } else { &self.ip };
+        Some(address.as_str()).filter(|address| !address.is_empty())
+    }
+}
+
 /// What of an entry of `GET /peers` tells whether the machine lives; of most nobody asks.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct LastSeen {

@@ -146,7 +146,7 @@ fn records() {
 {"name": "db", "type": "A", "content": "10.0.0.1", "ttl": 2147483648}
     dns.zones.corp.records[0].ttl: 2147483648 is not a whole number from 0 to 2147483647
 {"name": "db", "type": "A", "value": "10.0.0.1", "id": "x"}
-    dns.zones.corp.records[0].value: write "content" | The IPv4 address of an A record, the IPv6 address of an AAAA record, the full name that a CNAME stands for.
+    dns.zones.corp.records[0].value: write "content" | The IPv4 address of an A record, the IPv6 address of an AAAA record, the full name that a CNAME stands for; or { "peer": NAME }, a machine whose address it is, named as in a group's peers.
     dns.zones.corp.records[0].id: ids of NetBird never stand in this file | leave it out: names are enough
 {"name": "db", "type": "A", "content": "10.0.0.1"}, {"name": "DB.corp.example", "type": "A", "content": "10.0.0.1", "ttl": 5}
     dns.zones.corp.records[1]: the same record is in line 1 already

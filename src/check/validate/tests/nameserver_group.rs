@@ -86,6 +86,7 @@ fn primary_follows_from_the_domains() {
     let server = |ip: &str, port| Nameserver {
         ip: ip.into(),
         port,
+        peer: None,
     };
     let bare = NameserverGroup {
         nameservers: vec![server("10.0.0.53", 53)],
