@@ -254,6 +254,11 @@ impl Resource {
         both!(self, live, (it, live) => it.says_the_same(live, field))
     }
 
+    /// Whether an entry only says which live object it means: nobody makes, adopts or deletes one by it.
+    pub fn is_only_named(&self) -> bool {
+        each!(self, it => it.is_only_named())
+    }
+
     /// Whether the server takes no such object while that one is there, in the same place.
     pub fn excludes(&self, other: &Resource) -> bool {
         both!(self, other, (it, other) => it.excludes(other))

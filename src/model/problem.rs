@@ -187,6 +187,16 @@ facts! {
             ),
             format!("take {machine:?} out of the group's \"peers\", or leave the group to the user"),
         ),
+        /// The file says no more of the zone than its records, and NetBird has none of that name.
+        NoSuchZone => says(
+            "is not in NetBird, and the file says no more of it than its records",
+            "say its \"domain\" and \"distribution_groups\" to create it, or correct the name",
+        ),
+        /// It is not in the zone, whose domain is that.
+        OutsideZone(domain: String) => says(
+            format!("is no name in the zone, whose domain is {domain:?}"),
+            "correct the name, or put the record into its own zone",
+        ),
         /// It checks where a machine is, and the server does not know that.
         NoLocations => says(
             "checks where a machine is, and this NetBird has no geo location database",

@@ -450,6 +450,16 @@ impl<'a> Binder<'a> {
         scene: &mut Scene<'a>,
     ) -> Vec<Option<&'a Live>> {
         let (desired, ours) = (self.desired, &self.options.ours);
+        if desired
+            .resource(address)
+            .iter()
+            .any(Resource::is_only_named)
+        {
+            let named = scene.named.get(address.name.as_str()).into_iter().flatten();
+            let one = own.iter().chain(named).next().copied();
+            scene.taken.extend(one.map(|live| &live.id));
+            return vec![one];
+        }
         let is_known = ours.standing != Standing::Unknown;
         let key = || Address::of_key(&address.key()).unwrap_or(address.clone());
         let asked = (!ours.asked.is_empty())

@@ -39,6 +39,7 @@ pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Ch
             one_rule(change),
             ssh_sources(change),
             location(change, actual),
+            not_there(change, desired, actual),
             protected(change, actual),
             takes_along(change, changes, actual),
         ];
@@ -138,6 +139,27 @@ fn one_rule(change: &Change) -> Option<Impossible> {
     };
     let rules = fields.iter().find(|change| change.field == "rules")?;
     Some(Impossible::Rules(rules.before.to_string()))
+}
+
+/// A zone of which the file says no more than its records has to live, and they are names in it.
+fn not_there(change: &Change, desired: &Desired, actual: &Actual) -> Option<Impossible> {
+    match change.operation.after()? {
+        zone @ Resource::DnsZone(_) if change.operation.live().is_none() => {
+            zone.is_only_named().then_some(Impossible::NoSuchZone)
+        }
+        Resource::DnsRecord(record) => {
+            let zone = change.address.parent()?;
+            let mut declared = desired.resource(&zone).iter();
+            declared.find(|zone| zone.is_only_named())?;
+            let Resource::DnsZone(live) = &actual.at(&zone).first()?.resource else {
+                return None;
+            };
+            let domain = live.domain.clone()?;
+            let is_in = record.name == domain || record.name.ends_with(&format!(".{domain}"));
+            (!is_in).then_some(Impossible::OutsideZone(domain))
+        }
+        _ => None,
+    }
 }
 
 /// The server refuses a check of locations while it has no database of them.

@@ -532,3 +532,47 @@ fn what_cannot_stand_beside_somebodys_is_said_before_the_first_write() {
         .says_anywhere("netbird.json:")
         .says_anywhere("DNS record \"www.corp.example CNAME\" cannot be written: NetBird has DNS record \"www.corp.example A\" (");
 }
+
+/// A zone that somebody else manages: its entry has records and nothing else.
+#[test]
+fn records_stand_in_a_zone_that_the_file_does_not_declare() {
+    let bench = Bench::fake();
+    bench.agreed(json!({ "groups": { "g": {} } }));
+    let group = bench.id("/groups", "g");
+    bench.create(
+        "/dns/zones",
+        json!({ "name": "corp", "domain": "corp.example", "enabled": true, "enable_search_domain": true,
+                "distribution_groups": [group] }),
+    );
+    by_hand(&bench, "theirs", "10.0.0.1");
+    let entry = |name: &str| json!({ "records": [a(name, "10.0.0.2")] });
+    bench.file(file(entry("db.corp.example")));
+    bench.apply(&[]).expect(0).hides("adopt");
+    assert_eq!(records(&bench), ["db A 10.0.0.2", "theirs A 10.0.0.1"]);
+    assert_eq!(
+        bench.one("/dns/zones", "corp")["enable_search_domain"],
+        true
+    );
+    bench.plan(&[]).expect(0).shows("No changes");
+
+    bench.file(file(entry("db.other.example")));
+    bench
+        .plan(&[])
+        .expect(1)
+        .says("is no name in the zone, whose domain is \"corp.example\"");
+    bench.file(file(entry("db")));
+    bench
+        .run(&["validate"])
+        .expect(1)
+        .says("\"db\" is not a full name, and the file does not say the zone's domain");
+    bench.file(json!({ "groups": { "g": {} }, "dns": { "zones": { "nowhere": entry("db.corp.example") } } }));
+    bench
+        .plan(&[])
+        .expect(1)
+        .says("is not in NetBird, and the file says no more of it than its records");
+
+    // the entry goes: what this file created goes with it, and nothing else
+    bench.file(json!({ "groups": { "g": {} }, "dns": { "zones": {} } }));
+    bench.apply(&["--max-deletes", "1"]).expect(0);
+    assert_eq!(records(&bench), ["theirs A 10.0.0.1"]);
+}

@@ -28,7 +28,7 @@ pub(super) fn check(entries: &[InFile<'_>], log: &mut Log) {
 fn account(entry: &InFile<'_>, settings: &AccountSettings, entries: &[InFile<'_>], log: &mut Log) {
     let domain = settings.dns_domain.as_ref();
     let domain = domain.filter(|domain| !domain.is_empty());
-    let is_of = |zone: &&InFile<'_>| matches!(&zone.resource, Some(Resource::DnsZone(zone)) if Some(&zone.domain) == domain);
+    let is_of = |zone: &&InFile<'_>| matches!(&zone.resource, Some(Resource::DnsZone(zone)) if zone.domain.as_ref() == domain);
     let zone = domain.and_then(|_| entries.iter().find(is_of));
     if let Some(zone) = zone {
         let (name, line) = (quote(zone.cursor.name()), zone.cursor.key_place().line);

@@ -100,7 +100,7 @@ impl Spec for DnsRecord {
 
     fn settle(self, entry: &Cursor<'_>, within: Option<&Resource>, log: &mut Log) -> Option<Self> {
         match within {
-            Some(Resource::DnsZone(zone)) => settle(self, &zone.domain, entry, log),
+            Some(Resource::DnsZone(zone)) => settle(self, zone.domain.as_deref(), entry, log),
             _ => None,
         }
     }
@@ -245,15 +245,16 @@ fn address_of(full_name: &str, kind: &str) -> String {
 /// Makes the full name, and checks what depends on the zone.
 fn settle(
     mut record: DnsRecord,
-    zone: &str,
+    zone: Option<&str>,
     entry: &Cursor<'_>,
     log: &mut Log,
 ) -> Option<DnsRecord> {
     let written = entry.get("name")?;
-    // where the domain is wrong, that is said already
-    let name = match zone.is_empty() {
-        true => None,
-        false => name_in(zone, &written, log),
+    let name = match zone {
+        // where the domain is wrong, that is said already
+        Some("") => None,
+        Some(zone) => name_in(zone, &written, log),
+        None => in_full(&written, log),
     };
     let (kind, content) = record.r#type.zip(entry.get("content"))?;
     match content.is_object() {
@@ -261,8 +262,27 @@ fn settle(
         false => record.content = checked(kind, &content, log)?,
     }
     record.name = name?;
-    says_what_it_seems(&record, zone, entry, log);
+    if let Some(zone) = zone {
+        says_what_it_seems(&record, zone, entry, log);
+    }
     Some(record)
+}
+
+/// Returns the name of a record whose zone's domain the file does not say, or notes why it is no full one.
+fn in_full(written: &Cursor<'_>, log: &mut Log) -> Option<String> {
+    let text = written.text()?;
+    if !text.strip_suffix('.').unwrap_or(text).contains('.') {
+        let message = format!(
+            "{} is not a full name, and the file does not say the zone's domain",
+            quote(text)
+        );
+        let flaw = log.error(written.place(), message);
+        flaw.suggest("write the name with the zone's domain, such as \"db.corp.example\"");
+        return None;
+    }
+    let name = full_name(text, "");
+    let found = domain::of_zone(name.strip_prefix("*.").unwrap_or(&name));
+    written.checked(found, log).map(|_| name)
 }
 
 /// Returns the full name of a record, or notes why it is none.

@@ -11,11 +11,11 @@ const LONGEST_NAME: usize = 255;
 /// A zone in canonical form, without its records. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DnsZone {
-    /// What it answers, with all below: lower case, ASCII. Only creation takes it.
-    pub domain: String,
-    /// Groups whose peers ask it; never empty.
+    /// What it answers, with all below: lower case, ASCII; empty where the file's is wrong. Only creation takes it.
+    pub domain: Option<String>,
+    /// Groups whose peers ask it; never empty. An entry without a domain has none, and means a zone that lives.
     #[serde(default, deserialize_with = "ids")]
-    pub distribution_groups: BTreeSet<String>,
+    pub distribution_groups: Option<BTreeSet<String>>,
     /// Whether the domain is a search domain too.
     #[serde(rename(deserialize = "enable_search_domain"))]
     pub search_domain: Option<bool>,
@@ -26,10 +26,13 @@ pub struct DnsZone {
 const TABLE: Table<DnsZone> = Table {
     what: "a DNS zone",
     fields: fields![
-        /// The domain that it answers, with all below, in ASCII. Another one replaces the zone, with its records.
-        needs domain: DOMAIN,
-        /// Groups whose peers ask the zone, at least one.
-        needs(groups) distribution_groups: names::SOME_GROUPS,
+        /// The domain that it answers, with all below, in ASCII. Another one replaces the zone, with its records. Left out, with
+        /// distribution_groups: the zone of that name in NetBird, whoever manages it; its records are written with full names.
+        own domain: DOMAIN,
+        /// Groups whose peers ask the zone, at least one. Left out with domain.
+        own(groups) distribution_groups: Takes(Shape::SOME_NAMES, |list, log| {
+            names::some_groups(list, log, "name at least one group")
+        }),
         /// The domain is a search domain too.
         own search_domain in "enable_search_domain": FLAG => false,
         /// Whether it is in use.
@@ -46,14 +49,18 @@ const TABLE: Table<DnsZone> = Table {
         ["groups", "peers"] => distribution_groups;
         ["search_domains_enabled", "enable_search_domain", "search_domains"] => search_domain;
     ],
-    rules: "{}",
+    rules: r#"{"anyOf": [
+        {"required": ["domain", "distribution_groups"]},
+        {"required": ["records"], "properties": {"domain": false, "distribution_groups": false}}
+    ]}"#,
 };
 
-const DOMAIN: Takes<String> = Takes(
+const DOMAIN: Takes<Option<String>> = Takes(
     Shape::Schema(
         r#"{"type": "string", "minLength": 1, "maxLength": 253, "pattern": "^[A-Za-z0-9_.-]+$", "examples": ["corp.example"]}"#,
     ),
-    |value, log| domain::read(value, domain::of_zone, log).unwrap_or_default(),
+    // what is wrong is there
+    |value, log| Some(domain::read(value, domain::of_zone, log).unwrap_or_default()),
 );
 
 /// The server takes one zone for a domain.
@@ -64,15 +71,16 @@ fn one_zone_a_domain(zones: &[&InFile<'_>], log: &mut Log) {
             continue;
         };
         let here = one.cursor.place_of("domain");
-        match first.get(zone.domain.as_str()) {
-            _ if zone.domain.is_empty() => {}
+        let domain = zone.domain.as_deref().unwrap_or_default();
+        match first.get(domain) {
+            _ if domain.is_empty() => {}
             Some((other, line)) => {
-                let (domain, other) = (quote(&zone.domain), quote(other));
+                let (domain, other) = (quote(domain), quote(other));
                 let text = format!("{domain} is the domain of the zone {other} in line {line} too");
                 let flaw = log.error(here, text).coded(Code::Duplicate);
                 flaw.suggest("NetBird takes one zone for a domain: put the records into one");
             }
-            None => drop(first.insert(&zone.domain, (&one.address.name, here.line))),
+            None => drop(first.insert(domain, (&one.address.name, here.line))),
         }
     }
 }
@@ -104,7 +112,17 @@ impl Spec for DnsZone {
                 format!("a zone's name has at most {LONGEST_NAME} bytes; this one has {bytes}");
             log.error(entry.key_place(), text);
         }
+        let needed = ["domain", "distribution_groups"].map(|it| (it, entry.mentions(&TABLE, it)));
+        let is_only_named = entry.get("records").is_some() && !needed.iter().any(|(_, is)| *is);
+        for (name, _) in needed.iter().filter(|(_, is)| !is && !is_only_named) {
+            let flaw = log.error(entry.key_place(), format!("a DNS zone needs {name:?}"));
+            flaw.coded(Code::MissingField);
+        }
         Some(self)
+    }
+
+    fn is_only_named(&self) -> bool {
+        self.domain.is_none() && self.distribution_groups.is_none()
     }
 
     fn excludes(&self, other: &Self) -> bool {
@@ -112,24 +130,27 @@ impl Spec for DnsZone {
     }
 
     fn export(&self, fields: Map<String, Value>) -> Result<Map<String, Value>, String> {
-        match domain::of_zone(&self.domain) {
-            Ok(domain) if domain == self.domain => Ok(fields),
-            _ => Err(format!(
-                "a file cannot say its domain {}",
-                quote(&self.domain)
-            )),
+        let own = self.domain.as_deref().unwrap_or_default();
+        match domain::of_zone(own) {
+            Ok(domain) if domain == own => Ok(fields),
+            _ => Err(format!("a file cannot say its domain {}", quote(own))),
         }
     }
 
     fn summary(&self, _about: &About) -> String {
-        let groups = named(&self.distribution_groups);
-        format!("{}, asked by {groups}", visible(&self.domain))
+        let groups = named(self.distribution_groups.iter().flatten());
+        let domain = self.domain.as_deref().unwrap_or_default();
+        format!("{}, asked by {groups}", visible(domain))
     }
 
     fn loss(&self, _about: &About) -> Sentence {
-        let groups = self.distribution_groups.iter().map(String::as_str);
+        let groups = self
+            .distribution_groups
+            .iter()
+            .flatten()
+            .map(String::as_str);
         let text = Sentence::from("peers in ").names(groups);
         let text = text.say(" get no answers any more for names in ");
-        text.name(&self.domain)
+        text.name(self.domain.as_deref().unwrap_or_default())
     }
 }

@@ -134,6 +134,11 @@ pub(crate) trait Spec:
         false
     }
 
+    /// Returns whether an entry only says which live object it means: nobody makes, adopts or deletes one by it.
+    fn is_only_named(&self) -> bool {
+        false
+    }
+
     /// Returns whether the server takes no such object while that one is there, in the same place.
     fn excludes(&self, _other: &Self) -> bool {
         false
@@ -310,12 +315,10 @@ pub(super) fn fill<T: Spec>(
                 continue;
             }
             // null and absent are the same to the server, and null would not decode where a bool is wanted
-            (None, None) => {
-                let default = row
-                    .default
-                    .expect("a field that can be left out has a default");
-                serde_json::from_str(default).expect("a default is JSON")
-            }
+            (None, None) => match row.default {
+                Some(default) => serde_json::from_str(default).expect("a default is JSON"),
+                None => continue,
+            },
         };
         let value = match row.names {
             Some(what @ (Names::Groups | Names::Checks)) => {

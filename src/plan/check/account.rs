@@ -77,8 +77,7 @@ fn zone_of_domain(changes: &[Change], desired: &Desired, actual: &Actual) -> Opt
         return None;
     };
     let domain = settings.dns_domain.filter(|domain| !domain.is_empty())?;
-    let has_it =
-        |resource: &Resource| matches!(resource, Resource::DnsZone(zone) if zone.domain == domain);
+    let has_it = |resource: &Resource| matches!(resource, Resource::DnsZone(zone) if zone.domain.as_ref() == Some(&domain));
     let declared = desired.resources();
     let declared = declared.filter(|(_, all)| all.iter().any(has_it));
     let there = actual.each().filter(|(_, live)| has_it(&live.resource));

@@ -50,7 +50,7 @@ fn zones() {
     dns.zones.corp.domain: "https://corp.example/" is not a domain: it holds ":" | did you mean "corp.example"?
 "domain": 1, "groups": ["g"], "name": "x", "enable_search_domain": true
     dns.zones.corp.domain: expected a domain, found the number 1
-    dns.zones.corp.groups: write "distribution_groups" | Groups whose peers ask the zone, at least one.
+    dns.zones.corp.groups: write "distribution_groups" | Groups whose peers ask the zone, at least one. Left out with domain.
     dns.zones.corp.name: its name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
     dns.zones.corp.enable_search_domain: write "search_domain" | The domain is a search domain too.
 "domain": "corp.example", "distribution_groups": ["g"], "records": {}
