@@ -67,3 +67,23 @@ fn the_networks_of_people_arrive() {
         }
     }
 }
+
+/// full.json with the people and machines that it names: all of it arrives, and what is exported plans nothing.
+#[test]
+fn full_json_goes_there_and_back() {
+    let bench = Bench::fake();
+    bench.netbird().person("mira@example.com", "user", "local");
+    bench.text(include_str!("../../examples/full.json"));
+    bench.apply(&["--allow-deletes", "1"]).expect(0);
+    let key = bench.unseal("GS-hawk-72");
+    bench.server().enroll(&key, "GS-hawk-72").unwrap();
+    bench.apply(&[]).expect(0);
+    bench.plan(&[]).expect(0).shows("No changes");
+    let station = bench.one("/peers", "GS-hawk-72")["ip"].clone();
+    let zone = bench.one("/dns/zones", "hangar");
+    let records = zone["records"].as_array().unwrap();
+    assert!(records.iter().any(|record| record["content"] == station));
+    let exported = bench.run(&["export", "--users"]).expect(0).stdout;
+    bench.text(&exported);
+    bench.plan(&[]).expect(0).shows("No changes");
+}
