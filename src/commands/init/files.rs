@@ -3,10 +3,11 @@
 //! The texts are those of this program's own repository, built in: workflows fit the version of the program, and a
 //! second `init` after an upgrade brings them up to date.
 
-use similar::TextDiff;
+use similar::group_diff_ops;
+use similar::udiff::UnifiedHunkHeader;
 
 use super::ignore;
-use crate::base::text::shell;
+use crate::base::text::{line_changes, shell};
 use crate::check::schema;
 use crate::commands::workflows::{self, OWN_NAMES, is_ours, merge, nearest};
 
@@ -278,8 +279,23 @@ fn diff(path: &str, before: &[u8], after: &[u8]) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let theirs = format!("{path} (yours)");
     let ours = format!("{path} (of netbird-gitops {version})");
-    let diff = TextDiff::from_lines(before.as_ref(), after.as_ref());
-    diff.unified_diff().header(&theirs, &ours).to_string()
+    let lines = |text| -> Vec<&str> { str::split_inclusive(text, '\n').collect() };
+    let (old, new) = (lines(&before), lines(&after));
+    let mut out = format!("--- {theirs}\n+++ {ours}\n");
+    for hunk in group_diff_ops(line_changes(&old, &new), 3) {
+        out += &format!("{}\n", UnifiedHunkHeader::new(&hunk));
+        for change in hunk
+            .iter()
+            .flat_map(|op| op.iter_changes(&old[..], &new[..]))
+        {
+            let line: &str = change.value();
+            out += &format!("{}{line}", change.tag());
+            if !line.ends_with('\n') {
+                out += "\n\\ No newline at end of file\n";
+            }
+        }
+    }
+    out
 }
 
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -430,5 +446,13 @@ mod tests {
         let diff = other.diff.unwrap_or_default();
         assert!(diff.starts_with("--- netbird.schema.json (yours)\n+++ netbird.schema.json (of "));
         assert!(diff.contains("\n-{}\n"), "{diff}");
+    }
+
+    #[test]
+    fn a_diff_says_which_line_has_no_end() {
+        let text = diff("x", b"a\nb", b"a\nc\n");
+        let (_, hunk) = text.split_once("@@").unwrap();
+        let wanted = " -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n";
+        assert_eq!(hunk, wanted);
     }
 }

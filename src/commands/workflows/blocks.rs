@@ -1,8 +1,9 @@
 //! A workflow as blocks, and what becomes of one of people's that lacks blocks of ours.
 
-use similar::{Algorithm, DiffTag, capture_diff_slices};
+use similar::DiffTag;
 
 use super::{command, essence, key, restored};
+use crate::base::text::line_changes;
 
 /// Merges a workflow with ours; `base` is the one of ours that it was made of.
 pub(super) fn merge_blocks<'a>(theirs: &'a str, ours: &'a str, base: &'a str) -> Merged<'a> {
@@ -247,7 +248,10 @@ impl<'a> Merged<'a> {
     fn script(&mut self, theirs: &[Part<'a>], ours: &[Part<'a>]) {
         let keys =
             |all: &[Part]| -> Vec<String> { all.iter().map(|it| key(bare(it.line))).collect() };
-        for op in capture_diff_slices(Algorithm::Myers, &keys(theirs), &keys(ours)) {
+        let (old, new) = (keys(theirs), keys(ours));
+        let [old, new] =
+            [&old, &new].map(|keys| keys.iter().map(String::as_str).collect::<Vec<_>>());
+        for op in line_changes(&old, &new) {
             let (tag, old, new) = op.as_tag_tuple();
             match tag {
                 DiffTag::Equal | DiffTag::Delete => theirs[old].iter().for_each(|it| self.keep(it)),
