@@ -29,6 +29,7 @@ mod validate;
 mod versions;
 mod workflows;
 
+use std::fs;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
@@ -37,7 +38,7 @@ use serde_json::{Value, json};
 use crate::base::files;
 use crate::base::json;
 use crate::base::mask::masked;
-use crate::base::text::{file_error, obedient_to_us, visible};
+use crate::base::text::{file_error, listed, visible};
 use crate::commands::cli::{Cli, Command, Format};
 use crate::commands::exit::Exit;
 use crate::commands::failure::Failure;
@@ -55,37 +56,42 @@ type Result<T, E = Failure> = std::result::Result<T, E>;
 /// Runs the command and returns how it ended.
 pub fn run(cli: &Cli, say: Say) -> Exit {
     let run = &Run::new(cli, say);
-    match &cli.command {
+    // with what the JSON of a run has that stopped before it did anything
+    let (made, stopped) = match &cli.command {
+        Command::Plan(args) => return plan::run(run, args),
+        Command::Apply(args) => (Ok(apply::run(run, args)), json!({})),
         Command::Validate(_) => validate::run(run),
-        Command::Plan(args) => plan::run(run, args),
-        Command::Apply(args) => apply::run(run, args),
-        Command::SyncEvents(args) => sync_events::run(run, args),
-        Command::MarkEnrolled(args) => mark_enrolled::run(run, args),
-        Command::Export(args) => export::run(run, args),
-        Command::Adopt(args) => adopt::run(run, args),
-        Command::Drift(args) => drift::run(run, args),
-        Command::Access(args) => access::run(run, args),
-        Command::Doctor(args) => doctor::run(run, args),
-        Command::Init(args) => init::run(run, args),
+        Command::SyncEvents(args) => (Ok(sync_events::run(run, args)), json!({})),
+        Command::MarkEnrolled(args) => {
+            let stopped = json!({ "marked": [], "already": [] });
+            (mark_enrolled::run(run, args), stopped)
+        }
+        Command::Export(args) => (Ok(export::run(run, args)), json!({})),
+        Command::Adopt(args) => (adopt::run(run, args), json!({ "adopted": [] })),
+        Command::Drift(args) => (drift::run(run, args), json!({ "status": "error" })),
+        Command::Access(args) => (access::run(run, args), json!({})),
+        Command::Doctor(args) => (doctor::run(run, args), json!({})),
+        Command::Init(args) => (init::run(run, args), json!({ "files": [] })),
         Command::Completions(args) => {
             let mut command = <Cli as clap::CommandFactory>::command();
-            let name = command.get_name().to_owned();
             let mut script = Vec::new();
-            clap_complete::generate(args.shell, &mut command, name, &mut script);
+            clap_complete::generate(args.shell, &mut command, "netbird-gitops", &mut script);
             let script = String::from_utf8_lossy(&script).into_owned();
-            end(run, Ending::done(Body::Text(script)))
+            (Ok(Ending::done(Body::Text(script))), json!({}))
         }
         Command::Schema => {
             let schema = crate::check::schema::text();
-            end(run, Ending::done(Body::Text(schema)))
+            (Ok(Ending::done(Body::Text(schema))), json!({}))
         }
-    }
+    };
+    let ending = made.unwrap_or_else(|failure| Ending::stopped(failure, stopped));
+    end(run, ending)
 }
 
 /// What a run says before it knows anything: a refusal stands in the same comment as a result.
 fn blank(run: &Run) -> Document {
     Document {
-        file: run.file.display().to_string(),
+        file: run.file_name(),
         environment: run.environment.clone(),
         ..Document::default()
     }
@@ -97,8 +103,6 @@ enum Body {
     Document(Box<Document>, bool),
     /// An answer for programs, and the same for people.
     Answer(Value, String),
-    /// The same, as a tree.
-    Shown(Value, Box<Tree>),
     /// A text that is all that the command is for; no report is made of it.
     Text(String),
 }
@@ -118,25 +122,19 @@ struct Ending {
 impl Ending {
     /// A run of a plan or an apply that came to its end, or stopped before it did anything.
     fn of(mut document: Document, came_to: Result<Exit, Failure>, applied: bool) -> Self {
-        let exit = came_to.unwrap_or_else(|failure| {
-            document.error = Some(failure.error);
-            document.hint = failure.hint;
+        if let Err(failure) = &came_to {
+            document.error = Some(failure.error.clone());
+            document.hint.clone_from(&failure.hint);
             document.refused = failure.exit == Exit::Refused;
-            document.problems = failure.problems;
-            failure.exit
-        });
-        let failure = document.error.as_ref().map(|error| Failure {
-            exit,
-            hint: document.hint.clone(),
-            problems: document.problems.clone(),
-            ..Failure::error(error)
-        });
-        Ending {
-            exit,
-            changed: document.did_something(),
-            failure,
-            ..Ending::done(Body::Document(Box::new(document), applied))
         }
+        let changed = document.did_something();
+        let mut ending = Ending::done(Body::Document(Box::new(document), applied));
+        ending.changed = changed;
+        match came_to {
+            Ok(exit) => ending.exit = exit,
+            Err(failure) => return ending.failed(failure),
+        }
+        ending
     }
 
     /// A command that did all it was to do, and wrote nothing.
@@ -156,8 +154,8 @@ impl Ending {
     }
 
     /// The same with a tree.
-    fn shown(json: Value, tree: Tree) -> Self {
-        Ending::done(Body::Shown(json, Box::new(tree)))
+    fn shown(run: &Run, json: Value, tree: &Tree) -> Self {
+        Ending::answer(json, shown(run, tree))
     }
 
     /// One that stopped before it did anything; `fields` are what its JSON has all the same.
@@ -166,26 +164,20 @@ impl Ending {
         Ending::answer(fields, String::new()).failed(failure)
     }
 
-    fn failed(self, failure: Failure) -> Self {
-        Ending {
-            exit: failure.exit,
-            failure: Some(failure),
-            ..self
-        }
+    fn failed(mut self, failure: Failure) -> Self {
+        self.exit = failure.exit;
+        self.failure = Some(failure);
+        self
     }
 
     /// A run that was to post something: one that leaves an older text as if it were new is no green run.
-    fn posted(self, what: &str, posted: Result<(), Failure>) -> Self {
+    fn posted(mut self, what: &str, posted: Result<(), Failure>) -> Self {
         let Err(failure) = posted else { return self };
-        let error = format!(
-            "{what}: {}; what it would say is in this log",
-            failure.error
-        );
-        Ending {
-            exit: unreported(self.exit, self.changed),
-            unposted: Some(Failure { error, ..failure }),
-            ..self
-        }
+        let mut failure = failure.within(what);
+        failure.error += "; what it would say is in this log";
+        self.exit = unreported(self.exit, self.changed);
+        self.unposted = Some(failure);
+        self
     }
 
     fn json(&self) -> String {
@@ -194,14 +186,13 @@ impl Ending {
                 let mut document = document.clone();
                 // nobody must take a result for one that people can see
                 if let Some(Failure { error, hint, .. }) = &self.unposted {
-                    let errors = [document.error.take(), Some(error.clone())];
-                    document.error =
-                        Some(errors.into_iter().flatten().collect::<Vec<_>>().join("\n"));
+                    let before = document.error.iter().map(|error| format!("{error}\n"));
+                    document.error = Some(before.collect::<String>() + error);
                     document.hint = document.hint.take().or_else(|| hint.clone());
                 }
                 render::json::document(&document, *applied)
             }
-            Body::Answer(json, _) | Body::Shown(json, _) => {
+            Body::Answer(json, _) => {
                 let mut json = json.clone();
                 if let Some(failure) = self.failure.as_ref().or(self.unposted.as_ref()) {
                     json["error"] = failure.json();
@@ -214,21 +205,12 @@ impl Ending {
 
     /// Returns what stdout gets.
     fn text(&self, run: &Run) -> String {
-        match (&self.body, run.cli.global.format) {
-            (_, Format::Json) => self.json(),
-            (Body::Document(document, applied), format) => {
-                shown(run, &render::tree(document, *applied), format)
-            }
-            (Body::Shown(_, tree), format) => shown(run, tree, format),
-            (Body::Answer(_, text) | Body::Text(text), _) => text.clone(),
+        match &self.body {
+            _ if run.cli.global.format == Format::Json => self.json(),
+            Body::Document(document, applied) => shown(run, &render::tree(document, *applied)),
+            Body::Answer(_, text) | Body::Text(text) => text.clone(),
         }
     }
-}
-
-/// Ends a run that stopped before it did anything, or came to this; `fields` are what the JSON of one that stopped has.
-fn end_with(run: &Run, made: Result<Ending, Failure>, fields: Value) -> Exit {
-    let ending = made.unwrap_or_else(|failure| Ending::stopped(failure, fields));
-    end(run, ending)
 }
 
 /// Ends a run: writes to stdout and to `--report` what it came to, and says on stderr why it stopped.
@@ -241,20 +223,14 @@ fn end(run: &Run, ending: Ending) -> Exit {
     {
         unwritten.extend(write_report(path, &ending.json()).err());
     }
-    unwritten.extend(print(&ending.text(run)).err());
+    unwritten.extend(print(say, &ending.text(run)).err());
     for failure in unwritten {
         exit = unreported(exit, ending.changed);
         say.error("error", &failure.error, None);
     }
-    if let Some(Failure {
-        error,
-        hint,
-        problems,
-        ..
-    }) = &ending.failure
-    {
-        annotate(run, problems);
-        say.error(exit.label(), error, hint.as_deref());
+    if let Some(failure) = &ending.failure {
+        annotate(run, &failure.problems);
+        say.error(exit.label(), &failure.error, failure.hint.as_deref());
     }
     if let Body::Document(document, applied) = &ending.body {
         // lines in lines; what is one line was just read
@@ -279,8 +255,8 @@ fn end(run: &Run, ending: Ending) -> Exit {
 }
 
 /// Returns a tree as stdout gets it.
-fn shown(run: &Run, tree: &Tree, format: Format) -> String {
-    if format == Format::Markdown {
+fn shown(run: &Run, tree: &Tree) -> String {
+    if run.cli.global.format == Format::Markdown {
         return markdown::comment(tree, markdown::BUDGET);
     }
     let is_terminal = std::io::stdout().is_terminal();
@@ -297,18 +273,10 @@ fn refused(refusals: &[Refusal]) -> Option<Failure> {
     for refusal in refusals {
         text.push(refusal.text.clone());
         if !refusal.names.is_empty() {
-            let shown: Vec<&str> = refusal.names.iter().take(10).map(String::as_str).collect();
-            let more = match refusal.names.len().saturating_sub(10) {
-                0 => String::new(),
-                _ => format!(", … (all {} with --format json)", refusal.names.len()),
-            };
-            text.push(format!("  {}{more}", visible(&shown.join(", "))));
+            text.push(format!("  {}", visible(&listed(&refusal.names))));
         }
     }
-    let mut hints: Vec<String> = refusals
-        .iter()
-        .map(|refusal| refusal.hint.clone())
-        .collect();
+    let mut hints: Vec<&str> = refusals.iter().map(|it| it.hint.as_str()).collect();
     hints.dedup();
     Some(Failure::refused(text.join("\n")).hint(hints.join("\n")))
 }
@@ -327,7 +295,7 @@ fn annotate(run: &Run, problems: &[(usize, usize, String)]) {
     if run.context.runner == Runner::None {
         return;
     }
-    let file = run.file.display().to_string();
+    let file = run.file_name();
     let mut stderr = std::io::stderr().lock();
     for (line, column, message) in problems {
         let line = ci::annotation(&file, *line, *column, message);
@@ -335,16 +303,9 @@ fn annotate(run: &Run, problems: &[(usize, usize, String)]) {
     }
 }
 
-/// Writes to stdout, without secrets, and without what others could order a terminal to do. A reader that has gone away, such
-/// as `head`, is no error. A runner takes lines that begin with `::` or `##[` as commands, so in a job no line of ours does.
-fn print(text: &str) -> Result<(), Failure> {
-    let text = masked(text);
-    let text = obedient_to_us(&text);
-    let in_job = environment("CI").is_some();
-    let text = match in_job {
-        true => ci::safe_line(&text),
-        false => text,
-    };
+/// Writes to stdout. A reader that is gone, such as `head`, is no error.
+fn print(say: Say, text: &str) -> Result<(), Failure> {
+    let text = say.harmless(text);
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(text.as_bytes());
     match written.and_then(|()| stdout.flush()) {
@@ -357,15 +318,8 @@ fn print(text: &str) -> Result<(), Failure> {
 }
 
 fn write_report(path: &Path, text: &str) -> Result<(), Failure> {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    let is_file = match std::fs::metadata(path) {
-        Ok(found) => files::is_file(&found),
-        Err(_) => Ok(()), // not there yet
-    };
-    let file =
-        is_file.and_then(|()| tempfile::NamedTempFile::new_in(parent.unwrap_or(Path::new("."))));
+    let is_file = fs::metadata(path).map_or(Ok(()), |found| files::is_file(&found));
+    let file = is_file.and_then(|()| tempfile::NamedTempFile::new_in(files::folder_of(path)));
     let written = file.and_then(|mut file| {
         file.write_all(masked(text).as_bytes())?;
         file.persist(path).map(drop).map_err(|error| error.error)

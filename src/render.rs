@@ -118,8 +118,6 @@ pub struct Document {
     pub unplanned: Option<Unplanned>,
     /// The commit whose run applies what this run left alone.
     pub superseded: Option<String>,
-    /// Problems of the file, which the error lists: line, column, message.
-    pub problems: Vec<(usize, usize, String)>,
     /// Who will join what once it enrolls, against the base branch's version of the file.
     pub memberships: Memberships,
     /// Who gains and who loses which reach by the plan; `None` where nobody looked.
@@ -209,11 +207,12 @@ impl Document {
         }
     }
 
-    /// Returns who agreed to deletions, and where; empty where nobody had to.
-    pub fn agreed_by(&self) -> String {
+    /// Returns who agreed to deletions, and where; nobody where nobody had to.
+    pub fn agreed_by(&self) -> Option<String> {
         let agreements = self.agreements.iter();
         let by = agreements.filter_map(|agreement| agreement.agreed_by.as_deref());
-        joined(by.collect::<BTreeSet<&str>>(), "; ")
+        let by: BTreeSet<&str> = by.collect();
+        (!by.is_empty()).then(|| joined(by, "; "))
     }
 
     /// Returns what is held back, by why it is and what to do about it.
@@ -293,45 +292,23 @@ impl Document {
             _ => kind.plural(),
         };
         let kinds = kinds.into_iter();
-        kinds
-            .map(|(kind, objects)| (label(kind, objects.len()), objects))
-            .collect()
+        let kinds = kinds.map(|(kind, objects)| (label(kind, objects.len()), objects));
+        kinds.collect()
     }
 }
 
-/// Numbers of a plan's changes by operation.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// To create.
-    pub create: usize,
-    /// To change, renames of peers included.
-    pub change: usize,
-    /// To replace.
-    pub replace: usize,
-    /// To delete.
-    pub delete: usize,
-}
-
-impl Counts {
-    /// Counts the changes.
-    pub fn of<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Self {
-        let mut counts = Counts::default();
-        for change in changes {
-            *match change.operation {
-                Operation::Create { .. } => &mut counts.create,
-                Operation::Update { .. } => &mut counts.change,
-                Operation::Replace { .. } => &mut counts.replace,
-                Operation::Delete { .. } => &mut counts.delete,
-            } += 1;
-        }
-        counts
+/// Returns how many changes create, change (renames of peers included), replace and delete.
+fn counts<'a>(changes: impl IntoIterator<Item = &'a Change>) -> [usize; 4] {
+    let mut counts = [0; 4];
+    for change in changes {
+        counts[match change.operation {
+            Operation::Create { .. } => 0,
+            Operation::Update { .. } => 1,
+            Operation::Replace { .. } => 2,
+            Operation::Delete { .. } => 3,
+        }] += 1;
     }
-
-    /// Returns the numbers that are not zero, in words: `2 to create`, `1 to change`.
-    fn words(self, words: [&str; 4]) -> impl Iterator<Item = String> {
-        let all = [self.create, self.change, self.replace, self.delete];
-        numbers(all.into_iter().zip(words))
-    }
+    counts
 }
 
 /// Those that are not zero, each with its word.

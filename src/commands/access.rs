@@ -2,17 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
-
 use super::export::read;
-use super::session::{LiveFrom, Request, Session, recorded};
+use super::session::{Request, Session, recorded};
 use super::settings::{connect, readable};
 use super::versions::of_netbird;
-use super::{Ending, Exit, Failure, Result, Run, Say, blank, end};
+use super::{Ending, Failure, Result, Run, blank};
 use crate::access::{End, NoAnswer, Ports, Question, Traffic, ask};
 use crate::account::actual::Actual;
 use crate::account::fetch::{Needs, fetch};
-use crate::base::text::{did_you_mean, quote};
+use crate::base::text::{did_you_mean, joined, quote};
 use crate::commands::cli::{AccessArgs, AccessLevel};
 use crate::model::desired::Desired;
 use crate::model::kind::{ALL, Kind};
@@ -21,16 +19,9 @@ use crate::plan::memberships::Memberships;
 use crate::render;
 use crate::wire::api::objects::Peer;
 
-pub(super) fn run(run: &Run, args: &AccessArgs) -> Exit {
-    let say = run.say;
-    let ending = make(run, args, say);
-    let ending = ending.unwrap_or_else(|failure| Ending::stopped(failure, json!({})));
-    end(run, ending)
-}
-
-fn make(run: &Run, args: &AccessArgs, say: Say) -> Result<Ending> {
+pub(super) fn run(run: &Run, args: &AccessArgs) -> Result<Ending> {
     let wanted = args.traffic.as_deref().map(traffic).transpose()?;
-    let (actual, plan, memberships) = account(run, args, say)?;
+    let (actual, plan, memberships) = account(run, args)?;
     let question = Question {
         from: named(&actual, plan.as_ref(), &args.from)?,
         to: named(&actual, plan.as_ref(), &args.to)?,
@@ -47,19 +38,13 @@ fn make(run: &Run, args: &AccessArgs, say: Say) -> Result<Ending> {
         NoAnswer::TooMuch => Failure::error("this question takes too long to answer")
             .hint("ask about a smaller group, or about one machine as peer/NAME"),
     })?;
-    let asked = (
-        args.from.as_str(),
-        args.to.as_str(),
-        args.traffic.as_deref(),
-    );
-    Ok(Ending::shown(
-        render::answer::json(&answer),
-        render::answer::tree(&answer, asked),
-    ))
+    let asked = (&*args.from, &*args.to, args.traffic.as_deref());
+    let tree = render::answer::tree(&answer, asked);
+    Ok(Ending::shown(run, render::answer::json(&answer), &tree))
 }
 
 /// The account, and with `--after` the plan that the file makes of it.
-fn account(run: &Run, args: &AccessArgs, say: Say) -> Result<(Actual, Option<Plan>, Memberships)> {
+fn account(run: &Run, args: &AccessArgs) -> Result<(Actual, Option<Plan>, Memberships)> {
     readable()?;
     if !args.after {
         let snapshot = match &args.live {
@@ -71,16 +56,10 @@ fn account(run: &Run, args: &AccessArgs, say: Say) -> Result<(Actual, Option<Pla
                 snapshot.map_err(|error| of_netbird(&api, error))?
             }
         };
-        return Ok((read(&snapshot, say)?, None, Memberships::default()));
+        return Ok((read(&snapshot, run.say)?, None, Memberships::default()));
     }
-    let origin = match &args.live {
-        Some(path) => LiveFrom::File(path),
-        None => LiveFrom::Server(&args.servers.server),
-    };
-    let request = Request {
-        access: AccessLevel::Groups,
-        ..Request::reading(run, origin, &args.servers.inventory, &args.servers.gitea)
-    };
+    let mut request = Request::reading(run, &args.servers);
+    (request.live, request.access) = (args.live.as_deref(), AccessLevel::Groups);
     let mut session = Session::open(&request, &mut blank(run))?;
     let plan = session.plan_whole()?;
     Ok((session.actual, Some(plan), session.document.memberships))
@@ -99,13 +78,10 @@ const ENDS: [(&str, End); 4] = [
 fn named(actual: &Actual, plan: Option<&Plan>, text: &str) -> Result<(End, String)> {
     let kind = text.split_once('/').and_then(|(word, name)| {
         let one = word.strip_suffix('s').unwrap_or(word);
-        let end = ENDS.iter().find(|(known, _)| *known == one);
-        Some((*end?, name))
+        let at = ENDS.iter().position(|(known, _)| *known == one)?;
+        Some((&ENDS[at..=at], name))
     });
-    let (ends, name) = match &kind {
-        Some((end, name)) => (std::slice::from_ref(end), *name),
-        None => (&ENDS[..], text),
-    };
+    let (ends, name) = kind.unwrap_or((&ENDS, text));
     let mut known = BTreeSet::new();
     let mut found = Vec::new();
     for (word, end) in ends {
@@ -117,17 +93,16 @@ fn named(actual: &Actual, plan: Option<&Plan>, text: &str) -> Result<(End, Strin
     match found.as_slice() {
         [(_, one)] => Ok(one.clone()),
         [] => {
-            let words: Vec<&str> = ends.iter().map(|(word, _)| *word).collect();
-            let error = format!("there is no {} {}", words.join(" or "), quote(name));
+            let words = joined(ends.iter().map(|(word, _)| word), " or ");
+            let error = format!("there is no {words} {}", quote(name));
+            let forms = "write NAME, group/NAME, peer/NAME, resource/NAME or route/NAME";
             let hint = did_you_mean(name, known.iter().copied());
-            let forms =
-                || "write NAME, group/NAME, peer/NAME, resource/NAME or route/NAME".to_owned();
-            Err(Failure::error(error).hint(hint.unwrap_or_else(forms)))
+            Err(Failure::error(error).hint(hint.unwrap_or_else(|| forms.to_owned())))
         }
         several => {
             let error = format!("{} is the name of several objects", quote(name));
-            let several: Vec<&str> = several.iter().map(|(text, _)| text.as_str()).collect();
-            Err(Failure::error(error).hint(format!("write one of {}", several.join(", "))))
+            let several = joined(several.iter().map(|(text, _)| text), ", ");
+            Err(Failure::error(error).hint(format!("write one of {several}")))
         }
     }
 }
@@ -166,21 +141,17 @@ fn traffic(text: &str) -> Result<Traffic> {
         Failure::error(error).hint("write tcp/22, udp/53, tcp/8000-8100, tcp, udp, icmp or all")
     };
     let lower = text.to_ascii_lowercase();
-    let (protocol, ports) = match lower.split_once('/') {
-        Some((protocol, ports)) => (protocol, Some(ports)),
-        None => (lower.as_str(), None),
-    };
     let port = |text: &str| text.parse::<u16>().ok().filter(|port| *port > 0);
     let range = |text: &str| {
         let (start, end) = text.split_once('-').unwrap_or((text, text));
         let (start, end) = (port(start)?, port(end)?);
         (start <= end).then_some((start, end))
     };
-    let ports = match ports {
-        None => Ports::all(),
-        Some(ports) => {
+    let (protocol, ports) = match lower.split_once('/') {
+        None => (lower.as_str(), Ports::all()),
+        Some((protocol, ports)) => {
             let ranges: Option<Vec<(u16, u16)>> = ports.split(',').map(range).collect();
-            Ports::of(ranges.ok_or_else(wrong)?)
+            (protocol, Ports::of(ranges.ok_or_else(wrong)?))
         }
     };
     let mut traffic = Traffic::default();

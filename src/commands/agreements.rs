@@ -28,13 +28,13 @@ pub(super) fn asked(run: &Run, text: Option<&str>) -> Result<Statements, Failure
         environment: run.environment.clone(),
         ..Statements::default()
     };
-    let brought = context.pull_request.as_ref().map(|pull| Brought {
+    let pull = context.pull_request.as_ref();
+    statements.pulls.extend(pull.map(|pull| Brought {
         number: pull.number,
         is_fork: pull.is_fork,
         is_proposed: true,
         commits: BTreeSet::new(),
-    });
-    statements.pulls.extend(brought);
+    }));
     let by = match &context.actor {
         Some(actor) if context.is_ci => format!("{}, by --allow-deletes", visible(actor)),
         _ => "--allow-deletes".to_owned(),
@@ -44,25 +44,32 @@ pub(super) fn asked(run: &Run, text: Option<&str>) -> Result<Statements, Failure
         // the whole line, as it is printed, is as good
         let line = text_allow_deletes(part).into_iter().next();
         let line = line.map(|(line, _)| line);
-        match line.or_else(|| AllowDeletes::parse(part)) {
-            Some(line) if line.digest.is_some() => statements.lines.push(Said {
-                line,
-                by: by.clone(),
-                place: SaidIn::Run,
-                void: None,
-            }),
-            Some(line) if !context.is_ci => statements.number = Some((line.number, by.clone())),
-            Some(line) => {
-                let error = format!("--allow-deletes {} says a number alone", line.number);
-                let hint = "in a job it takes \"N DIGEST\", as the plan prints it: nobody looks at the number again";
-                return Err(Failure::error(error).hint(hint));
+        let (what, hint) = match line.or_else(|| AllowDeletes::parse(part)) {
+            Some(line) if line.digest.is_some() => {
+                let (by, place, void) = (by.clone(), SaidIn::Run, None);
+                statements.lines.push(Said {
+                    line,
+                    by,
+                    place,
+                    void,
+                });
+                continue;
+            }
+            Some(line) if !context.is_ci => {
+                statements.number = Some((line.number, by.clone()));
+                continue;
+            }
+            Some(_) => {
+                let hint = "in a job write \"N DIGEST\", as the plan prints it: nobody checks the number again";
+                ("is only a number", hint)
             }
             None => {
-                let error = format!("--allow-deletes {:?} is not an agreement", visible(part));
-                let hint = "it takes a number of deletions, or \"N DIGEST\" as the plan prints it";
-                return Err(Failure::error(error).hint(hint));
+                let hint = "write a number of deletions, or \"N DIGEST\" as the plan prints it";
+                ("is not an agreement", hint)
             }
-        }
+        };
+        let error = format!("--allow-deletes {:?} {what}", visible(part));
+        return Err(Failure::error(error).hint(hint));
     }
     Ok(statements)
 }
@@ -79,12 +86,9 @@ impl Session {
         messages.reverse();
         for (at, message) in messages.into_iter().enumerate() {
             let (author, commit) = (visible(&message.author), message.commit.short());
-            let said = Described {
-                by: format!("{author}, in commit {commit}"),
-                text: message.text,
-                void: Some(Void::Untold(Untold::NotAsked)),
-            };
-            add(statements, said, SaidIn::Message(at));
+            let by = format!("{author}, in commit {commit}");
+            let void = Some(Void::Untold(Untold::NotAsked));
+            add(statements, SaidIn::Message(at), &message.text, &by, void);
             statements.commits.push(message.commit.to_string());
         }
         let place = |id: &str| statements.commits.iter().position(|commit| commit == id);
@@ -130,21 +134,22 @@ impl Session {
         let Some(pull) = &self.context.pull_request else {
             return Ok(());
         };
-        let asked = match forge {
-            Some(forge) => described(&forge.repo, forge.repo.pull(pull.number)?)?,
-            None => Described {
-                by: format!("the description of pull request #{}", pull.number),
-                text: pull.body.clone().unwrap_or_default(),
-                void: Some(match pull.is_fork {
-                    true => Void::Fork,
-                    false => Void::Untold(Untold::NotAsked),
-                }),
-            },
+        if let Some(forge) = forge {
+            let pull = forge.repo.pull(pull.number)?;
+            return add_description(&mut self.statements, &forge.repo, &pull);
+        }
+        let void = match pull.is_fork {
+            true => Void::Fork,
+            false => Void::Untold(Untold::NotAsked),
         };
+        let by = format!("the description of pull request #{}", pull.number);
+        let (place, text) = (SaidIn::Description(pull.number), pull.body.as_deref());
         add(
             &mut self.statements,
-            asked,
-            SaidIn::Description(pull.number),
+            place,
+            text.unwrap_or_default(),
+            &by,
+            Some(void),
         );
         Ok(())
     }
@@ -180,15 +185,13 @@ impl Session {
             }
         }
         for (pull, commits) in found {
-            let number = pull.number;
             statements.pulls.push(Brought {
-                number,
+                number: pull.number,
                 is_fork: is_fork(&pull),
                 is_proposed: false,
                 commits,
             });
-            let described = described(&forge.repo, pull)?;
-            add(statements, described, SaidIn::Description(number));
+            add_description(statements, &forge.repo, &pull)?;
         }
         Ok(())
     }
@@ -216,42 +219,35 @@ fn start(git: &Git, tip: &Sha, ours: &Ours) -> Sha {
     })
 }
 
-/// What somebody wrote about a commit or a pull request.
-struct Described {
-    /// Who, and where.
-    by: String,
-    text: String,
-    /// Why it counts for nothing.
-    void: Option<Void>,
+/// Adds the lines of a text; `by` says who wrote it and where, `void` why they count for nothing.
+fn add(statements: &mut Statements, place: SaidIn, text: &str, by: &str, void: Option<Void>) {
+    for (line, is_plain) in text_allow_deletes(text) {
+        let hidden = (!is_plain).then_some(Void::Hidden);
+        statements.lines.push(Said {
+            line,
+            by: by.to_owned(),
+            place,
+            void: hidden.or_else(|| void.clone()),
+        });
+    }
 }
 
-fn add(statements: &mut Statements, described: Described, place: SaidIn) {
-    let Described { by, text, void } = described;
-    let lines = text_allow_deletes(&text).into_iter();
-    statements.lines.extend(lines.map(|(line, is_plain)| Said {
-        line,
-        by: by.clone(),
-        place,
-        void: match is_plain {
-            true => void.clone(),
-            false => Some(Void::Hidden),
-        },
-    }));
-}
-
-/// Returns a description, and whether it counts. Whoever opened the pull request can change it for ever (docs/gitea-api.md,
-/// "Who agreed").
-fn described(repo: &Repo, pull: Pull) -> Result<Described> {
+/// Adds the lines of a description. Whoever opened the pull request can change it for ever (docs/gitea-api.md, "Who agreed").
+fn add_description(statements: &mut Statements, repo: &Repo, pull: &Pull) -> Result<()> {
     let void = match text_allow_deletes(&pull.body).is_empty() {
         true => None,
-        false => void(repo, &pull)?,
+        false => void(repo, pull)?,
     };
     let place = format!("the description of pull request #{}", pull.number);
-    Ok(Described {
-        by: login(&pull).map_or(place.clone(), |login| format!("{login}, in {place}")),
-        text: pull.body,
+    let by = login(pull).map_or(place.clone(), |login| format!("{login}, in {place}"));
+    add(
+        statements,
+        SaidIn::Description(pull.number),
+        &pull.body,
+        &by,
         void,
-    })
+    );
+    Ok(())
 }
 
 fn login(pull: &Pull) -> Option<String> {

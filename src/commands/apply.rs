@@ -4,7 +4,6 @@ mod earlier;
 mod recording;
 
 use std::io::IsTerminal;
-use std::time::Duration;
 
 use anyhow::Context as _;
 
@@ -12,14 +11,14 @@ use super::branch::{overtaken, refuse_other_branches};
 use super::forge::Forge;
 use super::progress::{Announcer, Publish};
 use super::publish::Publisher;
-use super::session::{LiveFrom, Request, Session};
+use super::session::{Request, Session};
 use super::settings::{halt, keys_dir};
 use super::signals::{asking, signals};
 use super::versions::old_netbird;
-use super::{Body, Ending, Exit, Failure, Result, Run, Say, blank, end, refused};
+use super::{Body, Ending, Exit, Failure, Result, Run, Say, blank, refused};
 use crate::apply::{Applied, Conduct, Custody, NotRecorded, Records, Verified, Writer};
-use crate::base::text::{count, visible};
-use crate::commands::cli::{AccessLevel, ApplyArgs};
+use crate::base::text::{count, joined, visible};
+use crate::commands::cli::{AccessLevel, ApplyArgs, GiteaArgs};
 use crate::forge::ci::Context;
 use crate::inventory::Delta;
 use crate::model::change::Change;
@@ -32,10 +31,10 @@ use crate::secret::{KeysDir, remove_leftovers};
 use earlier::made_earlier;
 use recording::{Recording, names};
 
-pub(super) fn run(run: &Run, args: &ApplyArgs) -> Exit {
+pub(super) fn run(run: &Run, args: &ApplyArgs) -> Ending {
     let (document, came_to) = make(run, args);
     let is_of_other_file = came_to.as_ref().is_err_and(|of| of.is_of_other_file);
-    let mut ending = Ending::of(document, came_to, true);
+    let ending = Ending::of(document, came_to, true);
     // Refused before any request. The commit of such a job can be another pull request's merge, whose result stays.
     if let Body::Document(document, _) = &ending.body
         && args.comment
@@ -44,35 +43,25 @@ pub(super) fn run(run: &Run, args: &ApplyArgs) -> Exit {
     {
         let did =
             matches!(ending.exit, Exit::Done | Exit::Partial) && document.superseded.is_none();
-        let args = &args.planning.gitea;
-        let publisher = Publisher { run, args };
-        let posted = publisher.result(document, did);
-        ending = ending.posted("cannot comment", posted);
+        let args = &args.planning.servers.gitea;
+        let posted = Publisher { run, args }.result(document, did);
+        return ending.posted("cannot comment", posted);
     }
-    end(run, ending)
+    ending
 }
 
 /// Returns what is known of the apply, and how it ends.
 fn make(run: &Run, args: &ApplyArgs) -> (Document, Result<Exit>) {
     let planning = &args.planning;
-    let context = &run.context;
-    let early = early_gates("apply", context)
-        .and_then(|()| refuse_other_branches("apply", run, &planning.gitea));
-    if let Err(failure) = early {
-        return (blank(run), Err(failure));
+    let mut request = Request::of(run, planning);
+    (request.adopt, request.writes) = (&args.adopt, true);
+    // who was asked nothing reads nothing: the plan of the pull request said it
+    if !asks(args, &run.context) {
+        request.access = AccessLevel::None;
     }
-    let request = Request {
-        adopt: &args.adopt,
-        // who was asked nothing reads nothing: the plan of the pull request said it
-        access: match asks(args, context) {
-            true => planning.access,
-            false => AccessLevel::None,
-        },
-        writes: true,
-        ..Request::of(run, LiveFrom::Server(&planning.server), planning)
-    };
     let mut document = blank(run);
-    let mut session = match Session::open(&request, &mut document) {
+    let allowed = early_gates("apply", run, &planning.servers.gitea);
+    let mut session = match allowed.and_then(|()| Session::open(&request, &mut document)) {
         Ok(session) => session,
         Err(failure) => return (document, Err(failure)),
     };
@@ -99,9 +88,7 @@ fn carry_out(
         if refusals.all(|refusal| !refusal.rows.is_empty())
             && let Err(NotRecorded { why, .. }) = names(session, plan)
         {
-            say.note(&format!(
-                "what new names mean could not be written down: {why}"
-            ));
+            say.note(&format!("the meaning of new names is not recorded: {why}"));
         }
         failure.error.push_str("\nnothing was changed");
         tell(document, false, say);
@@ -116,17 +103,15 @@ fn carry_out(
     let custody = custody(plan, args, session, say)?;
     // the comment says so, where one was asked for
     if forge.is_none() && !args.any_commit && !args.comment && !plan.is_empty() {
-        let why = Forge::not_configured(run, &planning.gitea);
-        say.note(&format!(
-            "{why}: whether the branch has a newer file is not checked"
-        ));
+        let why = Forge::not_configured(run, &planning.servers.gitea);
+        let what = "whether the branch has a newer file is not checked";
+        say.note(&format!("{why}: {what}"));
     }
     let ours = session.source.text().as_bytes();
     let guard = forge.filter(|_| !args.any_commit);
     let fresh = || guard.map_or(Ok(()), |forge| forge.fresh(ours));
-    let retry_wait = Duration::from_secs_f64(planning.server.retry_wait);
     let overtaken = |error| match forge {
-        Some(forge) => overtaken(error, forge, context, retry_wait),
+        Some(forge) => overtaken(error, forge, context),
         None => Err(Failure::from(error)),
     };
     if let Err(error) = fresh() {
@@ -158,12 +143,11 @@ fn carry_out(
     let api = session.api.as_ref();
     let api = api.ok_or_else(|| Failure::error("an apply needs a server"))?;
     let comments = args.comment.then(|| -> Publish {
-        let args = &planning.gitea;
+        let args = &planning.servers.gitea;
         let publisher = Publisher { run, args };
         Box::new(move |document| publisher.under_way(document))
     });
-    let report = run.cli.global.report.as_ref();
-    let mut observer = Announcer::reporting(say, &stop, report, document, comments)?;
+    let mut observer = Announcer::new(run, &stop).reporting(document, comments)?;
     let records = Records {
         recorder: &session.place,
         ours: &session.options.ours,
@@ -213,9 +197,8 @@ fn carry_out(
         && !args.no_verify
         && let Err(error) = writer.settle_members(&mut applied)
     {
-        say.note(&format!(
-            "whether a group lost a member is not known: {error:#}"
-        ));
+        let text = format!("whether a group lost a member is not known: {error:#}");
+        say.note(&text);
     }
     recording.end(learnt, is_complete && failure.is_none());
     let failures = [failure, recording.failure(&applied), skipped(plan)];
@@ -266,7 +249,7 @@ fn judge(verified: anyhow::Result<Verified>, notices: &mut Vec<Notice>) -> Optio
         }
         Err(error) => (
             format!("applied, but not verified: {error:#}"),
-            "run apply again: it finishes what is left, and of what two runs made at once it keeps the first",
+            "run apply again: it finishes the rest, and keeps the first of two objects that two runs created at once",
         ),
     };
     Some(Failure::partial(text).hint(hint))
@@ -274,34 +257,27 @@ fn judge(verified: anyhow::Result<Verified>, notices: &mut Vec<Notice>) -> Optio
 
 /// Returns why entries that were skipped are no success, if there are some.
 fn skipped(plan: &Plan) -> Option<Failure> {
-    let names = plan.skipped.iter();
-    let names = names.map(|address| format!("\n  {}", visible(&address.to_string())));
-    let text = format!(
-        "skipped (the notices say why):{}",
-        names.collect::<String>()
-    );
+    let names = plan.skipped.iter().map(|address| address.quoted());
+    let text = format!("skipped, as the notices say:\n  {}", joined(names, "\n  "));
     let hint = "say which object is meant with --adopt KIND/NAME=ID, or rename or delete the other one in NetBird; what \
                 refers to a skipped entry is applied with it";
     (!plan.skipped.is_empty()).then(|| Failure::partial(text).hint(hint))
 }
 
 /// What is refused before anything is read.
-pub(super) fn early_gates(command: &str, context: &Context) -> Result<()> {
-    let refuse = |error: &str, hint: &str| Err(Failure::refused(error).hint(hint));
-    if context.is_pull_request_event() {
-        return refuse(
-            &format!("{command} does not run in a pull request's job: nothing was reviewed yet"),
-            &format!("run plan there, and {command} on the default branch"),
-        );
-    }
-    if let Some(text) = halt() {
-        let text = visible(&text).into_owned();
-        return refuse(
-            &format!("NETBIRD_GITOPS_HALT is set ({text}); nothing was changed"),
-            "unset NETBIRD_GITOPS_HALT once the reason is gone",
-        );
-    }
-    Ok(())
+pub(super) fn early_gates(command: &str, run: &Run, args: &GiteaArgs) -> Result<()> {
+    let (error, hint) = match halt() {
+        _ if run.context.is_pull_request_event() => (
+            format!("{command} does not run in a pull request's job: nothing was reviewed yet"),
+            format!("run plan there, and {command} on the default branch"),
+        ),
+        Some(text) => (
+            format!("NETBIRD_GITOPS_HALT is set ({text}); nothing was changed"),
+            "unset NETBIRD_GITOPS_HALT once the reason is gone".to_owned(),
+        ),
+        None => return refuse_other_branches(command, run, args),
+    };
+    Err(Failure::refused(visible(&error)).hint(hint))
 }
 
 /// Recipients and keys directory are tried before the first write, if there is anything to seal.
@@ -340,10 +316,9 @@ fn tell(document: &mut Document, before_a_question: bool, say: Say) {
         shown.refusals.clear();
         shown.agreements.clear();
     }
-    if before_a_question {
-        shown.told.clear();
-    } else {
-        document.told.clear();
+    match before_a_question {
+        true => shown.told.clear(),
+        false => document.told.clear(),
     }
     let tree = render::tree(&shown, false);
     say.text(&terminal::text(&tree, terminal::Color(false)));
@@ -360,8 +335,7 @@ fn stopped(plan: &Plan, applied: &Applied, stale: Option<Failure>) -> Failure {
     let waits = waits.filter(|(_, it)| matches!(it, Status::Skipped | Status::Pending));
     let not_tried = match waits.filter(|(at, _)| !applied.is_kept(*at)).count() {
         0 => String::new(),
-        1 => "; 1 was not tried".into(),
-        number => format!("; {number} were not tried"),
+        number => "; ".to_owned() + &count(number, "was not tried", "were not tried"),
     };
     let done = statuses().filter(|status| **status == Status::Success);
     let all = count(plan.changes.len(), "operation", "operations");
@@ -370,12 +344,8 @@ fn stopped(plan: &Plan, applied: &Applied, stale: Option<Failure>) -> Failure {
         Some(stale) => (format!("{}\n{text}", stale.error), stale.hint),
         None => (text, None),
     };
-    let hint = hint.or_else(|| applied.next.clone()).unwrap_or_else(|| {
-        "run plan to see what is left; running apply again continues from here".into()
-    });
-    Failure {
-        hint: applied.hint.clone(),
-        ..Failure::partial(text)
-    }
-    .aside(Some(hint))
+    let again = "run plan to see what is left; running apply again continues from here";
+    let hint = hint.or_else(|| applied.next.clone());
+    let failure = Failure::partial(text).aside(applied.hint.clone());
+    failure.aside(hint.or(Some(again.into())))
 }

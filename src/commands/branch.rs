@@ -1,7 +1,5 @@
 //! The branch that a job acts for, and what becomes of a run whose file is not the branch's any more.
 
-use std::time::Duration;
-
 use super::forge::{Forge, Stale, Successor};
 use super::settings::setting;
 use super::{Failure, Result, Run};
@@ -27,44 +25,33 @@ pub(super) fn refuse_other_branches(command: &str, run: &Run, args: &GiteaArgs) 
             None => return Ok(()),
         },
     };
-    let own = git_ref.strip_prefix("refs/heads/").unwrap_or(git_ref);
-    if own == branch {
+    if git_ref.strip_prefix("refs/heads/").unwrap_or(git_ref) == branch {
         return Ok(());
     }
     let error = format!(
         "{command} acts for the branch {branch} only, and this job is of {git_ref}; nothing was changed"
     );
-    Err(Failure::refused(error).hint(format!(
-        "merge into {branch}, or start the workflow there; --branch (GITEA_BRANCH) names another branch"
-    )))
+    let hint = "or start the workflow there; --branch (GITEA_BRANCH) names another branch";
+    Err(Failure::refused(error).hint(format!("merge into {branch}, {hint}")))
 }
 
 /// Returns the commit whose newer run takes the place of a run that found its file stale, which is no failure; or why the run must not
-/// go on. `wait`: see [`Forge::successor`].
-pub(super) fn overtaken(
-    error: anyhow::Error,
-    forge: &Forge,
-    context: &Context,
-    wait: Duration,
-) -> Result<String> {
+/// go on.
+pub(super) fn overtaken(error: anyhow::Error, forge: &Forge, context: &Context) -> Result<String> {
     let Some(stale) = error.downcast_ref::<Stale>() else {
         return Err(Failure::from(error));
     };
-    let refused =
-        |more: String, hint: &str| Err(Failure::refused(format!("{stale}{more}")).hint(hint));
-    match forge.successor(context, wait) {
+    let refused = |text: String, hint: &str| Err(Failure::refused(text).hint(hint));
+    match forge.successor(context) {
         Ok(Successor::Run(commit)) => Ok(commit),
         Ok(Successor::Nobody(commit)) => refused(
-            format!(", and nobody applies {commit} yet"),
+            format!("{stale}, and nobody applies {commit} yet"),
             "start the workflow by hand on the branch (workflow_dispatch): it applies the newest commit",
         ),
-        Ok(Successor::Unrelated) => refused(String::new(), STALE),
-        Err(why) => {
-            log::warn!(
-                "whether a newer run applies the branch's file is not known: {}",
-                why.error
-            );
-            refused(String::new(), STALE)
+        Ok(Successor::Unrelated) => refused(stale.to_string(), STALE),
+        Err(Failure { error, .. }) => {
+            log::warn!("whether a newer run applies the branch's file is not known: {error}");
+            refused(stale.to_string(), STALE)
         }
     }
 }

@@ -46,6 +46,9 @@ impl Cli {
         let command = without_values(Cli::command()).mut_subcommands(without_values);
         let matches = command.try_get_matches()?;
         let mut cli = Cli::from_arg_matches(&matches)?;
+        let of_command = matches.subcommand().map(|(_, of_command)| of_command);
+        let wait = of_command.and_then(|it| it.try_get_one::<f64>("retry_wait").ok()?);
+        cli.global.retry_wait = wait.copied();
         if let Command::Validate(ValidateArgs { path: Some(path) }) = &cli.command {
             if matches.value_source("file") == Some(ValueSource::CommandLine) {
                 let text = "the file is named twice: by --file, and behind the command";
@@ -96,37 +99,13 @@ pub enum Command {
     Completions(CompletionsArgs),
 }
 
-impl Command {
-    /// The flags for NetBird's server, of a command that asks it.
-    pub fn server(&self) -> Option<&Server> {
-        match self {
-            Command::Plan(PlanArgs { planning, .. })
-            | Command::Apply(ApplyArgs { planning, .. }) => Some(&planning.server),
-            Command::SyncEvents(SyncArgs { servers, .. })
-            | Command::Export(ExportArgs { servers, .. })
-            | Command::Adopt(AdoptArgs { servers, .. })
-            | Command::Drift(DriftArgs { servers, .. })
-            | Command::Access(AccessArgs { servers, .. })
-            | Command::Doctor(DoctorArgs { servers, .. }) => Some(&servers.server),
-            Command::Init(InitArgs { server, .. }) => Some(server),
-            _ => None,
-        }
-    }
-}
-
 /// What every command takes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Global {
     /// The file, - for stdin [default: netbird.json]
-    #[arg(
-        short,
-        long,
-        global = true,
-        env = "NETBIRD_GITOPS_FILE",
-        value_name = "PATH",
-        help_heading = None::<&str>
-    )]
+    #[arg(short, long, global = true, value_name = "PATH")]
+    #[arg(env = "NETBIRD_GITOPS_FILE", help_heading = None::<&str>)]
     pub file: Option<String>,
     /// What stdout carries
     #[arg(long, global = true, default_value = "text", value_name = "FORMAT")]
@@ -135,12 +114,8 @@ pub struct Global {
     #[arg(long, global = true, value_name = "PATH")]
     pub report: Option<PathBuf>,
     /// This network's name in comments and issues [default: default]
-    #[arg(
-        long,
-        global = true,
-        env = "NETBIRD_GITOPS_ENVIRONMENT",
-        value_name = "NAME"
-    )]
+    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(env = "NETBIRD_GITOPS_ENVIRONMENT")]
     pub environment: Option<String>,
     /// Colour; auto is on a terminal without NO_COLOR
     #[arg(long, global = true, default_value = "auto", value_name = "WHEN")]
@@ -154,6 +129,9 @@ pub struct Global {
     /// Form of what goes to stderr; auto is JSON lines when CI is set
     #[arg(long, global = true, default_value = "auto", value_name = "FORMAT")]
     pub log_format: LogFormat,
+    /// The wait of a command that has one, for Gitea, too.
+    #[arg(skip)]
+    pub retry_wait: Option<f64>,
 }
 
 /// How to reach NetBird.
@@ -200,15 +178,6 @@ pub struct Scope {
     /// Refuse to delete or replace that, whoever agreed; NETBIRD_GITOPS_PROTECT holds more, with commas or one a line
     #[arg(long, value_name = "KIND/NAME", help_heading = "Gates")]
     pub protect: Vec<String>,
-}
-
-impl Scope {
-    /// What the inventory has, and no more.
-    pub const PLAIN: &Scope = &Scope {
-        prune: Prune::Owned,
-        replace: Vec::new(),
-        protect: Vec::new(),
-    };
 }
 
 /// Where the inventory is kept: the ids of the objects that applies made or adopted.
@@ -267,14 +236,6 @@ pub struct Gates {
     pub allow_deletes: Option<String>,
 }
 
-impl Gates {
-    /// Whoever reads a plan deletes nothing.
-    pub const NONE: &Gates = &Gates {
-        max_deletes: usize::MAX,
-        allow_deletes: None,
-    };
-}
-
 /// Who can open new setup keys.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Sealed keys")]
@@ -291,15 +252,6 @@ pub struct Sealing {
     pub key_copies: Option<String>,
 }
 
-impl Sealing {
-    /// For nobody.
-    pub const NOBODY: &Sealing = &Sealing {
-        recipient: Vec::new(),
-        recipients_file: Vec::new(),
-        key_copies: None,
-    };
-}
-
 /// Flags of whatever makes a plan and lets the gates judge it.
 #[derive(Debug, Args)]
 pub struct Planning {
@@ -312,22 +264,12 @@ pub struct Planning {
     /// See Sealing.
     #[command(flatten)]
     pub sealing: Sealing,
-    /// See InventoryArgs.
+    /// See Servers.
     #[command(flatten)]
-    pub inventory: InventoryArgs,
-    /// See Server.
-    #[command(flatten)]
-    pub server: Server,
-    /// See GiteaArgs.
-    #[command(flatten)]
-    pub gitea: GiteaArgs,
+    pub servers: Servers,
     /// How finely the plan says who reaches whom
-    #[arg(
-        long,
-        default_value = "groups",
-        value_name = "LEVEL",
-        help_heading = "Output"
-    )]
+    #[arg(long, default_value = "groups", value_name = "LEVEL")]
+    #[arg(help_heading = "Output")]
     pub access: AccessLevel,
 }
 
@@ -374,12 +316,8 @@ pub struct ApplyArgs {
     #[arg(long, value_name = "DIGEST", value_parser = digest, help_heading = "Gates")]
     pub expect_digest: Option<String>,
     /// Directory of the sealed keys [default: sealed-keys]
-    #[arg(
-        long,
-        env = "NETBIRD_GITOPS_KEYS_DIR",
-        value_name = "PATH",
-        help_heading = "Sealed keys"
-    )]
+    #[arg(long, env = "NETBIRD_GITOPS_KEYS_DIR", value_name = "PATH")]
+    #[arg(help_heading = "Sealed keys")]
     pub keys_dir: Option<String>,
     /// See Planning.
     #[command(flatten)]

@@ -10,23 +10,19 @@ mod inventory;
 mod job;
 mod netbird;
 mod rights;
-mod shown;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::json;
 
-use super::failure::Failure;
-use super::session::{check, notices};
-use super::settings::{Run, halt, readable, recipients};
-use super::{Ending, end_with};
-use crate::base::text::count;
+use super::session::notices;
+use super::settings::{halt, readable, recipients};
+use super::{Ending, Exit, Result, Run};
+use crate::base::text::{count, joined};
+use crate::check::validate::validate;
 use crate::commands::cli::{DoctorArgs, Purpose};
-use crate::commands::exit::Exit;
 use crate::file;
-use crate::forge::ci::JobEvent;
 use crate::model::desired::Desired;
 use crate::wire::api::Api;
 use crate::wire::api::objects::User;
@@ -42,11 +38,7 @@ const NAMES: &str = "file recipients halt \
 /// file.
 const CLOCK_SECS: i64 = 10;
 
-pub(super) fn run(run: &Run, args: &DoctorArgs) -> Exit {
-    end_with(run, make(run, args), json!({}))
-}
-
-fn make(run: &Run, args: &DoctorArgs) -> Result<Ending, Failure> {
+pub(super) fn run(run: &Run, args: &DoctorArgs) -> Result<Ending> {
     readable()?;
     let context = &run.context;
     let named = match args.purpose {
@@ -69,13 +61,12 @@ fn make(run: &Run, args: &DoctorArgs) -> Result<Ending, Failure> {
     };
     doctor.check();
     let Doctor { found, purpose, .. } = doctor;
-    Ok(Ending {
-        exit: match found.iter().any(Check::failed) {
-            true => Exit::Error,
-            false => Exit::Done,
-        },
-        ..Ending::shown(shown::json(&found), shown::tree(&found, purpose))
-    })
+    let tree = found::tree(&found, purpose);
+    let mut ending = Ending::shown(run, found::json(&found), &tree);
+    if found.iter().any(Check::failed) {
+        ending.exit = Exit::Error;
+    }
+    Ok(ending)
 }
 
 /// Why something is not looked at in the job of a pull request from a fork.
@@ -123,13 +114,6 @@ impl Doctor<'_> {
         self.found.sort_by_key(place);
     }
 
-    /// Whether this is the job of a pull request from a fork that has no secrets.
-    fn is_of_fork(&self) -> bool {
-        let context = &self.run.context;
-        let pull = context.pull_request.as_ref();
-        context.event == JobEvent::PullRequest && pull.is_some_and(|pull| pull.is_fork)
-    }
-
     fn put(&mut self, name: &'static str, look: Look) {
         self.put_advised(name, look, None);
     }
@@ -153,17 +137,18 @@ impl Doctor<'_> {
 
     fn file(&mut self) -> Look {
         let source = file::load(&self.run.file)?;
-        let valid = match check(&source) {
+        let valid = match validate(&source) {
             Ok(valid) => valid,
-            Err(failure) => {
-                // validate shows all of them
-                let Some((line, column, message)) = failure.problems.first() else {
-                    return Err(failure.into());
-                };
-                let problems = count(failure.problems.len(), "problem", "problems");
+            Err(problems) => {
+                let found: Vec<_> = problems.errors().collect();
+                let number = count(found.len(), "problem", "problems");
                 let file = self.run.file.display();
-                let text =
-                    format!("{file} has {problems}, the first at {line}:{column}: {message}");
+                let first = found.first().map(|it| {
+                    let (place, message) = (&it.place, &it.message);
+                    format!("{}:{}: {message}", place.line, place.column)
+                });
+                let first = first.unwrap_or_default();
+                let text = format!("{file} has {number}, the first at {first}");
                 return wrong(text, "netbird-gitops validate shows all of them");
             }
         };
@@ -181,35 +166,31 @@ impl Doctor<'_> {
         if !recipients.is_empty() {
             recipients.check()?;
             let described = recipients.describe();
-            let shown: Vec<String> = described.iter().map(ToString::to_string).collect();
-            let number = count(shown.len(), "recipient", "recipients");
-            return Ok(format!("{number}: {}", shown.join(", ")));
+            let number = count(described.len(), "recipient", "recipients");
+            return Ok(format!("{number}: {}", joined(described, ", ")));
         }
         let keys = self.desired.iter().flat_map(|desired| desired.setup_keys());
         let unsealed = keys.filter(|(_, key)| !key.enrolled && key.sealed_for.keys.is_empty());
-        match unsealed.count() {
-            number if number > 0 && self.purpose == Some(Purpose::Apply) => wrong(
-                format!(
-                    "nobody is named to seal new setup keys for, and the file has {} to create",
-                    count(number, "key", "keys")
-                ),
-                "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE",
-            ),
-            _ => open("none: an apply that creates setup keys needs one (AGE_PUBLIC_KEY)"),
+        let number = unsealed.count();
+        if number == 0 || self.purpose != Some(Purpose::Apply) {
+            return open("none: an apply that creates setup keys needs one (AGE_PUBLIC_KEY)");
         }
+        let keys = count(number, "key", "keys");
+        wrong(
+            format!("new setup keys are sealed for nobody, and the file has {keys} to create"),
+            "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE",
+        )
     }
 }
 
 fn kill_switch(purpose: Option<Purpose>) -> Look {
-    match halt() {
-        None => Ok("NETBIRD_GITOPS_HALT is not set".into()),
-        Some(_) if purpose == Some(Purpose::Plan) => {
-            open("NETBIRD_GITOPS_HALT is set; a plan is made all the same")
-        }
-        Some(value) => wrong(
-            format!("NETBIRD_GITOPS_HALT is set ({value}): every apply is refused"),
-            "unset NETBIRD_GITOPS_HALT once the reason is gone",
-        ),
+    let Some(value) = halt() else {
+        return Ok("NETBIRD_GITOPS_HALT is not set".into());
+    };
+    let text = format!("NETBIRD_GITOPS_HALT is set ({value}): every apply is refused");
+    match purpose {
+        Some(Purpose::Plan) => open("NETBIRD_GITOPS_HALT is set; it does not stop a plan"),
+        _ => wrong(text, "unset NETBIRD_GITOPS_HALT once the reason is gone"),
     }
 }
 
@@ -229,11 +210,9 @@ fn clock(whose: &str, asked: Timestamp, server: Option<Timestamp>, now: Timestam
     let number = usize::try_from(secs).unwrap_or(usize::MAX);
     let seconds = count(number, "second", "seconds");
     let text = format!("{whose}'s clock is {seconds} {where_to} ours");
+    let hint = "set both by NTP: by the times in NetBird's ids keys are replaced, or have expired";
     match secs <= CLOCK_SECS {
         true => Ok(text),
-        false => wrong(
-            text,
-            "set both by NTP: by the times in NetBird's ids keys are made again, or have expired",
-        ),
+        false => wrong(text, hint),
     }
 }

@@ -1,24 +1,17 @@
 //! `drift`: the committed file against NetBird, and one issue about it.
 
 use jiff::Timestamp;
-use serde_json::json;
-use std::sync::Arc;
 
 use super::branch::refuse_other_branches;
-use super::failure::Failure;
 use super::forge::{Forge, SETTINGS};
 use super::history::History;
 use super::session::notices::of_token;
-use super::session::{LiveFrom, Request, Session};
-use super::settings::Run;
-use super::{Ending, blank, end_with};
+use super::session::{Request, Session};
+use super::{Ending, Exit, Result, Run, blank};
 use crate::account::fetch::beside_the_kinds;
 use crate::base::text::visible;
 use crate::commands::cli::DriftArgs;
-use crate::commands::exit::Exit;
-use crate::forge::gitea::post::{Board, PostAction};
-use crate::git::Sha;
-use crate::model::desired::Desired;
+use crate::forge::gitea::post::PostAction;
 use crate::plan::Plan;
 use crate::plan::drift::{self, Drift, Version};
 use crate::render::{Tree, drift as render, markdown};
@@ -26,43 +19,28 @@ use crate::render::{Tree, drift as render, markdown};
 /// How many versions of the file are looked at for the last agreement.
 const VERSIONS: usize = 50;
 
-pub(super) fn run(run: &Run, args: &DriftArgs) -> Exit {
-    end_with(run, make(run, args), json!({ "status": "error" }))
-}
-
-fn make(run: &Run, args: &DriftArgs) -> Result<Ending, Failure> {
+pub(super) fn run(run: &Run, args: &DriftArgs) -> Result<Ending> {
     let (drift, plan, name) = found(run, args)?;
     let marker = markdown::marker("drift", &run.environment);
     let tree = render::tree(&drift, &plan, &marker, &name);
-    let kept = match args.issue {
-        true => keep_issue(run, args, &drift, &tree, &name),
-        false => Ok(()),
-    };
-    let ending = Ending {
-        exit: match drift.is_alarming() {
-            true => Exit::Pending,
-            false => Exit::Done,
-        },
-        ..Ending::shown(render::json(&drift, &name), tree)
-    };
-    Ok(ending.posted("no issue", kept))
+    let mut ending = Ending::shown(run, render::json(&drift, &name), &tree);
+    if drift.is_alarming() {
+        ending.exit = Exit::Pending;
+    }
+    Ok(match args.issue {
+        true => ending.posted("no issue", keep_issue(run, args, &drift, &tree, &name)),
+        false => ending,
+    })
 }
 
 /// Returns the drift, the plan and the file's name.
-fn found(run: &Run, args: &DriftArgs) -> Result<(Drift, Plan, String), Failure> {
+fn found(run: &Run, args: &DriftArgs) -> Result<(Drift, Plan, String)> {
     if args.issue {
         // people read the issue as the state of the branch that is applied
         refuse_other_branches("drift --issue", run, &args.servers.gitea)?;
     }
-    let request = Request {
-        committed: true,
-        ..Request::reading(
-            run,
-            LiveFrom::Server(&args.servers.server),
-            &args.servers.inventory,
-            &args.servers.gitea,
-        )
-    };
+    let mut request = Request::reading(run, &args.servers);
+    request.committed = true;
     let mut session = Session::open(&request, &mut blank(run))?;
     let plan = session.plan(&request)?;
     let mut drift = drift::drift(&plan, &session.valid.desired, &session.actual);
@@ -88,31 +66,22 @@ fn found(run: &Run, args: &DriftArgs) -> Result<(Drift, Plan, String), Failure> 
 }
 
 /// Versions of the file, the newest first; those that are no valid file are passed over.
-fn versions(history: &History) -> Result<Vec<Version>, Failure> {
+fn versions(history: &History) -> Result<Vec<Version>> {
     let newest = history.newest(VERSIONS)?.into_iter();
-    let version = |(commit, at, desired): (Sha, i64, Arc<Desired>)| {
+    let versions = newest.filter_map(|(commit, at, desired)| {
         Some(Version {
             commit: commit.short().to_owned(),
             at: Timestamp::from_second(at).ok()?,
             desired,
         })
-    };
-    Ok(newest.filter_map(version).collect())
+    });
+    Ok(versions.collect())
 }
 
 /// Writes the one issue: opened or edited while there is drift, closed when there is none.
-fn keep_issue(
-    run: &Run,
-    args: &DriftArgs,
-    drift: &Drift,
-    tree: &Tree,
-    name: &str,
-) -> Result<(), Failure> {
+fn keep_issue(run: &Run, args: &DriftArgs, drift: &Drift, tree: &Tree, name: &str) -> Result<()> {
     let forge = Forge::wanted(run, &args.servers.gitea, SETTINGS)?;
-    let issues = Board {
-        repo: &forge.repo,
-        pull: None,
-    };
+    let issues = forge.board(None);
     let title = |state: &str| format!("NetBird drift ({}): {state}", run.environment);
     let body = |tree: &Tree| markdown::comment(tree, markdown::BUDGET);
     let posted = match drift.is_alarming() {

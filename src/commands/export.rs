@@ -3,36 +3,32 @@
 pub(crate) mod entries;
 
 use super::adopt::recorded;
-use super::failure::Failure;
 use super::session::notices::of_token;
-use super::session::{check, unreadable};
-use super::settings::{Run, connect, readable};
+use super::settings::{connect, readable};
 use super::versions::of_netbird;
-use super::{Body, Ending, end};
+use super::{Body, Ending, Failure, Result, Run, Say};
 use crate::account::actual::{Actual, optional_lists};
 use crate::account::fetch::{More, Needs, beside_the_kinds, complete, fetch, fetch_parts};
 use crate::account::snapshot::Snapshot;
 use crate::base::json;
 use crate::base::text::{count, visible};
+use crate::check::validate::validate;
 use crate::commands::cli::ExportArgs;
-use crate::commands::exit::Exit;
 use crate::commands::export::entries::{Export, export};
-use crate::commands::logging::Say;
 use crate::file;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::Live;
 use crate::wire::api::Api;
 
-pub(super) fn run(run: &Run, args: &ExportArgs) -> Exit {
-    let say = run.say;
-    let nothing = Ending::done(Body::Text(String::new()));
-    let text = make(run, args, say).map(|text| Ending::done(Body::Text(text)));
-    end(run, text.unwrap_or_else(|failure| nothing.failed(failure)))
+pub(super) fn run(run: &Run, args: &ExportArgs) -> Ending {
+    let text = |text| Ending::done(Body::Text(text));
+    let made = make(run, args, run.say).map(text);
+    made.unwrap_or_else(|failure| text(String::new()).failed(failure))
 }
 
 /// Fetches the whole account: every key may have moved, and the events show which peer enrolled by which.
-pub(super) fn whole(api: &Api, has_parts: bool) -> Result<Snapshot, Failure> {
+pub(super) fn whole(api: &Api, has_parts: bool) -> Result<Snapshot> {
     let snapshot = fetch(api, &Needs::everything(), &Desired::default());
     let mut snapshot = snapshot.map_err(|error| of_netbird(api, error))?;
     let more = More {
@@ -47,15 +43,15 @@ pub(super) fn whole(api: &Api, has_parts: bool) -> Result<Snapshot, Failure> {
 }
 
 /// Reads it into actual state, and says what there is to say of the token.
-pub(super) fn read(snapshot: &Snapshot, say: Say) -> Result<Actual, Failure> {
-    let actual = Actual::read(snapshot).map_err(unreadable)?;
+pub(super) fn read(snapshot: &Snapshot, say: Say) -> Result<Actual> {
+    let actual = Actual::read(snapshot)?;
     if let Some(notice) = of_token(&actual) {
         say.note(&visible(&notice.words()));
     }
     Ok(actual)
 }
 
-fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String, Failure> {
+fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String> {
     readable()?;
     let api = connect(&args.servers.server, false)?;
     let snapshot = whole(&api, args.raw)?;
@@ -68,7 +64,7 @@ fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String, Failure> {
     }
     let mut actual = read(&snapshot, say)?;
     if args.managed_only {
-        let ours = recorded(run, &args.servers, &actual).own;
+        let ours = recorded(run, &args.servers, &actual).0;
         let is_recorded = |live: &Live| ours.origin(&live.id).is_some();
         // an entry means its own object, whatever else has its name
         for namesakes in actual.objects.values_mut() {
@@ -79,7 +75,7 @@ fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String, Failure> {
     }
     let mut export = export(&actual);
     if args.managed_only {
-        let valid = check(&file::load(&run.file)?)?;
+        let valid = validate(&file::load(&run.file)?)?;
         let is_ours = |address: &Address| valid.desired.declares(address);
         export.entries.retain(|address, _| is_ours(address));
         export.left_out.retain(|(address, _)| is_ours(address));
@@ -97,18 +93,13 @@ fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String, Failure> {
         let what = format!("{what}: not managed by this program (docs/coming-from.md)");
         say.note(&visible(&what));
     }
-    if export.entries.is_empty() {
-        say.note("there is nothing to export");
-    }
-    say.note(&format!(
-        "{} exported",
-        count(export.entries.len(), "object", "objects")
-    ));
+    let number = count(export.entries.len(), "object", "objects");
+    say.note(&format!("{number} exported"));
     Ok(json::escape(&export.text()))
 }
 
 /// Returns the account as a file has it, and says what has no place there.
-pub(super) fn of_account(api: &Api, say: Say) -> Result<Export, Failure> {
+pub(super) fn of_account(api: &Api, say: Say) -> Result<Export> {
     let actual = read(&whole(api, false)?, say)?;
     let mut export = export(&actual);
     export.forget_people();

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::Exit;
+use crate::account::actual::Unreadable;
 use crate::apply::NotRecorded;
 use crate::base::text::file_error;
 use crate::check::edit::MarkError;
@@ -27,15 +28,19 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// An error: exit code 1.
-    pub(super) fn error(error: impl Into<String>) -> Self {
+    fn new(exit: Exit, error: impl Into<String>) -> Self {
         Failure {
-            exit: Exit::Error,
+            exit,
             error: error.into(),
             hint: None,
             problems: Vec::new(),
             is_of_other_file: false,
         }
+    }
+
+    /// An error: exit code 1.
+    pub(super) fn error(error: impl Into<String>) -> Self {
+        Failure::new(Exit::Error, error)
     }
 
     /// A file that cannot be used; `what` was to be done to it, as in "read".
@@ -46,36 +51,33 @@ impl Failure {
 
     /// A refusal of a gate: exit code 3.
     pub(super) fn refused(error: impl Into<String>) -> Self {
-        Failure {
-            exit: Exit::Refused,
-            ..Failure::error(error)
-        }
+        Failure::new(Exit::Refused, error)
     }
 
     /// A run that did a part of its work, or not all that it checks: exit code 4.
     pub(super) fn partial(error: impl Into<String>) -> Self {
-        Failure {
-            exit: Exit::Partial,
-            ..Failure::error(error)
-        }
+        Failure::new(Exit::Partial, error)
     }
 
     /// Says something beside what to do, if there is something.
     pub(super) fn aside(mut self, more: Option<String>) -> Self {
-        self.hint = match (self.hint, more) {
-            (Some(hint), Some(more)) => Some(format!("{hint}\n{more}")),
-            (hint, more) => hint.or(more),
-        };
+        let hints = [self.hint, more].into_iter().flatten();
+        self.hint = hints.reduce(|hint, more| format!("{hint}\n{more}"));
         self
     }
 
+    /// The same behind words that say what was to be done.
+    pub(super) fn within(self, what: &str) -> Self {
+        let error = format!("{what}: {}", self.error);
+        Failure { error, ..self }
+    }
+
     /// The same with another one behind it, whose exit code counts.
-    pub(super) fn and(self, more: Failure) -> Self {
-        Failure {
-            error: format!("{}\n{}", self.error, more.error),
-            hint: self.hint.or(more.hint),
-            ..more
-        }
+    pub(super) fn and(self, mut more: Failure) -> Self {
+        more.error = format!("{}\n{}", self.error, more.error);
+        let hint = std::mem::replace(&mut more.hint, self.hint);
+        let is_new = hint != more.hint;
+        more.aside(hint.filter(|_| is_new))
     }
 
     /// What a program reads of it.
@@ -93,12 +95,9 @@ impl Failure {
 impl From<NotRecorded> for Failure {
     fn from(NotRecorded { why, hint }: NotRecorded) -> Self {
         let text = format!(
-            "this run cannot write the inventory ({why}), so no later run would know what it makes. Nothing was changed."
+            "this run cannot write the inventory ({why}), so later runs would not know what it creates. Nothing was changed."
         );
-        Failure {
-            hint,
-            ..Failure::refused(text)
-        }
+        Failure::refused(text).aside(hint)
     }
 }
 
@@ -108,8 +107,8 @@ impl From<Failure> for NotRecorded {
     }
 }
 
-impl From<&Findings> for Failure {
-    fn from(problems: &Findings) -> Self {
+impl From<Findings> for Failure {
+    fn from(problems: Findings) -> Self {
         let place = |problem: &file::Finding| {
             let place = &problem.place;
             (place.line, place.column, problem.message.clone())
@@ -124,13 +123,12 @@ impl From<&Findings> for Failure {
 impl From<MarkError> for Failure {
     fn from(error: MarkError) -> Self {
         let text = error.to_string();
-        match error {
-            MarkError::Source(error) => Failure::from(error),
-            MarkError::Invalid(_, problems) => Failure {
-                error: text,
-                ..Failure::from(&problems)
-            },
-        }
+        let mut failure = match error {
+            MarkError::Source(error) => return error.into(),
+            MarkError::Invalid(_, problems) => Failure::from(problems),
+        };
+        failure.error = text;
+        failure
     }
 }
 
@@ -156,7 +154,7 @@ macro_rules! from {
     )*};
 }
 
-from!(HttpError GitError RecipientErrors);
+from!(HttpError GitError RecipientErrors Unreadable);
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
@@ -172,10 +170,6 @@ impl From<anyhow::Error> for Failure {
             Some((text, hint)) => (text.to_owned(), Some(hint.to_owned())),
             None => (text, hint),
         };
-        Failure {
-            exit,
-            hint,
-            ..Failure::error(text)
-        }
+        Failure::new(exit, text).aside(hint)
     }
 }

@@ -11,13 +11,14 @@ use super::settings::{environment, find_token, setting};
 use super::versions::{of_gitea, old_gitea};
 use super::{Failure, Run};
 use crate::base::files::MAX_BYTES;
-use crate::base::text::short_commit;
+use crate::base::text::{joined, short_commit};
 use crate::check::edit::content_differs_but_for_enrolled;
 use crate::commands::cli::GiteaArgs;
 use crate::file::Source;
 use crate::forge::ci::Context;
 use crate::forge::gitea::commit::BranchFile;
 use crate::forge::gitea::mark::{Marked, Marking};
+use crate::forge::gitea::post::Board;
 use crate::forge::gitea::{ForgeFile, GiteaError, Repo};
 use crate::git::{Git, Opened};
 use crate::wire::http::Trouble;
@@ -34,22 +35,17 @@ pub(super) struct Forge {
     pub(super) repo: Repo,
     branch: Option<String>,
     path: String,
+    /// The first wait before something is looked for again.
+    wait: Duration,
 }
 
 /// The branch has another file than the one to apply.
 #[derive(Debug)]
-pub(super) struct Stale {
-    branch: String,
-    path: String,
-}
+pub(super) struct Stale(String);
 
 impl std::fmt::Display for Stale {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Stale { branch, path } = self;
-        write!(
-            f,
-            "{branch} has another {path} by now, so this apply is stale"
-        )
+        f.write_str(&self.0)
     }
 }
 
@@ -75,12 +71,14 @@ impl Forge {
         };
         let mut config = crate::forge::gitea::config(&url)?;
         config.ca_file = environment("NETBIRD_GITOPS_CA_FILE").map(PathBuf::from);
-        if let Some(server) = run.cli.command.server() {
-            config.retry.base = Duration::from_secs_f64(server.retry_wait);
+        if let Some(wait) = run.cli.global.retry_wait {
+            config.retry.base = Duration::from_secs_f64(wait);
         }
+        let wait = config.retry.base;
         let repo = Repo::new(config, &token, &name)?;
         Ok(Some(Forge {
             repo,
+            wait,
             branch: branch(run, args),
             path: path_in_repository(&run.file)?,
         }))
@@ -94,19 +92,22 @@ impl Forge {
 
     /// Says which settings are missing where [`Forge::open`] returns `None`.
     pub(super) fn not_configured(run: &Run, args: &GiteaArgs) -> String {
-        let (url, name) = (url(run, args).is_some(), name(run, args).is_some());
-        let token = setting(args.gitea_token_file.as_ref()).is_some()
-            || ["GITEA_TOKEN", "GITEA_TOKEN_FILE"]
-                .iter()
-                .any(|name| environment(name).is_some());
-        let settings = [
-            (url, "GITEA_URL"),
-            (name, "GITEA_REPO"),
-            (token, "GITEA_TOKEN"),
+        let token = setting(args.gitea_token_file.as_ref());
+        let token = token.or_else(|| environment("GITEA_TOKEN"));
+        let token = token.or_else(|| environment("GITEA_TOKEN_FILE"));
+        let missing = [
+            url(run, args).is_none().then_some("GITEA_URL"),
+            name(run, args).is_none().then_some("GITEA_REPO"),
+            token.is_none().then_some("GITEA_TOKEN"),
         ];
-        let missing = settings.into_iter().filter(|(is_set, _)| !is_set);
-        let missing: Vec<&str> = missing.map(|(_, name)| name).collect();
-        format!("Gitea is not configured ({} not set)", missing.join(", "))
+        let missing = joined(missing.into_iter().flatten(), ", ");
+        format!("Gitea is not configured ({missing} not set)")
+    }
+
+    /// Where the comments of a pull request are kept, or issues.
+    pub(super) fn board(&self, pull: Option<u64>) -> Board<'_> {
+        let repo = &self.repo;
+        Board { repo, pull }
     }
 
     /// The file's path in the repository.
@@ -136,11 +137,10 @@ impl Forge {
     }
 
     fn target(&self) -> Result<BranchFile<'_>> {
+        let hint = "set --branch or GITEA_BRANCH to the branch that is applied, such as main";
         let branch = self.branch.as_deref();
-        let branch =
-            branch.context("no branch is named\nhint: set --branch or GITEA_BRANCH to the branch that is applied, such as main")?;
         Ok(BranchFile {
-            branch,
+            branch: branch.with_context(|| format!("no branch is named\nhint: {hint}"))?,
             path: &self.path,
         })
     }
@@ -163,8 +163,8 @@ impl Forge {
     pub(super) fn fresh(&self, ours: &[u8]) -> Result<()> {
         let BranchFile { branch, path } = self.target()?;
         let stale = || {
-            let (branch, path) = (branch.to_owned(), path.to_owned());
-            Err(Stale { branch, path }.into())
+            let text = format!("{branch} has another {path} by now, so this apply is stale");
+            Err(Stale(text).into())
         };
         match self.file(branch) {
             Ok(file) if content_differs_but_for_enrolled(ours, &file.bytes) => stale(),
@@ -172,7 +172,7 @@ impl Forge {
             // a branch without the file has another one, too
             Err(error) if error.trouble == (Trouble::Missing { is_file: true }) => stale(),
             Err(error) => {
-                let text = "cannot tell whether this file is still the one to apply";
+                let text = "it is not known whether this file is still the one to apply";
                 Err(anyhow::Error::new(error).context(text))
             }
         }
@@ -180,12 +180,8 @@ impl Forge {
 
     /// Returns who applies what the branch has now, for a run whose own file is another one: a newer run of the same
     /// workflow whose commit has the branch's file. The server makes the run of a push a moment after it, so where none is
-    /// seen it is looked for again, after `wait`, which doubles each time.
-    pub(super) fn successor(
-        &self,
-        context: &Context,
-        wait: Duration,
-    ) -> Result<Successor, Failure> {
+    /// seen it is looked for again, after a wait that doubles each time.
+    pub(super) fn successor(&self, context: &Context) -> Result<Successor, Failure> {
         let branch = self.target()?.branch;
         let Some(commit) = &context.sha else {
             return Ok(Successor::Unrelated);
@@ -204,7 +200,7 @@ impl Forge {
         let file = self.file(branch)?;
         for look in 0..LOOKS {
             if look > 0 {
-                super::signals::wait(wait * 2u32.pow(look - 1));
+                super::signals::wait(self.wait * 2u32.pow(look - 1));
             }
             let runs = match self.repo.newer_runs(branch, id) {
                 Ok(runs) => runs,
@@ -248,10 +244,7 @@ impl Forge {
             false => marking.commit(),
         };
         marked.map_err(|error| {
-            let failure = Failure {
-                hint: error.hint(),
-                ..Failure::error(error.to_string())
-            };
+            let failure = Failure::error(error.to_string()).aside(error.hint());
             failure.aside(old_gitea(&self.repo))
         })
     }
@@ -279,13 +272,11 @@ pub(super) fn path_in_repository(file: &Path) -> Result<String, Failure> {
     if let Ok(Opened::Checkout(git)) = Git::around(file) {
         return Ok(git.locate(file)?.as_str().to_owned());
     }
-    let given = file.to_str().filter(|_| file.is_relative());
-    let given = given.map(|path| path.trim_start_matches("./").to_owned());
-    given.ok_or_else(|| {
-        Failure::error(format!(
-            "{} is in no checkout, so its path in the repository is not known",
-            file.display()
-        ))
-        .hint("run in a checkout, or give the file's path in the repository with --file")
-    })
+    if let Some(given) = file.to_str().filter(|_| file.is_relative()) {
+        return Ok(given.trim_start_matches("./").to_owned());
+    }
+    let file = file.display();
+    let text = format!("{file} is in no checkout, so its path in the repository is not known");
+    let hint = "run in a checkout, or give the file's path in the repository with --file";
+    Err(Failure::error(text).hint(hint))
 }

@@ -27,6 +27,7 @@ const MOST: usize = 10_000;
 const MOST_BYTES: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 
 /// What the checkout says.
+#[derive(Default)]
 pub(super) struct History {
     checkout: Option<Arc<(Git, RepoPath)>>,
     tip: Option<Sha>,
@@ -55,65 +56,54 @@ pub(super) struct Through {
 impl History {
     /// Reads what the checkout of the file says, and of the files of recipients (`-R`) in it.
     pub(super) fn read(file: &Path, recipients: &[PathBuf], context: &Context) -> Result<History> {
-        let mut history = History {
-            checkout: None,
-            tip: None,
-            merged: None,
-            recipients: BTreeMap::new(),
-            relinked: BTreeSet::new(),
-            read: Arc::default(),
-            notices: Vec::new(),
-        };
-        let git = match Git::around(file)? {
-            Opened::Checkout(git) => git,
-            Opened::NotACheckout | Opened::NoGit => return Ok(history),
+        let mut history = History::default();
+        let Opened::Checkout(git) = Git::around(file)? else {
+            return Ok(history);
         };
         let path = git.locate(file)?;
-        let ends = ends(&git, context)?;
-        let merge = ends
-            .map(|(base, head)| git.merge_view(&base, &head, &path))
-            .transpose()?;
+        let merge = ends(&git, context)?.map(|(base, head)| git.merge_view(&base, &head, &path));
+        let merge = merge.transpose()?;
         // there the checkout is the base's: its file is not the one that was proposed
         let is_pull = context.pull_request.is_some();
         let needs_merge = is_pull && context.event == JobEvent::PullRequestTarget;
         if merge.is_none() && needs_merge {
             return Err(unknown_head(context));
         }
-        history.tip = match &merge {
-            Some(merge) => Some(merge.base.clone()),
-            None => git.head()?,
+        let Some(merge) = merge else {
+            history.tip = git.head()?;
+            if is_pull {
+                history.notices.push(Notice::general(OfMerge::NoBase));
+            }
+            if let Some(tip) = &history.tip {
+                is_in_place(&git, tip, &path)?;
+            }
+            history.checkout = Some(Arc::new((git, path)));
+            return Ok(history);
         };
-        if merge.is_none() && is_pull {
-            history.notices.push(Notice::general(OfMerge::NoBase));
-        }
-        if let (None, Some(tip)) = (&merge, &history.tip) {
-            is_in_place(&git, tip, &path)?;
-        }
-        if let Some(merge) = merge {
-            let notices = merge.notices().into_iter();
-            history.notices.extend(notices.map(Notice::general));
-            let named = recipients.iter().map(PathBuf::as_path);
-            for file in named.chain([file]) {
-                if git.leads_elsewhere(&merge.base, &merge.head, file)? {
-                    if needs_merge {
-                        return Err(relinked(file));
-                    }
-                    history.relinked.insert(file.to_owned());
+        history.tip = Some(merge.base.clone());
+        let notices = merge.notices().into_iter();
+        history.notices.extend(notices.map(Notice::general));
+        let named = recipients.iter().map(PathBuf::as_path);
+        for file in named.chain([file]) {
+            if git.leads_elsewhere(&merge.base, &merge.head, file)? {
+                if needs_merge {
+                    return Err(relinked(file));
                 }
+                history.relinked.insert(file.to_owned());
             }
-            for file in recipients {
-                let Some(path) = tracked(&git, file, &merge)? else {
-                    continue;
-                };
-                let merge = git.merge_view(&merge.base, &merge.head, &path)?;
-                if let Some(text) = left(merge, file, needs_merge)? {
-                    history.recipients.insert(file.clone(), text);
-                }
-            }
+        }
+        for file in recipients {
+            let Some(path) = tracked(&git, file, &merge)? else {
+                continue;
+            };
+            let merge = git.merge_view(&merge.base, &merge.head, &path)?;
             if let Some(text) = left(merge, file, needs_merge)? {
-                let source = Source::from_bytes(file.display().to_string(), text)?;
-                history.merged = Some(source);
+                history.recipients.insert(file.clone(), text);
             }
+        }
+        if let Some(text) = left(merge, file, needs_merge)? {
+            let source = Source::from_bytes(file.display().to_string(), text)?;
+            history.merged = Some(source);
         }
         history.checkout = Some(Arc::new((git, path)));
         Ok(history)
@@ -170,10 +160,8 @@ impl History {
             false if self.read.load(Ordering::Relaxed) > MOST_BYTES => Cut::TooLarge,
             false => Cut::Missing,
         };
-        Some(Notice::general(OfInventory::TooShort {
-            applied: applied.short().to_owned(),
-            why,
-        }))
+        let applied = applied.short().to_owned();
+        Some(Notice::general(OfInventory::TooShort { applied, why }))
     }
 
     /// Returns how far an apply of this file is, once it is through; none where what counts as applied stays. `is_newer` asks
@@ -234,7 +222,7 @@ impl History {
     /// A file of recipients as the base branch (without a pull request: the newest commit) has it.
     pub(super) fn base_recipients(&self, file: &Path) -> Option<Vec<u8>> {
         let is_same = !self.relinked.contains(file);
-        is_same.then(|| self.base_version(&real(file))).flatten()
+        is_same.then(|| self.base_version(&real(file)))?
     }
 
     fn base_version(&self, file: &Path) -> Option<Vec<u8>> {
@@ -253,10 +241,11 @@ impl History {
             return Ok(None);
         };
         let name = file.display().to_string();
+        let hint =
+            "drift compares NetBird with the committed file: commit it, or name it with --file";
         match git.show(tip, path)? {
             Some(text) => Ok(Some(Source::from_bytes(name, text)?)),
-            None => Err(Failure::error(format!("the newest commit has no {name}"))
-                .hint("drift compares NetBird with the committed file: commit it, or name it with --file")),
+            None => Err(Failure::error(format!("the newest commit has no {name}")).hint(hint)),
         }
     }
 }
@@ -294,8 +283,9 @@ impl VersionReader for InCheckout {
 
 /// The checkout is the base's: what is behind the link of the head is not looked for.
 fn relinked(file: &Path) -> Failure {
+    let what = "or changes a link or a submodule on the way to it";
     let text = format!(
-        "the pull request makes {} another link, or changes a link or a submodule on the way to it",
+        "the pull request makes {} another link, {what}",
         file.display()
     );
     Failure::error(text).hint("put the file itself where the link is")
@@ -350,13 +340,12 @@ fn is_in_place(git: &Git, commit: &Sha, path: &RepoPath) -> Result<()> {
 
 /// Checks the same of the commit that is checked out around a file, where there is one.
 pub(super) fn committed_in_place(file: &Path) -> Result<()> {
-    match Git::around(file)? {
-        Opened::Checkout(git) => match git.head()? {
-            Some(head) => is_in_place(&git, &head, &git.locate(file)?),
-            None => Ok(()),
-        },
-        Opened::NotACheckout | Opened::NoGit => Ok(()),
+    if let Opened::Checkout(git) = Git::around(file)?
+        && let Some(head) = git.head()?
+    {
+        is_in_place(&git, &head, &git.locate(file)?)?;
     }
+    Ok(())
 }
 
 /// Returns the path of a file of recipients in the checkout; none of one that is elsewhere.
@@ -385,10 +374,10 @@ fn left(merge: MergeView, file: &Path, needs: bool) -> Result<Option<Vec<u8>>> {
     match merge.file {
         MergedFile::File(text) => Ok(Some(text)),
         MergedFile::Absent => Err(Failure::error(format!("the merge would leave no {file}"))),
-        MergedFile::Conflict => Err(Failure::error(format!(
-            "{file} conflicts with the base branch"
-        ))
-        .hint("merge or rebase, then there is a plan of the merge")),
+        MergedFile::Conflict => {
+            let failure = Failure::error(format!("{file} conflicts with the base branch"));
+            Err(failure.hint("merge or rebase, then there is a plan of the merge"))
+        }
         MergedFile::Untold(why) if needs => Err(Failure::error(Notice::general(why).words())),
         MergedFile::Untold(_) => Ok(None),
     }
@@ -404,8 +393,8 @@ fn ends(git: &Git, context: &Context) -> Result<Option<(Sha, Sha)>, GitError> {
         .base_ref
         .as_ref()
         .map(|base| format!("refs/remotes/origin/{base}"));
-    let candidates = tip.iter().chain(&pull.base_sha);
-    let base = candidates.filter_map(|rev| git.resolve(rev).ok()).next();
+    let mut candidates = tip.iter().chain(&pull.base_sha);
+    let base = candidates.find_map(|rev| git.resolve(rev).ok());
     let head = match &pull.head_sha {
         Some(sha) => git.resolve(sha).ok(),
         None => git.head()?,

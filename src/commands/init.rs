@@ -15,19 +15,16 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::failure::Failure;
-use super::session::check;
-use super::settings::{Run, connect_as, environment, find_token, readable, setting};
-use super::{Ending, end_with, export};
+use super::settings::{connect_as, environment, find_token, readable, setting};
+use super::{Ending, Exit, Failure, Result, Run, Say, export};
 use crate::base::json::escape;
 use crate::base::sentence::Sentence;
-use crate::base::text::count;
+use crate::base::text::{count, joined};
+use crate::check::validate::validate;
 use crate::commands::cli::{ForgeName, InitArgs};
-use crate::commands::exit::Exit;
-use crate::commands::logging::Say;
 use crate::file::Source;
 use crate::git::{Git, Opened};
-use crate::render::tree::{Block, Mark, Rank, Row, Rows, Tree};
+use crate::render::tree::{Block, Row, Rows, Tree};
 use files::{COMMENTED, File, NETWORK, Network, OF_FORGEJO, OF_GITEA, OF_GITHUB, Variant};
 use remote::Remote;
 use root::Root;
@@ -43,8 +40,9 @@ struct Init<'a> {
     network: Network,
     /// The files, the network's first.
     files: Vec<File>,
-    /// The account that the network's file declares, where it is new and no example.
-    account: Option<ExportedAccount>,
+    /// Which account the network's file declares, where it is new and no example; and the variable of the token, where it is
+    /// not the one that every command reads.
+    account: Option<(String, Option<&'static str>)>,
     /// What is worth a word.
     notes: Vec<String>,
     /// The repository's settings, with `--setup`.
@@ -56,11 +54,7 @@ struct Init<'a> {
     remote: Option<Remote>,
 }
 
-pub(super) fn run(run: &Run, args: &InitArgs) -> Exit {
-    end_with(run, make(run, args), json!({ "files": [] }))
-}
-
-fn make(run: &Run, args: &InitArgs) -> Result<Ending, Failure> {
+pub(super) fn run(run: &Run, args: &InitArgs) -> Result<Ending> {
     let mut init = Init::prepare(run, args)?;
     let failure = match args.dry_run {
         true => None,
@@ -77,17 +71,14 @@ fn make(run: &Run, args: &InitArgs) -> Result<Ending, Failure> {
         None => Exit::Done,
     };
     let tree = init.tree(failure.is_some());
-    Ok(Ending {
-        exit,
-        changed,
-        failure,
-        ..Ending::shown(init.json(), tree)
-    })
+    let mut ending = Ending::shown(run, init.json(), &tree);
+    (ending.exit, ending.changed, ending.failure) = (exit, changed, failure);
+    Ok(ending)
 }
 
 impl<'a> Init<'a> {
     /// Decides what is to be done, and does nothing yet.
-    fn prepare(run: &Run, args: &'a InitArgs) -> Result<Init<'a>, Failure> {
+    fn prepare(run: &Run, args: &'a InitArgs) -> Result<Init<'a>> {
         readable()?;
         let network = network(run)?;
         let (root, git) = checkout(args)?;
@@ -101,10 +92,10 @@ impl<'a> Init<'a> {
         let choice = Variant::of(asked, &network, &read);
         let files = look(&root, files::files(choice, &network, &read), args.force)?;
         let remote = origin.as_deref().and_then(remote::read);
-        let settings = match args.setup {
-            true => Some(Settings::prepare(args, &network, remote.as_ref())?),
-            false => None,
-        };
+        let settings = args
+            .setup
+            .then(|| Settings::prepare(args, &network, remote.as_ref()));
+        let settings = settings.transpose()?;
         let mut init = Init {
             args,
             root,
@@ -126,26 +117,26 @@ impl<'a> Init<'a> {
 
     /// Notes what is worth a word before anything is done; workflows are in the directory `read`.
     fn note(&mut self, read: &'static str, git: Option<&Git>) {
-        let not_read = |there, read| {
-            format!(
-                "Workflows in {there} are not read where there is a {read}: move those that you need."
-            )
-        };
         let others = [OF_GITEA, OF_GITHUB].into_iter();
-        let others = others.filter(|there| *there != read && self.root.has_directory(there));
-        self.notes.extend(others.map(|there| not_read(there, read)));
+        let others = others.filter(|there| *there != read);
+        let others = others.map(|there| (there, read, there));
         // Forgejo looks there first
-        if read == OF_GITEA && self.root.has_directory(OF_FORGEJO) {
-            self.notes.push(not_read(OF_GITEA, OF_FORGEJO));
+        let first = (read == OF_GITEA).then_some((OF_GITEA, OF_FORGEJO, OF_FORGEJO));
+        for (unread, read, seen) in others.chain(first) {
+            if self.root.has_directory(seen) {
+                self.notes.push(format!(
+                    "Workflows in {unread} are not read where there is a {read}: move those that you need."
+                ));
+            }
         }
-        let beside = |file: &File| {
-            let ours = &file.path;
-            let name = ours.rsplit('/').next()?.strip_prefix("netbird-")?;
-            Some(format!(
-                "{read}/{name} is not a workflow of netbird-gitops and stays as it is: ours is {ours}."
-            ))
-        };
-        self.notes.extend(self.files.iter().filter_map(beside));
+        for ours in self.files.iter().map(|file| &file.path) {
+            let name = ours.rsplit('/').next().unwrap_or_default();
+            if let Some(name) = name.strip_prefix("netbird-") {
+                self.notes.push(format!(
+                    "{read}/{name} is not a workflow of netbird-gitops and stays as it is: ours is {ours}."
+                ));
+            }
+        }
         let branch = match (&self.settings, git) {
             (Some(settings), _) => Some(settings.wanted.branch.clone()),
             // on a branch of a change nothing is wrong: only before a first commit it is this branch that is pushed
@@ -157,14 +148,14 @@ impl<'a> Init<'a> {
                 "The branch is {branch}, and the workflows start on main: rename it, or change `branches:` in plan.yml and apply.yml."
             ));
         }
-        let settings = self.settings.as_ref();
-        if settings.is_some_and(|settings| settings.has_no_actions) {
-            self.notes.push("Actions are switched off in this repository: Settings → Advanced Settings → Enable Repository Actions.".into());
+        if self.settings.as_ref().is_some_and(|it| it.has_no_actions) {
+            let text = "Actions are switched off in this repository: Settings → Advanced Settings → Enable Repository Actions.";
+            self.notes.push(text.into());
         }
     }
 
     /// Puts the live account into the network's file, where a server is named and something is there.
-    fn export(&mut self, say: Say) -> Result<(), Failure> {
+    fn export(&mut self, say: Say) -> Result<()> {
         let server = &self.args.server;
         let Some(url) = setting(server.netbird_url.as_ref()) else {
             return Ok(());
@@ -174,35 +165,33 @@ impl<'a> Init<'a> {
             None => (find_token(PLAN_TOKENS[0], None)?, true),
             token => (token, false),
         };
-        let token = token.ok_or_else(|| {
-            let text = format!("the account at {url} cannot be exported: there is no NetBird token");
-            Failure::error(text).hint(
+        let Some(token) = token else {
+            let text =
+                format!("the account at {url} cannot be exported: there is no NetBird token");
+            return Err(Failure::error(text).hint(
                 "set NETBIRD_API_TOKEN to the token of a service user with the role auditor; without NETBIRD_API_URL netbird.json \
                  is an example",
-            )
-        })?;
+            ));
+        };
         let export = export::of_account(&connect_as(server, &token)?, say)?;
         if export.entries.is_empty() {
-            let text =
-                "The account has nothing that a file can declare, so netbird.json is the example.";
+            let text = "The account has nothing to declare, so netbird.json is the example.";
             self.notes.push(text.to_owned());
             return Ok(());
         }
         let text = self.network.with_schema(&escape(&export.text()));
         // what is written has to pass what every file passes
-        check(&Source::from_text(NETWORK, text.clone())?)?;
+        validate(&Source::from_text(NETWORK, text.clone())?)?;
         self.files[0].text = Some(text.into_bytes());
         let number = count(export.entries.len(), "object", "objects");
         let is_set = |name: &&str| of_plans && environment(name).is_some();
-        self.account = Some(ExportedAccount {
-            about: format!("the account at {url} as it is: {number}"),
-            token: PLAN_TOKENS.into_iter().find(is_set),
-        });
+        let about = format!("the account at {url} as it is: {number}");
+        self.account = Some((about, PLAN_TOKENS.into_iter().find(is_set)));
         Ok(())
     }
 
     /// Writes; `files` and `settings` have how far it got, also where it stops.
-    fn carry_out(&mut self, say: Say) -> Result<(), Failure> {
+    fn carry_out(&mut self, say: Say) -> Result<()> {
         for (at, file) in self.files.iter().enumerate() {
             if let Err(failure) = self.root.write(file) {
                 self.files.truncate(at);
@@ -210,10 +199,8 @@ impl<'a> Init<'a> {
             }
         }
         let again = "then run init --setup again: what is set is left alone";
-        let Some(settings) = &mut self.settings else {
-            return Ok(());
-        };
-        let made = settings.carry_out(say);
+        let settings = self.settings.as_mut();
+        let made = settings.map_or(Ok(()), |settings| settings.carry_out(say));
         made.map_err(|failure| failure.aside(Some(again.to_owned())))
     }
 
@@ -230,48 +217,41 @@ impl<'a> Init<'a> {
 
     /// Returns whether a setting becomes that.
     fn has(&self, becomes: Become) -> bool {
-        let settings = self.settings.as_ref();
-        settings.is_some_and(|settings| settings.has(becomes))
+        let settings = self.settings.iter();
+        let mut deeds = settings.flat_map(|settings| &settings.deeds);
+        deeds.any(|deed| deed.becomes == becomes)
     }
 
     /// Returns the run for people.
     fn tree(&self, failed: bool) -> Tree {
-        let rows = |title: String, rows: Vec<[&str; 3]>| {
-            let row = |[word, name, about]: [&str; 3]| {
-                let about = match about {
-                    "" => String::new(),
-                    about => format!("  ({about})"),
-                };
-                let text = Sentence::from(format!("{word:<12} ")).code(name).say(about);
-                Row::of(Mark::NONE, text, Rank::Must)
+        let row = |[word, name, about]: [&str; 3]| {
+            let about = match about {
+                "" => String::new(),
+                about => format!("  ({about})"),
             };
-            Block::Rows(Rows {
-                title: title.into(),
-                rows: rows.into_iter().map(row).collect(),
-                ..Rows::default()
-            })
+            let text = Sentence::from(format!("{word:<12} ")).code(name);
+            Row::plain(text.say(about))
         };
         let about = match &self.account {
             _ if self.files.first().is_none_or(|file| file.is_theirs) => "never overwritten",
-            Some(account) => &account.about,
-            None => "an example: what it says is made once it is pushed",
+            Some((about, _)) => about,
+            None => "an example: an apply creates what it declares",
         };
+        let by_hand = "its YAML has another form: add the lines with + by hand";
         let files = self.files.iter().map(|file| {
             let about = match file.word() {
                 _ if file.path == self.network.file => about,
-                "not merged" => {
-                    "its YAML has another form, so it stays as it is: add the lines with + by hand"
-                }
+                "not merged" => by_hand,
                 _ => "",
             };
-            [self.shown(file.word()), &file.path, about]
+            row([self.shown(file.word()), &file.path, about])
         });
-        let mut body = vec![rows(String::new(), files.collect())];
+        let mut body = vec![Block::Rows(Rows::titled("", files))];
         let diffs = self.files.iter().filter_map(|file| file.diff.clone());
         body.extend(diffs.map(Block::Copy));
         if let Some(settings) = &self.settings {
             let title = format!("{} at {}", settings.name(), settings.server);
-            body.push(rows(title, self.deeds().collect()));
+            body.push(Block::Rows(Rows::titled(title, self.deeds().map(row))));
         }
         let notes = self.notes.iter();
         body.extend(notes.map(|note| Block::Paragraph(note.clone().into())));
@@ -281,9 +261,9 @@ impl<'a> Init<'a> {
         }
         let numbers = numbers.iter();
         let numbers = numbers.map(|(word, number)| format!("{number} {word}"));
-        let numbers: Vec<String> = numbers.collect();
+        let numbers = joined(numbers, ", ");
         Tree {
-            heading: format!("NetBird set-up, files: {}", numbers.join(", ")).into(),
+            heading: format!("NetBird set-up, files: {numbers}").into(),
             body,
             act: if failed { Vec::new() } else { self.next() },
             ..Tree::default()
@@ -304,15 +284,15 @@ impl<'a> Init<'a> {
         let settings = self.settings.iter();
         settings.flat_map(|Settings { deeds, done, .. }| {
             deeds.iter().enumerate().map(|(at, deed)| {
-                let (word, text) = match deed.becomes {
-                    Become::Made if self.args.dry_run => ("to set", &*deed.text),
-                    Become::Made if at < *done => ("set", &*deed.text),
-                    Become::Made => ("not set", ""),
-                    Become::There => ("there", &*deed.text),
-                    Become::Missing => ("missing", &*deed.text),
-                    Become::Later => ("later", &*deed.text),
+                let word = match deed.becomes {
+                    Become::Made if self.args.dry_run => "to set",
+                    Become::Made if at < *done => "set",
+                    Become::Made => return ["not set", &deed.name, ""],
+                    Become::There => "there",
+                    Become::Missing => "missing",
+                    Become::Later => "later",
                 };
-                [word, &*deed.name, text]
+                [word, &deed.name, &deed.text]
             })
         })
     }
@@ -339,7 +319,7 @@ impl<'a> Init<'a> {
 
 /// Returns the root of the repository, canonical as far as it is there, and its checkout. The rest of the path is made with the
 /// first file. A directory below a root is refused, since workflows are read at the root alone.
-fn checkout(args: &InitArgs) -> Result<(Root, Option<Git>), Failure> {
+fn checkout(args: &InitArgs) -> Result<(Root, Option<Git>)> {
     let dir = args.dir.as_deref().unwrap_or(Path::new("."));
     let unopened = |error| Failure::of_file("open the directory", dir, &error);
     let absolute = std::path::absolute(dir).map_err(unopened)?;
@@ -356,47 +336,44 @@ fn checkout(args: &InitArgs) -> Result<(Root, Option<Git>), Failure> {
     let rest = absolute.strip_prefix(there).unwrap_or(Path::new(""));
     let root: PathBuf = found.components().chain(rest.components()).collect();
     let git = match Git::open(&found)? {
-        Opened::Checkout(git) => git,
+        Opened::Checkout(git) if git.top() != root => git,
+        Opened::Checkout(git) => return Ok((Root(root), Some(git))),
         Opened::NotACheckout | Opened::NoGit => return Ok((Root(root), None)),
     };
-    if git.top() == root {
-        return Ok((Root(root), Some(git)));
-    }
     let (dir, top) = (dir.display(), git.top().display());
     let text = format!("{dir} is in the checkout {top}, and workflows are read at its root alone");
     Err(Failure::error(text).hint(format!("run it there: netbird-gitops init {top}")))
 }
 
 /// Returns the network that is set up. Where a repository has several, each has an environment and a file of its own.
-fn network(run: &Run) -> Result<Network, Failure> {
+fn network(run: &Run) -> Result<Network> {
     let (environment, path) = (&run.environment, &run.file);
     let is_default = environment == "default";
-    if is_default
-        && ![NETWORK, COMMENTED]
-            .map(Path::new)
-            .contains(&path.as_path())
-    {
-        let text = "init writes netbird.json, or netbird.jsonc, at the root of the repository";
-        return Err(Failure::error(text).hint("leave --file out (NETBIRD_GITOPS_FILE unset), or write -f netbird.jsonc; for a second network of the repository name it, as in --environment lab -f lab/netbird.json"));
-    }
     let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     let file = path.to_str().filter(|_| path.components().all(is_inside));
     let file = file.map(|file| file.trim_start_matches("./"));
-    match file.filter(|file| is_default || ![NETWORK, COMMENTED].contains(file)) {
-        Some(file) => Ok(Network::new(environment, file)),
-        None => Err(Failure::error(format!(
-            "the network {environment} needs a file of its own, below the root of the repository"
-        ))
-        .hint(format!("name it, as in -f {environment}/netbird.json"))),
+    if let Some(file) = file.filter(|file| is_default == [NETWORK, COMMENTED].contains(file)) {
+        return Ok(Network::new(environment, file));
     }
+    if is_default {
+        let text = "init writes netbird.json, or netbird.jsonc, at the root of the repository";
+        return Err(Failure::error(text).hint(
+            "leave --file out (NETBIRD_GITOPS_FILE unset), or write -f netbird.jsonc; for a second network of the repository \
+             name it, as in --environment lab -f lab/netbird.json",
+        ));
+    }
+    let text = format!(
+        "the network {environment} needs a file of its own, below the root of the repository"
+    );
+    Err(Failure::error(text).hint(format!("name it, as in -f {environment}/netbird.json")))
 }
 
 /// Checks that the file is not a second one beside that of the same network.
-fn one_file(root: &Root, file: &str) -> Result<(), Failure> {
-    let mut names = [NETWORK, COMMENTED].into_iter();
-    let other = names.find(|name| *name != file);
-    let Some(other) = other.filter(|_| [NETWORK, COMMENTED].contains(&file)) else {
-        return Ok(());
+fn one_file(root: &Root, file: &str) -> Result<()> {
+    let other = match file {
+        NETWORK => COMMENTED,
+        COMMENTED => NETWORK,
+        _ => return Ok(()),
     };
     if root.read(other)?.is_none() {
         return Ok(());
@@ -407,51 +384,33 @@ fn one_file(root: &Root, file: &str) -> Result<(), Failure> {
 
 /// Returns which workflows the flags ask for, in the directory that the forge reads.
 fn asked(args: &InitArgs, root: &Root) -> Variant {
-    let directory = match args.forge {
-        Some(ForgeName::Forgejo) => OF_FORGEJO,
-        None if root.has_directory(OF_FORGEJO) => OF_FORGEJO,
-        Some(ForgeName::Gitea) | None => OF_GITEA,
-    };
+    let of_forgejo = args.forge == Some(ForgeName::Forgejo)
+        || args.forge.is_none() && root.has_directory(OF_FORGEJO);
     Variant {
-        directory,
+        directory: if of_forgejo { OF_FORGEJO } else { OF_GITEA },
         actions: !args.no_actions,
         forks: args.forks,
     }
 }
 
 /// Looks at each path; all that are in the way are one error.
-fn look(root: &Root, files: Vec<File>, force: bool) -> Result<Vec<File>, Failure> {
-    let (mut found, mut texts, mut hints) = (Vec::new(), Vec::new(), Vec::new());
+fn look(root: &Root, files: Vec<File>, force: bool) -> Result<Vec<File>> {
+    let (mut found, mut failed) = (Vec::new(), Vec::new());
     for file in files {
-        let failure = match root.read(&file.path) {
+        match root.read(&file.path) {
             Ok(Some(there)) if file.is_taken(&there) => {
                 let text = format!("{} is not a workflow of netbird-gitops", file.path);
-                Failure::error(text).hint("rename it: it stays as it is")
+                failed.push(Failure::error(text).hint("rename it: it stays as it is"));
             }
-            Ok(there) => {
-                found.push(file.decide(there.as_deref(), force));
-                continue;
-            }
-            Err(failure) => failure,
-        };
-        texts.push(failure.error);
-        hints.extend(failure.hint);
+            Ok(there) => found.push(file.decide(there.as_deref(), force)),
+            Err(failure) => failed.push(failure),
+        }
     }
-    if texts.is_empty() {
-        return Ok(found);
+    failed.dedup_by(|one, other| one.error == other.error);
+    match failed.into_iter().reduce(Failure::and) {
+        Some(failure) => Err(failure.and(Failure::error("nothing was written"))),
+        None => Ok(found),
     }
-    texts.dedup();
-    hints.dedup();
-    let text = format!("{}\nnothing was written", texts.join("\n"));
-    Err(Failure::error(text).hint(hints.join("\n")))
-}
-
-/// The account that the network's file declares.
-struct ExportedAccount {
-    /// Which one it is.
-    about: String,
-    /// The variable of the token, where it is not the one that every command reads.
-    token: Option<&'static str>,
 }
 
 /// The variables that hold the token of plans for a set-up.

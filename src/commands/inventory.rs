@@ -15,19 +15,17 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jiff::Timestamp;
-
 use super::forge::{Forge, path_in_repository};
-use super::settings::setting;
+use super::settings::{inventory_branch, setting};
 use super::{Failure, Result, Run, Say};
 use crate::account::actual::Actual;
 use crate::apply::NotRecorded;
 use crate::base::files;
 use crate::base::id::Id;
 use crate::base::text::file_error;
-use crate::commands::cli::{GiteaArgs, InventoryArgs};
+use crate::commands::cli::Servers;
 use crate::forge::ci::Context;
-use crate::forge::gitea::inventory::{BRANCH, InventoryBranch};
+use crate::forge::gitea::inventory::InventoryBranch;
 use crate::git::{Git, Opened, RepoPath, Sha, has_git_above};
 use crate::inventory::{Inventory, Unreadable};
 use crate::model::kind::Kind;
@@ -41,16 +39,12 @@ const ROOT: &str = ".netbird-gitops";
 /// Why an inventory is out of reach that is known to be there.
 const REMOTE_HAS_IT: &str = "the clone's remote has it, and there is no token for the forge";
 
-/// How many commits of the branch are looked at for one that reads.
-const BACK: usize = 20;
-
 /// What an inventory is looked for by.
 pub(super) struct InventoryWanted<'a> {
     pub(super) run: &'a Run<'a>,
-    pub(super) inventory: &'a InventoryArgs,
+    pub(super) servers: &'a Servers,
     /// `--key-copies`.
     pub(super) key_copies: Option<&'a String>,
-    pub(super) gitea: &'a GiteaArgs,
     /// The run writes it.
     pub(super) writes: bool,
     /// Without it nothing is looked for, and nothing is said.
@@ -59,12 +53,11 @@ pub(super) struct InventoryWanted<'a> {
 
 impl<'a> InventoryWanted<'a> {
     /// The inventory of a run that only reads it.
-    pub(super) fn by(run: &'a Run, inventory: &'a InventoryArgs, gitea: &'a GiteaArgs) -> Self {
+    pub(super) fn by(run: &'a Run, servers: &'a Servers) -> Self {
         InventoryWanted {
             run,
-            inventory,
+            servers,
             key_copies: None,
-            gitea,
             writes: false,
             is_wanted: true,
         }
@@ -120,12 +113,16 @@ pub(super) struct FoundInventory {
 }
 
 impl FoundInventory {
-    fn none(standing: Standing, notice: Option<OfInventory>) -> FoundInventory {
+    fn new(inventory: Inventory, standing: Standing, notice: Option<OfInventory>) -> Self {
         FoundInventory {
-            inventory: Inventory::default(),
+            inventory,
             standing,
             notices: notice.map(Notice::general).into_iter().collect(),
         }
+    }
+
+    fn none(standing: Standing, notice: Option<OfInventory>) -> Self {
+        FoundInventory::new(Inventory::default(), standing, notice)
     }
 }
 
@@ -143,26 +140,16 @@ pub(super) struct Others {
 impl InventoryPlace {
     /// Finds the place.
     pub(super) fn find(wanted: &InventoryWanted) -> Result<InventoryPlace> {
-        let Run {
-            context,
-            file,
-            environment,
-            ..
-        } = wanted.run;
+        let (run, flags) = (wanted.run, &wanted.servers.inventory);
         let forge = match wanted.is_wanted {
-            true => Forge::open(wanted.run, wanted.gitea)?,
+            true => Forge::open(run, &wanted.servers.gitea)?,
             false => None,
         };
-        let branch = setting(wanted.inventory.inventory_branch.as_ref());
-        let branch = branch.unwrap_or_else(|| BRANCH.to_owned());
-        if forge.as_ref().and_then(Forge::branch) == Some(&branch) {
-            let text = format!(
-                "{branch} is the branch that is applied: the inventory has a branch of its own"
-            );
-            return Err(Failure::error(text).hint("name another with --inventory-branch"));
-        }
-        let folder = file_stem(environment);
-        let at = match (setting(wanted.inventory.inventory.as_ref()), &forge) {
+        let applied = forge.as_ref().and_then(Forge::branch);
+        let applied = applied.map(|name| (name, "the branch that is applied"));
+        let branch = inventory_branch(flags.inventory_branch.as_ref(), applied)?;
+        let folder = file_stem(&run.environment);
+        let at = match (setting(flags.inventory.as_ref()), &forge) {
             _ if !wanted.is_wanted => At::Unwanted,
             (Some(path), _) => At::File {
                 path: path.into(),
@@ -174,29 +161,30 @@ impl InventoryPlace {
             (None, None) => without_forge(wanted, &branch, &folder)?,
         };
         let copies = match setting(wanted.key_copies).as_deref() {
-            None => None,
-            Some("branch") => Some(true),
-            Some("none") => Some(false),
+            None => OnceLock::new(),
+            Some("branch") => true.into(),
+            Some("none") => false.into(),
             Some(other) => {
-                let text = format!("--key-copies {other:?}: branch or none is wanted");
+                let text = format!("--key-copies {other:?}: expected branch or none");
                 return Err(Failure::error(text));
             }
         };
         let path = match &forge {
             Some(forge) => forge.path().to_owned(),
-            None => path_in_repository(file).unwrap_or_else(|_| file.display().to_string()),
+            None => path_in_repository(&run.file).unwrap_or_else(|_| run.file_name()),
         };
+        let commit = run.context.sha.clone();
         Ok(InventoryPlace {
             at,
             forge,
-            environment: environment.clone(),
-            file: file.to_path_buf(),
+            environment: run.environment.clone(),
+            file: run.file.clone(),
             path,
             branch,
             writes: wanted.writes,
-            context: context.clone(),
-            copies: copies.map(OnceLock::from).unwrap_or_default(),
-            commit: context.sha.clone().map(OnceLock::from).unwrap_or_default(),
+            context: run.context.clone(),
+            copies,
+            commit: commit.map(OnceLock::from).unwrap_or_default(),
             account: OnceLock::new(),
             is_known: AtomicBool::new(false),
             begins: AtomicBool::new(false),
@@ -240,22 +228,17 @@ impl InventoryPlace {
         let before = inventory.file.clone();
         let is_other = !before.is_empty() && before != self.path;
         if is_other && self.checkout_has(&before) {
-            let refusal = Failure::refused(format!(
-                "the inventory {:?} is of {before}, and this file is {}. Nothing was changed.",
-                self.environment, self.path
-            ));
-            return Err(Failure {
-                is_of_other_file: true,
-                ..refusal
-                    .hint("each file has an environment of its own: name it with --environment")
-            });
+            let (environment, path) = (&self.environment, &self.path);
+            let text = format!(
+                "the inventory {environment:?} is of {before}, and this file is {path}. Nothing was changed."
+            );
+            let hint = "each file has an environment of its own: name it with --environment";
+            let mut failure = Failure::refused(text).hint(hint);
+            failure.is_of_other_file = true;
+            return Err(failure);
         }
-        let moved = is_other.then(|| Notice::general(OfInventory::Moved(before)));
-        Ok(FoundInventory {
-            inventory,
-            standing: Standing::Read,
-            notices: moved.into_iter().collect(),
-        })
+        let moved = is_other.then_some(OfInventory::Moved(before));
+        Ok(FoundInventory::new(inventory, Standing::Read, moved))
     }
 
     /// Returns the text of the inventory, none where it is known not to be there; or why it cannot be read, and what to do.
@@ -277,10 +260,8 @@ impl InventoryPlace {
                 text.map(Option::flatten).map_err(|error| {
                     let said = error.to_string();
                     let said = said.lines().next().unwrap_or_default();
-                    (
-                        format!("{said}; in a partial clone add --refetch --no-filter"),
-                        None,
-                    )
+                    let text = format!("{said}; in a partial clone add --refetch --no-filter");
+                    (text, None)
                 })
             }
             At::Nowhere(why) => Err(((*why).to_owned(), None)),
@@ -300,11 +281,12 @@ impl InventoryPlace {
             return Ok(());
         };
         if !theirs.is_empty() && *theirs != account {
-            return Err(Failure::refused(format!(
-                "the inventory {:?} is of account {theirs}, and this token is of account {account}. Nothing was changed.",
-                self.environment
-            ))
-            .hint("each account has an environment of its own: name it with --environment"));
+            let environment = &self.environment;
+            let text = format!(
+                "the inventory {environment:?} is of account {theirs}, and this token is of account {account}. Nothing was changed."
+            );
+            let hint = "each account has an environment of its own: name it with --environment";
+            return Err(Failure::refused(text).hint(hint));
         }
         self.account.get_or_init(|| account);
         Ok(())
@@ -325,39 +307,20 @@ impl InventoryPlace {
         self.forge.as_ref()
     }
 
-    /// Returns when the place changed last, where that is told: the branch has all environments.
-    pub(super) fn changed(&self) -> Option<Timestamp> {
-        match (&self.at, &self.forge) {
-            (At::Forge(branch), Some(forge)) => {
-                let told = forge.repo.branch(branch.branch()).ok()?;
-                told.commit.timestamp.parse().ok()
-            }
-            (At::File { path, .. }, _) => {
-                let changed = fs::metadata(path).and_then(|about| about.modified()).ok()?;
-                Timestamp::try_from(changed).ok()
-            }
-            _ => None,
-        }
-    }
-
     /// Returns whether copies of sealed keys are kept. `aloud`: who is told that a public repository keeps none.
     pub(super) fn copies(&self, aloud: Option<Say>) -> Result<bool> {
         if let Some(told) = self.copies.get() {
             return Ok(*told);
         }
-        let At::Forge(branch) = &self.at else {
-            return Ok(*self.copies.get_or_init(|| true));
-        };
-        let Some(forge) = &self.forge else {
-            return Ok(false);
+        let (At::Forge(_), Some(forge)) = (&self.at, &self.forge) else {
+            return Ok(true);
         };
         let is_public = forge.repo.about()?.is_public();
         if let Some(say) = aloud.filter(|_| is_public) {
+            let (name, branch) = (forge.repo.full_name(), &self.branch);
             say.note(&format!(
-                "everybody may read {}, so no copy of the sealed keys is committed to {}; --key-copies branch does it all \
-                 the same",
-                forge.repo.full_name(),
-                branch.branch()
+                "everybody may read {name}, so no copy of the sealed keys is committed to {branch}; --key-copies branch \
+                 commits them anyway"
             ));
         }
         Ok(*self.copies.get_or_init(|| !is_public))
@@ -365,37 +328,31 @@ impl InventoryPlace {
 
     /// Errors where nothing can be written down.
     pub(super) fn writable(&self) -> Result<(), NotRecorded> {
-        let refuse = |why: String, hint: Option<String>| Err(NotRecorded { why, hint });
-        let why = match &self.at {
-            At::Forge(branch) => {
-                return match branch.may_write() {
-                    Ok(Ok(())) => Ok(()),
-                    Ok(Err(why)) => {
-                        let branch = branch.branch();
-                        let hint = "or name another with --inventory-branch";
-                        let hint =
-                            format!("let the token's user push to the branch {branch}, {hint}");
-                        refuse(why, Some(hint))
-                    }
-                    Err(error) => refuse(error.to_string(), error.hint()),
-                };
-            }
+        let token = "set GITEA_TOKEN to a token that may push, or name a file with --inventory";
+        let without = |why: &str| (why.to_owned(), Some(token.to_owned()));
+        let (why, hint) = match &self.at {
+            At::Forge(branch) => match branch.may_write() {
+                Ok(Ok(())) => return Ok(()),
+                Ok(Err(why)) => {
+                    let other = "or name another branch with --inventory-branch";
+                    let hint = format!("let the token's user push to {}, {other}", self.branch);
+                    (why, Some(hint))
+                }
+                Err(error) => (error.to_string(), error.hint()),
+            },
             At::File { path, .. } => {
                 let there = path.ancestors().skip(1).find(|folder| folder.is_dir());
                 // an empty path is the current directory
-                return match tempfile::tempfile_in(there.unwrap_or(Path::new("."))) {
-                    Ok(_) => Ok(()),
-                    Err(error) => {
-                        refuse(format!("{}: {}", path.display(), file_error(&error)), None)
-                    }
-                };
+                match tempfile::tempfile_in(there.unwrap_or(Path::new("."))) {
+                    Ok(_) => return Ok(()),
+                    Err(error) => (format!("{}: {}", path.display(), file_error(&error)), None),
+                }
             }
-            At::Clone(..) => "there is no token for the forge",
-            At::Absent | At::Unwanted => "the job has neither a forge nor --inventory",
-            At::Nowhere(why) => why,
+            At::Clone(..) => without("there is no token for the forge"),
+            At::Absent | At::Unwanted => without("the job has neither a forge nor --inventory"),
+            At::Nowhere(why) => without(why),
         };
-        let token = "set GITEA_TOKEN to a token that may push, or name a file with --inventory";
-        refuse(why.to_owned(), Some(token.to_owned()))
+        Err(NotRecorded { why, hint })
     }
 
     /// Reads the inventories of the other environments that are kept at the same place.
@@ -406,9 +363,8 @@ impl InventoryPlace {
                 Ok(inventory) if inventory.account == account => {
                     others.share_account = true;
                     let ids = inventory.ids().into_iter().cloned();
-                    others
-                        .strange
-                        .extend(ids.map(|id| (id, inventory.file.clone())));
+                    let ids = ids.map(|id| (id, inventory.file.clone()));
+                    others.strange.extend(ids);
                 }
                 Ok(_) => {}
                 Err(why) => {
@@ -422,20 +378,15 @@ impl InventoryPlace {
 
     fn texts_of_others(&self) -> Result<Vec<(String, Vec<u8>)>> {
         let own = file_stem(&self.environment);
+        let mut texts = Vec::new();
         match &self.at {
             At::Forge(branch) => match branch.others() {
-                Err(error) if error.is_not_found() && self.waits_for_its_first_push() => {
-                    Ok(Vec::new())
-                }
-                others => Ok(others?),
+                Err(error) if error.is_not_found() && self.waits_for_its_first_push() => {}
+                others => texts = others?,
             },
-            At::File {
-                path,
-                is_named: false,
-            } => {
+            At::File { path, is_named } if !is_named => {
                 let root = path.parent().and_then(Path::parent);
                 let entries = root.and_then(|root| fs::read_dir(root).ok());
-                let mut texts = Vec::new();
                 for entry in entries.into_iter().flatten().flatten() {
                     let name = entry.file_name().to_string_lossy().into_owned();
                     let path = entry.path().join("inventory.json");
@@ -445,21 +396,18 @@ impl InventoryPlace {
                         texts.push((name, text));
                     }
                 }
-                Ok(texts)
             }
             At::Clone(git, commit) => {
-                let mut texts = Vec::new();
-                for name in git.folder(commit, ROOT)? {
-                    let text = match in_clone(&name).filter(|_| name != own) {
-                        Some(path) => git.show(commit, &path)?,
-                        None => None,
-                    };
+                let names = git.folder(commit, ROOT)?.into_iter();
+                for name in names.filter(|name| *name != own) {
+                    let text = in_clone(&name).map(|path| git.show(commit, &path));
+                    let text = text.transpose()?.flatten();
                     texts.extend(text.map(|text| (name, text)));
                 }
-                Ok(texts)
             }
-            At::File { .. } | At::Absent | At::Nowhere(_) | At::Unwanted => Ok(Vec::new()),
+            At::File { .. } | At::Absent | At::Nowhere(_) | At::Unwanted => {}
         }
+        Ok(texts)
     }
 
     /// Whether this is a plan of somebody who did not push yet: the repository has no commit.
@@ -483,15 +431,10 @@ impl InventoryPlace {
         if matches!(self.at, At::Clone(..)) && (!is_newer || self.may_do_without()) {
             return self.unread(why, None, !is_newer);
         }
-        let last = (!is_newer).then(|| self.last_that_reads()).flatten();
-        let hint = last.map(|commit| {
-            let branch = &self.branch;
-            format!("commit {commit} of the branch {branch} is the last one that reads: put its text back")
-        });
-        Err(Failure {
-            hint,
-            ..self.failure(&why)
-        })
+        let is_of_branch = matches!(self.at, At::Forge(_)) && !is_newer;
+        let hint = "look at the history of the branch, and put its last good text back";
+        let hint = is_of_branch.then(|| hint.to_owned());
+        Err(self.failure(&why).aside(hint))
     }
 
     /// An inventory that is there, or may be, and that cannot be read. `fetch`: another one may be fetched.
@@ -504,12 +447,11 @@ impl InventoryPlace {
         }
         let failure = self.failure(&why);
         if self.forge.is_some() || is_file {
-            return Err(Failure { hint, ..failure });
+            return Err(failure.aside(hint));
         }
-        Err(failure.hint(format!(
-            "fetch it before: git fetch origin +refs/heads/{0}:refs/remotes/origin/{0}; or set GITEA_TOKEN",
-            self.branch
-        )))
+        let branch = &self.branch;
+        let fetch = format!("git fetch origin +refs/heads/{branch}:refs/remotes/origin/{branch}");
+        Err(failure.hint(format!("fetch it before: {fetch}; or set GITEA_TOKEN")))
     }
 
     fn failure(&self, why: &str) -> Failure {
@@ -518,9 +460,8 @@ impl InventoryPlace {
             false => "A plan without it would not show deletions.",
         };
         let named = self.named();
-        Failure::error(format!(
-            "cannot read the inventory ({named}: {why}). {what}"
-        ))
+        let text = format!("cannot read the inventory ({named}: {why}). {what}");
+        Failure::error(text)
     }
 
     /// What people call the place.
@@ -532,19 +473,6 @@ impl InventoryPlace {
             }
             _ => format!("branch {}", self.branch),
         }
-    }
-
-    /// Returns the last commit of the branch whose inventory reads.
-    fn last_that_reads(&self) -> Option<String> {
-        let At::Forge(branch) = &self.at else {
-            return None;
-        };
-        let commits = branch.history(BACK).ok()?;
-        let reads = |commit: &String| {
-            let text = branch.read_at(commit).ok().flatten();
-            text.is_some_and(|text| Inventory::parse(&text).is_ok())
-        };
-        commits.into_iter().find(reads)
     }
 
     /// Whether a path of the repository is in the checkout.
@@ -564,13 +492,11 @@ fn in_clone(folder: &str) -> Option<RepoPath> {
 /// Finds the place of a run without a forge and without a named file.
 fn without_forge(wanted: &InventoryWanted, branch: &str, folder: &str) -> Result<At> {
     let file = &wanted.run.file;
+    let path = format!("{ROOT}/{folder}/inventory.json");
     let beside = match wanted.run.context.is_ci {
         true => At::Absent,
         false => At::File {
-            path: file
-                .with_file_name(ROOT)
-                .join(folder)
-                .join("inventory.json"),
+            path: file.with_file_name(path),
             is_named: false,
         },
     };

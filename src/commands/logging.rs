@@ -15,6 +15,7 @@ use crate::base::json;
 use crate::base::mask::masked;
 use crate::base::text::{obedient_to_us, visible};
 use crate::commands::cli::{Global, LogFormat, When};
+use crate::render::terminal::Color;
 
 pub use moving::Moving;
 use moving::{AroundLine, around};
@@ -37,15 +38,14 @@ pub fn say(global: &Global, lookup: impl Fn(&str) -> Option<String>) -> Say {
         LogFormat::Text => false,
         LogFormat::Json => true,
     };
-    let in_job = lookup("CI").is_some();
+    let (in_job, is_terminal) = (lookup("CI").is_some(), std::io::stderr().is_terminal());
     let can_erase = lookup("TERM").is_some_and(|term| term != "dumb");
-    let is_watched = std::io::stderr().is_terminal() && can_erase;
     Say {
         json,
         in_job,
-        moves: is_watched && !in_job && !json && !global.quiet,
+        moves: is_terminal && can_erase && !in_job && !json && !global.quiet,
         quiet: global.quiet,
-        color: use_color(global.color, std::io::stderr().is_terminal(), &lookup),
+        color: use_color(global.color, is_terminal, &lookup),
     }
 }
 
@@ -74,10 +74,9 @@ pub fn start(say: Say, global: &Global, lookup: impl Fn(&str) -> Option<String>)
         builder.format(|buffer, record| {
             let mut fields = Fields(Map::new());
             let _ = record.key_values().visit(&mut fields);
-            let Fields(mut fields) = fields;
-            fields.insert("target".into(), json!(record.target()));
+            fields.0.insert("target".into(), json!(record.target()));
             let level = record.level().as_str().to_lowercase();
-            let line = json_line(&level, &record.args().to_string(), fields);
+            let line = json_line(&level, &record.args().to_string(), fields.0);
             buffer.write_all(line.as_bytes())
         });
     }
@@ -131,36 +130,32 @@ impl Say {
 
     /// Says what somebody should know; not with `--quiet`.
     pub fn note(self, text: &str) {
-        match (self.quiet, self.json) {
-            (true, _) => {}
-            (false, true) => self.line("notice", text, &[]),
-            (false, false) => {
-                let text = format!("{} {text}", self.label(36, "note"));
-                self.line("notice", &text, &[]);
-            }
+        let label = match self.json {
+            true => String::new(),
+            false => self.label("36", "note") + " ",
+        };
+        if !self.quiet {
+            self.line("notice", &(label + text), &[]);
         }
     }
 
     /// Says why a run ends, and what to do.
     pub fn error(self, label: &str, text: &str, hint: Option<&str>) {
         if self.json {
-            let hint: Vec<(&str, &str)> = hint.map(|hint| ("hint", hint)).into_iter().collect();
-            return self.line("error", &format!("{label}: {text}"), &hint);
+            let hint = hint.map(|hint| ("hint", hint));
+            return self.line("error", &format!("{label}: {text}"), hint.as_slice());
         }
-        let label = self.label(31, label);
+        let label = self.label("31", label);
         self.line("error", &format!("{label} {text}"), &[]);
         if let Some(hint) = hint {
             // further lines stand under the first word
-            let (label, hint) = (self.label(36, "hint"), hint.replace('\n', "\n      "));
+            let (label, hint) = (self.label("36", "hint"), hint.replace('\n', "\n      "));
             self.line("error", &format!("{label} {hint}"), &[]);
         }
     }
 
-    fn label(self, colour: u8, word: &str) -> String {
-        match self.color {
-            true => format!("\x1b[{colour}m{word}:\x1b[0m"),
-            false => format!("{word}:"),
-        }
+    fn label(self, colour: &str, word: &str) -> String {
+        Color(self.color).paint(colour, &format!("{word}:"))
     }
 
     /// Says a refusal as lines where the log is JSON: people read it in the job.
@@ -197,9 +192,9 @@ impl Say {
         around(&format!("{}\n", self.harmless(text.trim_end())));
     }
 
-    /// Without secrets, and without what others could order a terminal to do. In a job, a line that begins like a runner's
-    /// command would be one.
-    fn harmless(self, text: &str) -> String {
+    /// Returns a text without secrets, and without what others could order a terminal to do. A runner takes lines that begin with
+    /// `::` or `##[` as commands, so in a job no line does.
+    pub(super) fn harmless(self, text: &str) -> String {
         let text = masked(text);
         let text = obedient_to_us(&text);
         match self.in_job {

@@ -1,79 +1,57 @@
 //! `mark-enrolled`: the commit of `enrolled: true` alone, on the branch or in the file on disk.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::apply::early_gates;
-use super::branch::refuse_other_branches;
 use super::forge::Forge;
 use super::settings::readable;
-use super::{Ending, Exit, Failure, Result, Run, end, unreported};
+use super::{Ending, Exit, Failure, Result, Run, unreported};
 use crate::base::files;
-use crate::base::text::{did_you_mean, listed, quote, visible};
+use crate::base::text::{did_you_mean, joined, quoted, visible};
 use crate::check::edit::{self, Edit};
 use crate::commands::cli::MarkArgs;
 use crate::file::MAX_BYTES;
 
-pub(super) fn run(run: &Run, args: &MarkArgs) -> Exit {
-    let ending = match make(run, args) {
-        Ok((edit, text)) => {
-            let ending = Ending {
-                changed: !edit.flipped.is_empty(),
-                ..Ending::answer(
-                    json!({ "format_version": 1, "marked": edit.flipped, "already": edit.already,
-                            "missing": edit.missing, "result": text }),
-                    said(&edit, &text),
-                )
-            };
-            match vanished(&edit, &run.file) {
-                Some(failure) => ending.failed(failure),
-                None => ending,
-            }
-        }
-        Err(failure) => Ending::stopped(failure, json!({ "marked": [], "already": [] })),
-    };
-    end(run, ending)
-}
-
-/// Returns the failure of a run between whose check and whose commit somebody took keys out of the file.
-fn vanished(edit: &Edit, file: &Path) -> Option<Failure> {
+pub(super) fn run(run: &Run, args: &MarkArgs) -> Result<Ending> {
+    let (edit, text) = make(run, args)?;
+    let json = json!({ "format_version": 1, "marked": edit.flipped, "already": edit.already,
+                       "missing": edit.missing, "result": text });
+    let mut ending = Ending::answer(json, said(&edit, &text));
+    ending.changed = !edit.flipped.is_empty();
     if edit.missing.is_empty() {
-        return None;
+        return Ok(ending);
     }
-    let names: Vec<String> = edit.missing.iter().map(|name| quote(name)).collect();
+    let (file, names) = (run.file.display(), quoted(&edit.missing));
     let error = format!(
-        "{} does not declare {} any more: somebody took it out while this command ran",
-        file.display(),
-        listed(&names)
+        "{file} does not declare {names} any more: somebody deleted the entry while this command ran"
     );
-    Some(Failure {
-        exit: unreported(Exit::Error, !edit.flipped.is_empty()),
-        ..Failure::error(visible(&error))
-    })
+    let mut failure = Failure::error(visible(&error));
+    failure.exit = unreported(Exit::Error, ending.changed);
+    Ok(ending.failed(failure))
 }
 
 /// Returns what became of the names, and where.
 fn make(run: &Run, args: &MarkArgs) -> Result<(Edit, String)> {
-    let (path, context) = (&run.file, &run.context);
+    let path = &run.file;
     if !args.local {
-        early_gates("mark-enrolled", context)?;
-        refuse_other_branches("mark-enrolled", run, &args.gitea)?;
+        early_gates("mark-enrolled", run, &args.gitea)?;
     }
     readable()?;
     let mut names: BTreeSet<String> = args.names.iter().cloned().collect();
     if let Some(from) = &args.from {
-        names.extend(read_names(from)?);
+        let text = files::read_text(from, 64 * files::SMALL);
+        let text = text.map_err(|error| Failure::of_file("read", from, &error))?;
+        names.extend(names_in(&text));
     }
     if names.is_empty() {
         // what an idle sync-events leaves is no failure of the pipeline behind it
         return Ok((Edit::default(), "no setup key is named".into()));
     }
     if args.local {
-        // looked at first: one unknown name, and nothing is written
-        let before = files::read(path, MAX_BYTES as u64)
-            .map_err(|error| Failure::of_file("read", path, &error))?;
+        let before = files::read(path, MAX_BYTES as u64);
+        let before = before.map_err(|error| Failure::of_file("read", path, &error))?;
         look(&before, &names, &path.display().to_string())?;
         let edit = edit::mark_enrolled_file(path, &names)?;
         return Ok((edit, format!("{} written", path.display())));
@@ -92,62 +70,42 @@ fn look(text: &[u8], names: &BTreeSet<String>, place: &str) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    let names: Vec<String> = missing.iter().map(|name| format!("{name:?}")).collect();
-    let error = format!(
-        "{place} declares no setup key {}; nothing was written",
-        names.join(", ")
-    );
     let keys = edit::key_names(text);
     let near = |name: &String| did_you_mean(name, keys.iter().map(String::as_str));
     let near: Vec<String> = missing.iter().filter_map(near).collect();
     let hint = match (near.is_empty(), keys.is_empty()) {
         (false, _) => near.join("\n"),
-        (true, true) => "it has no setup keys at all".into(),
-        (true, false) => {
-            let known: Vec<String> = keys.iter().map(|name| quote(name)).collect();
-            format!("its setup keys are {}", listed(&known))
-        }
+        (true, true) => "it has no setup keys".into(),
+        (true, false) => format!("its setup keys are {}", quoted(&keys)),
     };
+    let names = quoted(&missing);
+    let error = format!("{place} declares no setup key {names}; nothing was written");
     Err(Failure::error(visible(&error)).hint(hint))
 }
 
 fn said(edit: &Edit, text: &str) -> String {
-    let list = |names: &BTreeSet<String>| {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        visible(&names.join(", ")).into_owned()
-    };
-    let text = visible(text);
     let mut out = String::new();
     if !edit.flipped.is_empty() {
-        out += &format!("Marked enrolled: {}; {text}.\n", list(&edit.flipped));
+        let names = joined(&edit.flipped, ", ");
+        out += &format!("Marked enrolled: {names}; {text}.\n");
     }
     if !edit.already.is_empty() {
-        out += &format!("Marked already: {}.\n", list(&edit.already));
+        out += &format!("Marked already: {}.\n", joined(&edit.already, ", "));
     }
-    match out.as_str() {
-        "" => format!("Nothing to mark: {text}.\n"),
-        _ => out,
+    if out.is_empty() {
+        out = format!("Nothing to mark: {text}.\n");
     }
+    joined(out.lines().map(visible), "\n") + "\n"
 }
 
-/// Names of the file for `--from`.
+/// Returns the names in a text for `--from`: one a line, or what `sync-events` prints as JSON.
 fn names_in(text: &str) -> Vec<String> {
     let json: Value = serde_json::from_str(text).unwrap_or_default();
     let Some(entries) = json["enrollments"].as_array() else {
-        let lines = text.lines().map(str::trim);
-        return lines
-            .filter(|line| !line.is_empty())
-            .map(str::to_owned)
-            .collect();
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        return lines.map(str::to_owned).collect();
     };
     let done = entries.iter().filter(|entry| entry["error"].is_null());
     let names = done.filter_map(|entry| entry["setup_key_name"].as_str());
     names.map(str::to_owned).collect()
-}
-
-/// Reads names from a file, or from stdin where it is `-`.
-fn read_names(path: &Path) -> Result<Vec<String>> {
-    let text = files::read_text(path, 64 * files::SMALL);
-    let text = text.map_err(|error| Failure::of_file("read", path, &error))?;
-    Ok(names_in(&text))
 }

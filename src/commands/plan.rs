@@ -4,9 +4,9 @@ use super::forge::Forge;
 use super::history::is_touched;
 use super::inventory::{InventoryPlace, InventoryWanted};
 use super::publish::Publisher;
-use super::session::{LiveFrom, Request, Session};
+use super::session::{Request, Session};
 use super::{Body, Ending, Exit, Result, Run, blank, end, refused};
-use crate::commands::cli::{PlanArgs, Planning};
+use crate::commands::cli::PlanArgs;
 use crate::forge::ci::PullRequest;
 use crate::model::change::Change;
 use crate::model::notice::{Notice, OfRun};
@@ -19,7 +19,7 @@ pub(super) fn run(run: &Run, args: &PlanArgs) -> Exit {
     let is_of_other_file = came_to.as_ref().is_err_and(|of| of.is_of_other_file);
     let mut ending = Ending::of(document, came_to, false);
     if let (Body::Document(document, _), true) = (&ending.body, args.comment && !is_of_other_file) {
-        let args = &args.planning.gitea;
+        let args = &args.planning.servers.gitea;
         let publisher = Publisher { run, args };
         let posted = match document.unplanned {
             Some(Unplanned::Closed { .. }) => Ok(()),
@@ -29,19 +29,15 @@ pub(super) fn run(run: &Run, args: &PlanArgs) -> Exit {
         ending = ending.posted("cannot comment", posted);
     }
     let exit = end(run, ending);
-    if let Some(failure) = refused(&red) {
-        let error = format!(
-            "{}\nonce this is merged, every apply is refused",
-            failure.error
-        );
-        say.error("refused", &error, failure.hint.as_deref());
+    if let Some(mut failure) = refused(&red) {
+        failure.error += "\nonce this is merged, every apply is refused";
+        say.error("refused", &failure.error, failure.hint.as_deref());
     }
     exit
 }
 
 /// Returns what is known of the plan, how the run ends, and the refusals that the pull request of this job causes.
 fn make(run: &Run, args: &PlanArgs) -> (Document, Result<Exit>, Vec<Refusal>) {
-    let planning = &args.planning;
     // before any secret is needed: the workflow runs for each pull request
     let mut document = blank(run);
     match unplanned(run, args) {
@@ -52,11 +48,8 @@ fn make(run: &Run, args: &PlanArgs) -> (Document, Result<Exit>, Vec<Refusal>) {
         }
         Err(failure) => return (document, Err(failure), Vec::new()),
     }
-    let origin = match &args.live {
-        Some(path) => LiveFrom::File(path),
-        None => LiveFrom::Server(&planning.server),
-    };
-    let request = Request::of(run, origin, planning);
+    let mut request = Request::of(run, &args.planning);
+    request.live = args.live.as_deref();
     let mut session = match Session::open(&request, &mut document) {
         Ok(session) => session,
         Err(failure) => return (document, Err(failure), Vec::new()),
@@ -99,20 +92,15 @@ fn unplanned(run: &Run, args: &PlanArgs) -> Result<Option<Unplanned>> {
     if is_touched(path, &args.planning.sealing.recipients_file, context)? {
         return Ok(None);
     }
+    // where the environment is that of another file, so is the comment
     if args.comment {
-        of_other_file(run, &args.planning)?;
+        let place = InventoryPlace::find(&InventoryWanted::by(run, &args.planning.servers));
+        match place.and_then(|place| place.read()) {
+            Err(failure) if failure.is_of_other_file => return Err(failure),
+            _ => {}
+        }
     }
     Ok(Some(Unplanned::Untouched))
-}
-
-/// Errors where the environment, and so the comment, is that of another file.
-fn of_other_file(run: &Run, planning: &Planning) -> Result<()> {
-    let wanted = InventoryWanted::by(run, &planning.inventory, &planning.gitea);
-    let place = InventoryPlace::find(&wanted);
-    match place.and_then(|place| place.read()) {
-        Err(failure) if failure.is_of_other_file => Err(failure),
-        _ => Ok(()),
-    }
 }
 
 /// Whether the pull request of this job is merged or closed, by the event or by now: a plan of what it brings would take the
@@ -121,7 +109,7 @@ fn is_closed(pull: &PullRequest, run: &Run, args: &PlanArgs) -> Result<bool> {
     if pull.is_closed || !args.comment {
         return Ok(pull.is_closed);
     }
-    let Some(forge) = Forge::open(run, &args.planning.gitea)? else {
+    let Some(forge) = Forge::open(run, &args.planning.servers.gitea)? else {
         return Ok(false);
     };
     match forge.repo.pull(pull.number) {

@@ -4,12 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::failure::Failure;
-use super::write_report;
+use super::logging::Moving;
+use super::{Result, Run, Say, write_report};
 use crate::apply::{Applied, Observer, StepOutcome};
 use crate::base::text::{count, visible};
-use crate::commands::logging::{Moving, Say};
-use crate::forge::ci::{Context, Runner};
+use crate::forge::ci::Runner;
 use crate::model::change::Change;
 use crate::render::{Document, Status, json};
 
@@ -24,11 +23,9 @@ const UNFOLDED: usize = 10;
 /// At a terminal a line that moves says what is under way, and a line that stays what did not go as planned. Elsewhere each step
 /// is a line; many of them are folded where a job's log can do that, but never what did not go as planned.
 pub(super) struct Announcer<'a> {
+    run: &'a Run<'a>,
     say: Say,
-    in_job: bool,
-    /// Whether the log of the job folds what stands between two lines.
-    folds: bool,
-    /// Whether it does so now.
+    /// Whether lines are folded now.
     folded: bool,
     moving: Option<Moving>,
     /// What the run has done so far.
@@ -39,15 +36,12 @@ pub(super) struct Announcer<'a> {
 
 impl<'a> Announcer<'a> {
     /// Once `stop` is set, the line that moves stands still.
-    pub(super) fn new(say: Say, stop: &Arc<AtomicBool>) -> Self {
-        let context = Context::of_process();
+    pub(super) fn new(run: &'a Run<'a>, stop: &Arc<AtomicBool>) -> Self {
         Announcer {
-            say,
-            in_job: context.is_ci,
-            // (docs/gitea-api.md, "Lines of a log")
-            folds: matches!(context.runner, Runner::Gitea | Runner::Other),
+            run,
+            say: run.say,
             folded: false,
-            moving: say.moving(stop),
+            moving: run.say.moving(stop),
             document: Document::default(),
             report: None,
             publish: None,
@@ -55,23 +49,20 @@ impl<'a> Announcer<'a> {
     }
 
     /// Says what becomes of this document. `publish` gets it once the keys are made, and before anything else is.
-    pub(super) fn reporting(
-        say: Say,
-        stop: &Arc<AtomicBool>,
-        path: Option<&PathBuf>,
-        document: &Document,
-        publish: Option<Publish<'a>>,
-    ) -> Result<Self, Failure> {
-        let mut announcer = Announcer::new(say, stop);
-        announcer.document = document.clone();
-        announcer.report = path.cloned();
-        announcer.publish = publish;
-        let changes = document.plan.as_ref().map_or(0, |plan| plan.changes.len());
-        announcer.document.statuses = vec![Status::Pending; changes];
-        if let Some(path) = &announcer.report {
-            write_report(path, &json::document(&announcer.document, true))?;
-        }
-        Ok(announcer)
+    pub(super) fn reporting(mut self, of: &Document, publish: Option<Publish<'a>>) -> Result<Self> {
+        self.document.clone_from(of);
+        let changes = of.plan.as_ref().map_or(0, |plan| plan.changes.len());
+        self.document.statuses = vec![Status::Pending; changes];
+        self.report.clone_from(&self.run.cli.global.report);
+        self.publish = publish;
+        self.write()?;
+        Ok(self)
+    }
+
+    /// Writes the report, where one is wanted.
+    fn write(&self) -> Result<()> {
+        let write = |path| write_report(path, &json::document(&self.document, true));
+        self.report.as_deref().map_or(Ok(()), write)
     }
 
     /// Says that the writes are over and their result is looked at.
@@ -84,9 +75,11 @@ impl<'a> Announcer<'a> {
 
     /// Folds the lines that follow, where there are so many steps.
     fn fold(&mut self, total: usize) {
-        if self.folds && !self.folded && total > UNFOLDED {
-            self.say
-                .fold(&format!("::group::{}", count(total, "step", "steps")));
+        // (docs/gitea-api.md, "Lines of a log")
+        let folds = matches!(self.run.context.runner, Runner::Gitea | Runner::Other);
+        if folds && !self.folded && total > UNFOLDED {
+            let steps = count(total, "step", "steps");
+            self.say.fold(&format!("::group::{steps}"));
             self.folded = true;
         }
     }
@@ -120,17 +113,14 @@ impl Observer for Announcer<'_> {
             true => self.fold(total),
             false => self.unfold(),
         }
-        let address = change.address.to_string();
-        self.say.progress(&format!(
-            "[{number}/{total}] {}: {}",
-            visible(&address),
-            visible(&outcome.text)
-        ));
+        let text = format!("{}: {}", change.address, outcome.text);
+        self.say
+            .progress(&format!("[{number}/{total}] {}", visible(&text)));
     }
 
     fn sealed(&mut self, name: &str, armored: &str) {
         // in a job disk and artifact can be lost; on a laptop the file is enough
-        if self.in_job {
+        if self.run.context.is_ci {
             self.unfold();
             self.say.sealed(name, armored);
         }
@@ -146,22 +136,20 @@ impl Observer for Announcer<'_> {
             return;
         }
         self.note(applied);
-        if let Some(path) = &self.report
-            && let Err(failure) = write_report(path, &json::document(&self.document, true))
-        {
+        if let Err(failure) = self.write() {
             self.unfold();
             log::warn!("{}", failure.error);
         }
     }
 
     fn keys_made(&mut self, applied: &Applied) {
-        if self.publish.is_none() || applied.created_keys.is_empty() {
-            return;
-        }
-        self.note(applied);
-        self.unfold();
-        if let Some(publish) = &self.publish {
-            publish(&self.document);
+        if let Some(publish) = self.publish.take() {
+            if !applied.created_keys.is_empty() {
+                self.note(applied);
+                self.unfold();
+                publish(&self.document);
+            }
+            self.publish = Some(publish);
         }
     }
 }

@@ -6,8 +6,7 @@ use super::forge::{Forge, SETTINGS};
 use super::versions::of_gitea;
 use super::{Failure, Result, Run};
 use crate::commands::cli::GiteaArgs;
-use crate::forge::ci::{Context, JobEvent};
-use crate::forge::gitea::post::Board;
+use crate::forge::ci::JobEvent;
 use crate::git::{Git, GitError, Opened, Sha};
 use crate::render::{self, Document, markdown};
 
@@ -34,14 +33,8 @@ impl Publisher<'_> {
 
     /// Posts a text, and returns who wrote it.
     fn post(&self, forge: &Forge, number: u64, body: &str) -> Result<Option<i64>> {
-        let Context {
-            event,
-            pull_request,
-            ..
-        } = &self.run.context;
-        let posted = comments(forge, number).keep("", body).map_err(|error| {
-            let is_fork = pull_request.as_ref().is_some_and(|pull| pull.is_fork);
-            let is_cut_down = is_fork && *event == JobEvent::PullRequest && error.is_no_right();
+        let posted = forge.board(Some(number)).keep("", body).map_err(|error| {
+            let is_cut_down = self.run.is_of_fork() && error.is_no_right();
             let failure = of_gitea(&forge.repo, error);
             match is_cut_down {
                 true => failure.hint(OF_FORK),
@@ -58,15 +51,16 @@ impl Publisher<'_> {
         let Some(forge) = Forge::open(self.run, self.args)? else {
             return Ok(());
         };
-        let text = text(document, false);
-        match comments(&forge, self.pull_request()?).correct("", &text, false) {
+        let (text, number) = (text(document, false), self.pull_request()?);
+        match forge.board(Some(number)).correct("", &text, false) {
             // a token that may not read comments made none here
             Err(error) if error.is_hidden_from_us() => {
                 log::info!("no comment to correct is to be seen: {error}");
             }
-            Ok(Some(posted)) => self.run.say.note(&format!("comment: {}", posted.url)),
-            Ok(None) => {}
-            Err(error) => return Err(error.into()),
+            posted => {
+                let posted = posted?.map(|posted| format!("comment: {}", posted.url));
+                posted.iter().for_each(|text| self.run.say.note(text));
+            }
         }
         Ok(())
     }
@@ -126,7 +120,8 @@ impl Publisher<'_> {
             if let Some(sha) = &self.run.context.sha
                 && let Some(pull) = forge.repo.pull_merged_as(sha)?
             {
-                comments(&forge, pull.number).keep("", &text(document, true))?;
+                let board = forge.board(Some(pull.number));
+                board.keep("", &text(document, true))?;
             }
             Ok(())
         };
@@ -143,14 +138,10 @@ impl Publisher<'_> {
         if let Some(pull) = &self.run.context.pull_request {
             return Ok(pull.number);
         }
-        let error = match &self.run.context.event_problem {
-            Some(problem) => {
-                format!("this job does not say which pull request it is for: {problem}")
-            }
-            None => "this job is not of a pull request".to_owned(),
-        };
-        Err(Failure::error(error)
-            .hint("--comment is for jobs of pull_request and pull_request_target"))
+        let problem = self.run.context.event_problem.iter();
+        let problem: String = problem.map(|problem| format!(": {problem}")).collect();
+        let failure = Failure::error(format!("this job is not of a pull request{problem}"));
+        Err(failure.hint("--comment is for jobs of pull_request and pull_request_target"))
     }
 }
 
@@ -158,16 +149,9 @@ fn text(document: &Document, applied: bool) -> String {
     markdown::comment(&render::tree(document, applied), markdown::BUDGET)
 }
 
-fn comments(forge: &Forge, pull: u64) -> Board<'_> {
-    Board {
-        repo: &forge.repo,
-        pull: Some(pull),
-    }
-}
-
 /// Does the pull request say what an apply made of it? That it was refused, or the like, is no result.
 fn has_result(forge: &Forge, number: u64, body: &str, me: &mut Option<i64>) -> Result<bool> {
-    let texts = comments(forge, number).texts(body, me)?;
+    let texts = forge.board(Some(number)).texts(body, me)?;
     Ok(texts.iter().any(|text| render::is_result(text)))
 }
 
@@ -181,7 +165,6 @@ fn commits(file: &Path) -> Result<Vec<(Sha, bool)>, GitError> {
     };
     let changed = git.changes(None, &head, &[&git.locate(file)?], BACK + 1)?;
     let all = git.changes(None, &head, &[], BACK + 1)?.into_iter();
-    Ok(all
-        .map(|commit| (commit.0.clone(), changed.contains(&commit)))
-        .collect())
+    let all = all.map(|commit| (changed.contains(&commit), commit.0));
+    Ok(all.map(|(touches, commit)| (commit, touches)).collect())
 }

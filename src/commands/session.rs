@@ -26,11 +26,10 @@ use crate::base::id::Id;
 use crate::base::json;
 use crate::base::text::{hex, short_commit, visible};
 use crate::check::validate::{Valid, validate};
-use crate::commands::cli::{
-    AccessLevel, Gates, GiteaArgs, InventoryArgs, Planning, Scope, Sealing, Server,
-};
+use crate::commands::cli::{AccessLevel, Gates, Planning, Scope, Sealing, Servers};
 use crate::file::{self, Place as Position, Source};
 use crate::forge::ci::Context;
+use crate::git::Sha;
 use crate::model::address::Address;
 use crate::model::held::{Held, Why};
 use crate::model::kind::{Kind, Live, Refers};
@@ -45,16 +44,6 @@ use crate::render::Document;
 use crate::secret::Recipients;
 use crate::wire::api::Api;
 use crate::wire::api::objects::Event;
-
-/// Validates; all problems are one error.
-pub(super) fn check(source: &Source) -> Result<Valid> {
-    validate(source).map_err(|problems| Failure::from(&problems))
-}
-
-/// An answer of the server that is not of the form that we read.
-pub(super) fn unreadable(error: crate::account::actual::Unreadable) -> Failure {
-    Failure::error(error.to_string())
-}
 
 /// What was asked for, and what was found so far.
 pub(super) struct Session {
@@ -86,23 +75,41 @@ pub(super) struct Session {
     started: Instant,
 }
 
-/// Where the live account comes from.
-pub(super) enum LiveFrom<'a> {
-    /// A server.
-    Server(&'a Server),
-    /// A recorded account.
-    File(&'a Path),
-}
+/// What the inventory has, and no more.
+const PLAIN: &Scope = &Scope {
+    prune: Prune::Owned,
+    replace: Vec::new(),
+    protect: Vec::new(),
+};
+
+/// Whoever reads a plan deletes nothing.
+const NO_GATES: &Gates = &Gates {
+    max_deletes: usize::MAX,
+    allow_deletes: None,
+};
+
+/// Keys are sealed for nobody.
+const NOBODY: &Sealing = &Sealing {
+    recipient: Vec::new(),
+    recipients_file: Vec::new(),
+    key_copies: None,
+};
+
+/// What a plan needs of the event log alone.
+const EVENTS: More = More {
+    events: true,
+    referrers: false,
+};
 
 /// The settings of a plan.
 pub(super) struct Request<'a> {
     pub(super) run: &'a Run<'a>,
-    pub(super) origin: LiveFrom<'a>,
+    pub(super) servers: &'a Servers,
+    /// A recorded account, which takes the place of the server.
+    pub(super) live: Option<&'a Path>,
     pub(super) scope: &'a Scope,
     pub(super) gates: &'a Gates,
     pub(super) sealing: &'a Sealing,
-    pub(super) inventory: &'a InventoryArgs,
-    pub(super) gitea: &'a GiteaArgs,
     /// What a person names for entries (`--adopt`).
     pub(super) adopt: &'a [String],
     /// The run writes the inventory.
@@ -115,20 +122,14 @@ pub(super) struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Reads a plan of what the inventory has, which nobody carries out.
-    pub(super) fn reading(
-        run: &'a Run<'a>,
-        origin: LiveFrom<'a>,
-        inventory: &'a InventoryArgs,
-        gitea: &'a GiteaArgs,
-    ) -> Self {
+    pub(super) fn reading(run: &'a Run<'a>, servers: &'a Servers) -> Self {
         Request {
             run,
-            origin,
-            scope: Scope::PLAIN,
-            gates: Gates::NONE,
-            sealing: Sealing::NOBODY,
-            inventory,
-            gitea,
+            servers,
+            live: None,
+            scope: PLAIN,
+            gates: NO_GATES,
+            sealing: NOBODY,
             adopt: &[],
             writes: false,
             committed: false,
@@ -137,13 +138,13 @@ impl<'a> Request<'a> {
     }
 
     /// What the flags of a plan or an apply say.
-    pub(super) fn of(run: &'a Run<'a>, origin: LiveFrom<'a>, planning: &'a Planning) -> Self {
+    pub(super) fn of(run: &'a Run<'a>, planning: &'a Planning) -> Self {
         Request {
             scope: &planning.scope,
             gates: &planning.gates,
             sealing: &planning.sealing,
             access: planning.access,
-            ..Request::reading(run, origin, &planning.inventory, &planning.gitea)
+            ..Request::reading(run, &planning.servers)
         }
     }
 }
@@ -163,10 +164,9 @@ impl Session {
         document.commit = commit.map(|sha| short_commit(&sha).to_owned());
         document.actor.clone_from(&context.actor);
         document.run.clone_from(&context.run_url);
-        let api = match request.origin {
-            LiveFrom::Server(server) => Some(connect(server, context.is_pull_request_event())),
-            LiveFrom::File(_) => None,
-        };
+        let server = &request.servers.server;
+        let is_server = request.live.is_none();
+        let api = is_server.then(|| connect(server, context.is_pull_request_event()));
         let ahead = match &api {
             // what another run makes and records in between would seem to be gone
             Some(Ok(api)) if request.access != AccessLevel::None && !request.writes => {
@@ -178,14 +178,13 @@ impl Session {
             true => adopted(request.adopt)?,
             false => BTreeMap::new(),
         };
+        let named = request.servers.inventory.inventory.as_ref();
         let wanted = InventoryWanted {
-            run: request.run,
-            inventory: request.inventory,
             key_copies: request.sealing.key_copies.as_ref(),
-            gitea: request.gitea,
             writes: request.writes,
             // a recorded account has none, but one that is named
-            is_wanted: api.is_some() || setting(request.inventory.inventory.as_ref()).is_some(),
+            is_wanted: api.is_some() || setting(named).is_some(),
+            ..InventoryWanted::by(request.run, request.servers)
         };
         // git and the forge take their time, and what git has to say of another file than the one on disk is seldom
         let (on_disk, history, found) = std::thread::scope(|scope| {
@@ -214,21 +213,18 @@ impl Session {
         let commit = history.tip().map(|tip| tip.short().to_owned());
         document.commit = document.commit.take().or(commit);
         document.notices.append(&mut history.notices);
-        let committed = match request.committed {
-            true => history.committed(path)?,
-            false => None,
-        };
+        let committed = request.committed.then(|| history.committed(path));
+        let committed = committed.transpose()?.flatten();
         let (valid, source) = match committed.or(history.merged.take()) {
             Some(source) => (validate(&source), source),
             None => on_disk?,
         };
         document.file_digest = hex(&Sha256::digest(source.text())[..6]);
-        let valid = valid.map_err(|problems| Failure::from(&problems))?;
+        let valid = valid?;
         document.notices.extend(notices::of_planned_file(&valid));
         // a base without a valid file grants nothing
-        let base = history
-            .tip()
-            .map(|_| history.base(path).unwrap_or_default());
+        let tip = history.tip();
+        let base = tip.map(|_| history.base(path).unwrap_or_default());
         let recipients = recipients(request.sealing, history.recipients.clone())?;
         let new = notices::new_recipients(request.sealing, &history);
         document.notices.extend(new);
@@ -243,12 +239,11 @@ impl Session {
         let mut versions =
             history.versions(inventory.applied_commit.as_deref(), &inventory.file)?;
         versions.propose(valid.desired.clone());
-        let standing = match (&request.origin, request.scope.prune) {
-            // of a recorded account everything is meant, whosever it is
-            (LiveFrom::File(_), Prune::All) if found.standing == Standing::Unknown => {
-                Standing::First
-            }
-            _ => found.standing,
+        // of a recorded account everything is meant, whosever it is
+        let is_of_all = request.live.is_some() && request.scope.prune == Prune::All;
+        let standing = match found.standing {
+            Standing::Unknown if is_of_all => Standing::First,
+            standing => standing,
         };
         // the account is compared with that of the inventory
         let needs = Needs::of(&valid.desired, true).and_recorded(&inventory);
@@ -269,7 +264,7 @@ impl Session {
         if let Some(tip) = history.tip() {
             place.of_commit(tip);
         }
-        let snapshot = match (&api, &request.origin) {
+        let snapshot = match (&api, request.live) {
             (Some(api), _) => {
                 document.server = Some(server_name(api));
                 let lists = match request.access {
@@ -280,11 +275,11 @@ impl Session {
                 document.requests = api.requests();
                 snapshot.map_err(|error| of_netbird(api, error))?
             }
-            (None, LiveFrom::File(path)) => {
+            (None, Some(path)) => {
                 document.server = Some(path.display().to_string());
                 recorded(path)?
             }
-            (None, LiveFrom::Server(_)) => Snapshot::default(),
+            (None, None) => Snapshot::default(),
         };
         let mut session = Session {
             source,
@@ -326,8 +321,8 @@ impl Session {
 
     /// Reads the snapshot into actual state, and finds which object each entry stands for.
     fn read(&mut self) -> Result<()> {
-        let read = plan::read(&self.valid.desired, &self.snapshot, &self.options);
-        (self.actual, self.binding) = read.map_err(unreadable)?;
+        let read = plan::read(&self.valid.desired, &self.snapshot, &self.options)?;
+        (self.actual, self.binding) = read;
         Ok(())
     }
 
@@ -353,11 +348,7 @@ impl Session {
         let is_service_user = me.is_some_and(|me| me.is_service_user);
         let mut made = BTreeSet::new();
         if waits && !others.share_account && is_service_user {
-            let more = More {
-                events: true,
-                referrers: false,
-            };
-            self.complete(more)?;
+            self.complete(EVENTS)?;
             made = self.made();
             let sealed = self.sealed(&made)?;
             made.retain(|id| !sealed.contains(id));
@@ -367,10 +358,9 @@ impl Session {
         ours.made = made;
         ours.unread = others.unread.clone().map(|(environment, _)| environment);
         self.read()?;
-        let notice = others.unread.map(|(environment, why)| {
-            Notice::general(OfInventory::OtherUnread { environment, why })
-        });
-        Ok(notice)
+        let unread = others.unread;
+        let unread = unread.map(|(environment, why)| OfInventory::OtherUnread { environment, why });
+        Ok(unread.map(Notice::general))
     }
 
     /// Whether an object that is not recorded bears a declared name, or one that a commit since the last apply took out. Keys
@@ -389,20 +379,21 @@ impl Session {
             let mut renamed = desired.renamed_from.iter();
             renamed.any(|(new, old)| new.kind == address.kind && *old == address.name)
         };
-        let unrecorded = self.actual.each().filter(|(address, live)| {
-            address.kind.goes_with_entry()
-                && ours.inventory.origin(&live.id).is_none()
-                && is_open(address, live)
-        });
-        let (named, others): (Vec<_>, Vec<_>) = unrecorded.partition(|&(address, live)| {
+        let unrecorded = |at: &Address, live: &Live| {
+            let is_unknown = || ours.inventory.origin(&live.id).is_none();
+            at.kind.goes_with_entry() && is_unknown() && is_open(at, live)
+        };
+        let is_declared = |address: &Address, live: &Live| {
             // of several groups of a name the plan calls each otherwise
             let own = Address {
                 name: live.name.clone(),
                 ..address.clone()
             };
             desired.has(&own) || is_old_name(address)
-        });
-        !named.is_empty() || others.iter().any(|(address, _)| ours.was_declared(address))
+        };
+        let all = self.actual.each().filter(|(at, live)| unrecorded(at, live));
+        let (named, others): (Vec<_>, Vec<_>) = all.partition(|(at, live)| is_declared(at, live));
+        !named.is_empty() || others.iter().any(|(at, _)| ours.was_declared(at))
     }
 
     /// Returns what the event log says that our own user made.
@@ -417,19 +408,12 @@ impl Session {
     /// is lost.
     fn sealed(&self, made: &BTreeSet<Id>) -> Result<BTreeSet<Id>> {
         let inventory = &self.options.ours.inventory;
-        if !self.place.lists_copies() || !self.place.copies(None)? {
-            return Ok(BTreeSet::new());
-        }
         let keys = self.actual.keys.values().filter(|key| {
             let is_bare = key.valid && key.auto_groups.is_empty();
             is_bare && made.contains(&key.id) && inventory.origin(&key.id).is_none()
         });
-        let keys: Vec<(&str, &Id)> = keys.map(|key| (key.name.as_str(), &key.id)).collect();
-        if keys.is_empty() {
-            return Ok(BTreeSet::new());
-        }
-        let lacks = self.place.without_copy(keys.iter().copied())?;
-        let sealed = keys.into_iter().filter(|key| !lacks.contains(key));
+        let keys = keys.map(|key| (key.name.as_str(), &key.id)).collect();
+        let sealed = self.place.with_copy(keys)?.into_iter();
         Ok(sealed.map(|(_, id)| id.clone()).collect())
     }
 
@@ -437,11 +421,11 @@ impl Session {
     pub(super) fn through(&self) -> Result<Option<Through>> {
         let applied = self.options.ours.inventory.applied_commit.as_deref();
         let text = self.source.text().as_bytes();
-        self.history
-            .through(text, applied, |applied, commit| match self.place.forge() {
-                Some(forge) => forge.is_newer(applied.as_str(), commit.as_str()),
-                None => Ok(false),
-            })
+        let is_newer = |applied: &Sha, commit: &Sha| match self.place.forge() {
+            Some(forge) => forge.is_newer(applied.as_str(), commit.as_str()),
+            None => Ok(false),
+        };
+        self.history.through(text, applied, is_newer)
     }
 
     /// Makes the plan; where it deletes, what could refer to that is fetched and the plan is made again, so that all
@@ -454,7 +438,7 @@ impl Session {
             let more = match &planned {
                 Ok(plan) => self.more(plan),
                 Err(problems) => More {
-                    referrers: problems.iter().any(|problem| problem.is_of_deletion()),
+                    referrers: problems.iter().any(Problem::is_of_deletion),
                     events: false,
                 },
             };
@@ -514,17 +498,17 @@ impl Session {
     /// All problems of a plan as one error, with their places in the file.
     fn stop(&self, problems: &[Problem]) -> Failure {
         let place = |problem: &Problem| {
-            let places = &self.valid.places;
+            let (places, own) = (&self.valid.places, &problem.address);
             let reference = problem.reference().and_then(|(what, name)| match what {
                 Refers::Group => {
                     let mut all = self.valid.references.iter();
-                    let it = all.find(|it| it.owner == problem.address && it.group == name)?;
+                    let it = all.find(|it| it.owner == *own && it.group == name)?;
                     Some(&it.place)
                 }
-                Refers::Resource => places.name(&problem.address, "destination_resource", name),
-                Refers::Check => places.name(&problem.address, "source_posture_checks", name),
+                Refers::Resource => places.name(own, "destination_resource", name),
+                Refers::Check => places.name(own, "source_posture_checks", name),
             });
-            reference.or_else(|| self.valid.position_of(&problem.address))
+            reference.or_else(|| self.valid.position_of(own))
         };
         let mut text = match problems.len() {
             1 => "this cannot be planned\n".to_owned(),
@@ -555,8 +539,8 @@ pub(super) fn recorded(path: &Path) -> Result<Snapshot> {
     let snapshot = lists.and_then(|lists| serde_json::from_value(lists.into()));
     snapshot.map_err(|error| {
         let (path, why) = (path.display(), json::why(&error));
-        Failure::error(format!("{path} is not a recorded account: {why}")).hint(
-            "it holds the answers of the server's lists: {\"groups\": […], \"setup_keys\": […], …}",
-        )
+        let hint =
+            "it holds the answers of the server's lists: {\"groups\": […], \"setup_keys\": […], …}";
+        Failure::error(format!("{path} is not a recorded account: {why}")).hint(hint)
     })
 }

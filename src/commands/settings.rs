@@ -7,23 +7,22 @@ use std::time::Duration;
 use super::failure::Failure;
 use crate::base::files;
 use crate::base::id::Id;
-use crate::base::text::{ask, nearest, visible};
-use crate::commands::cli::{Cli, Global, Sealing, Server};
+use crate::base::text::{ask, joined, nearest, visible};
+use crate::commands::cli::{Cli, Sealing, Server};
 use crate::commands::logging::Say;
-use crate::forge::ci::Context;
+use crate::forge::ci::{Context, JobEvent};
 use crate::forge::gitea::inventory::BRANCH as INVENTORY;
 use crate::model::address::Address;
 use crate::model::kind::Kind;
-use crate::secret::{Recipients, Sources};
+use crate::secret::{ENVIRONMENT, Recipients, Sources};
 use crate::wire::api::{self, Api, Token};
 use crate::wire::http::Config;
 
 /// Reads an environment variable; an empty one is unset: CI passes missing secrets as empty. One that is not a text is
 /// refused before ([`readable`]).
 pub fn environment(name: &str) -> Option<String> {
-    std::env::var(name)
-        .ok()
-        .filter(|value| !value.trim().is_empty())
+    let value = std::env::var(name).ok();
+    value.filter(|value| !value.trim().is_empty())
 }
 
 /// The kill switch. Whatever it is set to stops an apply, blanks and bytes that are no text too.
@@ -44,8 +43,9 @@ pub(super) fn readable() -> Result<(), Failure> {
     match umask().filter(|mask| mask & OWNERS_RIGHTS != 0) {
         None => Ok(()),
         Some(mask) => {
-            let text =
-                format!("the umask {mask:04o} keeps this program from the files that it makes");
+            let text = format!(
+                "with the umask {mask:04o} this program cannot read the files that it writes"
+            );
             Err(Failure::error(text).hint("set another one before, as in: umask 077"))
         }
     }
@@ -64,21 +64,21 @@ fn umask() -> Option<u32> {
 /// Returns which of the variables that the program reads are no text, in a sentence; the kill switch aside, which needs
 /// none.
 pub fn unreadable_variables() -> Option<String> {
-    let mut names: Vec<String> = std::env::vars_os()
-        .filter(|(_, value)| value.to_str().is_none())
-        .filter_map(|(name, _)| name.into_string().ok())
-        .filter(|name| is_ours(name) && name != HALT)
-        .collect();
-    names.sort();
+    let unreadable = std::env::vars_os().filter(|(_, value)| value.to_str().is_none());
+    let names = unreadable.filter_map(|(name, _)| name.into_string().ok());
+    let names = names.filter(|name| is_ours(name) && name != HALT);
+    let names: BTreeSet<String> = names.collect();
     let verb = if names.len() == 1 { "holds" } else { "hold" };
-    (!names.is_empty()).then(|| format!("{} {verb} bytes that are not UTF-8", names.join(", ")))
+    let shown = joined(&names, ", ");
+    (!names.is_empty()).then(|| format!("{shown} {verb} bytes that are not UTF-8"))
 }
 
 /// Returns which argument is not a text, in a sentence.
 pub fn unreadable_arguments() -> Option<String> {
     let mut arguments = std::env::args_os().skip(1);
     let unreadable = arguments.find(|argument| argument.to_str().is_none())?;
-    let shown = visible(&unreadable.to_string_lossy()).into_owned();
+    let unreadable = unreadable.to_string_lossy();
+    let shown = visible(&unreadable);
     Some(format!(
         "the argument {shown} holds bytes that are not UTF-8"
     ))
@@ -86,25 +86,17 @@ pub fn unreadable_arguments() -> Option<String> {
 
 /// Is it a variable that the program reads?
 fn is_ours(name: &str) -> bool {
-    let prefixes = ["NETBIRD_", "GITEA_"];
-    matches!(
-        name,
-        crate::secret::ENVIRONMENT
-            | "BOT_TOKEN"
-            | "BOT_TOKEN_FILE"
-            | "CI"
-            | "NO_COLOR"
-            | "RUST_LOG"
-    ) || prefixes.iter().any(|prefix| name.starts_with(prefix))
+    let prefixes = ["NETBIRD_", "GITEA_", "BOT_TOKEN"];
+    matches!(name, ENVIRONMENT | "CI" | "NO_COLOR" | "RUST_LOG")
+        || prefixes.iter().any(|prefix| name.starts_with(prefix))
         || crate::forge::ci::is_variable(name)
         || crate::wire::http::is_proxy_variable(name)
 }
 
 /// Returns a setting; an empty one is unset.
 pub(super) fn setting(value: Option<&String>) -> Option<String> {
-    value
-        .map(|value| value.trim().to_owned())
-        .filter(|value| !value.is_empty())
+    let value = value.map(|value| value.trim().to_owned());
+    value.filter(|value| !value.is_empty())
 }
 
 /// What every command needs, resolved once: flags before variables, and an empty one is unset.
@@ -121,11 +113,8 @@ pub(super) struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub(super) fn new(cli: &'a Cli, say: Say) -> Self {
-        let Global {
-            file, environment, ..
-        } = &cli.global;
-        let file = setting(file.as_ref()).unwrap_or_else(|| "netbird.json".into());
-        let environment = setting(environment.as_ref());
+        let file = setting(cli.global.file.as_ref()).unwrap_or_else(|| "netbird.json".into());
+        let environment = setting(cli.global.environment.as_ref());
         Run {
             cli,
             say,
@@ -134,12 +123,23 @@ impl<'a> Run<'a> {
             context: Context::of_process(),
         }
     }
+
+    /// Whether this is the job of a pull request from a fork, which has no secrets.
+    pub(super) fn is_of_fork(&self) -> bool {
+        let pull = self.context.pull_request.as_ref();
+        self.context.event == JobEvent::PullRequest && pull.is_some_and(|pull| pull.is_fork)
+    }
+
+    /// The file, as messages name it.
+    pub(super) fn file_name(&self) -> String {
+        self.file.display().to_string()
+    }
 }
 
 /// Returns the branch of the inventory; `others` are branches that it must not be, and what each is.
-pub(super) fn inventory_branch(
+pub(super) fn inventory_branch<'a>(
     named: Option<&String>,
-    others: [(&str, &str); 2],
+    others: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<String, Failure> {
     let branch = setting(named).unwrap_or_else(|| INVENTORY.to_owned());
     let Some((_, what)) = others.into_iter().find(|(other, _)| *other == branch) else {
@@ -168,9 +168,9 @@ pub(super) fn replaced(text: &str) -> Result<Address, Failure> {
 pub(super) fn protected(flags: &[String]) -> Result<BTreeSet<Address>, Failure> {
     let protected = |text: &String| {
         let address = named(text)?;
-        let label = address.kind.label();
         match address.kind.parent() {
             _ if address.kind.is_one() => {
+                let label = address.kind.label();
                 let text = format!("--protect {text}: {label} are never deleted");
                 Err(Failure::error(text).hint("name what an apply could delete"))
             }
@@ -192,9 +192,8 @@ pub(super) fn adopted(flags: &[String]) -> Result<BTreeMap<Address, Id>, Failure
             is_told.then(|| (address, Id::from(id)))
         });
         found.ok_or_else(|| {
-            let text = visible(text).into_owned();
-            Failure::error(format!("--adopt {text:?}: KIND/NAME=ID is wanted"))
-                .hint("as in setup_keys/NAME=ID, peers/NAME=ID, routers/NETWORK=ID or records/ZONE/NAME TYPE=ID")
+            let hint = "as in setup_keys/NAME=ID, peers/NAME=ID, routers/NETWORK=ID or records/ZONE/NAME TYPE=ID";
+            Failure::error(format!("--adopt {:?}: expected KIND/NAME=ID", visible(text))).hint(hint)
         })
     };
     let texts = with_variable(flags, "NETBIRD_GITOPS_ADOPT");
@@ -240,7 +239,7 @@ fn named(text: &str) -> Result<Address, Failure> {
 
 fn named_by(kind: Kind, parent: Kind) -> Failure {
     let (label, parent_label) = (kind.label(), parent.label());
-    let text = format!("a {label} is named by the {parent_label} that it stands in");
+    let text = format!("a {label} is named by its {parent_label}");
     Failure::error(text).hint(format!("as in {}/NAME", parent.section()))
 }
 
@@ -253,7 +252,7 @@ pub(super) fn recipients(
         keys: sealing.recipient.clone(),
         files: sealing.recipients_file.clone(),
         merged,
-        environment: environment(crate::secret::ENVIRONMENT),
+        environment: environment(ENVIRONMENT),
     };
     Ok(sources.read()?)
 }

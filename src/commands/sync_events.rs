@@ -13,23 +13,22 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::apply::early_gates;
-use super::branch::refuse_other_branches;
 use super::forge::Forge;
 use super::history::History;
 use super::inventory::{InventoryPlace, InventoryWanted};
 use super::progress::Announcer;
 use super::session::notices::of_token;
-use super::session::{check, unreadable};
 use super::settings::{connect, readable, setting};
 use super::signals::signals;
 use super::versions::of_netbird;
-use super::{Ending, Exit, Failure, Result, Run, end};
+use super::{Ending, Exit, Failure, Result, Run};
 use crate::account::actual::Actual;
 use crate::account::fetch::{Needs, fetch};
 use crate::apply::{Conduct, NotRecorded, Recorder, Writer};
 use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::text::visible;
+use crate::check::validate::validate;
 use crate::commands::cli::SyncArgs;
 use crate::file;
 use crate::forge::gitea::mark::Marked;
@@ -63,8 +62,6 @@ struct Synced<'a> {
     undeclared: Vec<(String, String)>,
     /// What became of the commit, where one was tried.
     marked: Option<Marked>,
-    /// When the first of these peers enrolled.
-    oldest: Option<Timestamp>,
     /// What failed beside single keys.
     failure: Option<Failure>,
     /// Every used key of the file is marked already, so that there is nothing to look at.
@@ -72,7 +69,7 @@ struct Synced<'a> {
     requests: u64,
 }
 
-pub(super) fn run(run: &Run, args: &SyncArgs) -> Exit {
+pub(super) fn run(run: &Run, args: &SyncArgs) -> Ending {
     let mut synced = Synced {
         run,
         args,
@@ -82,55 +79,46 @@ pub(super) fn run(run: &Run, args: &SyncArgs) -> Exit {
         notices: Vec::new(),
         undeclared: Vec::new(),
         marked: None,
-        oldest: None,
         failure: None,
         idle: false,
         requests: 0,
     };
-    let came_to = synced.make();
-    let text = match &came_to {
-        Ok(_) => output::text(&synced),
-        Err(_) => String::new(),
+    let (text, stopped) = match synced.make() {
+        Ok(()) => (output::text(&synced), None),
+        Err(failure) => (String::new(), Some(failure)),
     };
-    let (exit, failure) = match came_to {
-        Ok(exit) => (exit, synced.failure.take()),
-        Err(failure) => (failure.exit, Some(failure)),
-    };
-    let ending = Ending {
-        exit,
-        changed: !synced.done.is_empty() && !args.dry_run,
-        failure,
-        ..Ending::answer(output::json(&synced), text)
-    };
-    let exit = end(run, ending);
     if let Some(marked) = synced.marked.as_ref().filter(|marked| marked.waits()) {
         run.say.progress(&marked.text);
     }
-    for done in &synced.done {
-        if let Some(error) = &done.error {
-            let text = format!("setup key {}: {error}", done.enrollment.key);
-            run.say.error("error", &visible(&text), None);
-        }
+    let mut ending = Ending::answer(output::json(&synced), text);
+    ending.changed = !synced.done.is_empty() && !args.dry_run;
+    let of_keys = synced.done.iter().filter_map(|done| {
+        let error = done.error.as_ref()?;
+        let text = format!("setup key {}: {error}", done.enrollment.key);
+        Some(Failure::partial(visible(&text)))
+    });
+    let failures = stopped.into_iter().chain(synced.failure).chain(of_keys);
+    match failures.reduce(Failure::and) {
+        Some(failure) => ending.failed(failure),
+        None => ending,
     }
-    exit
 }
 
 impl Synced<'_> {
-    fn fail(&mut self, failure: Failure) {
-        self.failure = Some(match self.failure.take() {
-            Some(first) => first.and(failure),
-            None => failure,
-        });
+    /// Keeps a failure; the run goes on.
+    fn fail(&mut self, mut failure: Failure) {
+        failure.exit = Exit::Partial;
+        let failures = self.failure.take().into_iter().chain([failure]);
+        self.failure = failures.reduce(Failure::and);
     }
 
-    fn make(&mut self) -> Result<Exit> {
+    fn make(&mut self) -> Result<()> {
         let (run, args, context) = (self.run, self.args, &self.run.context);
         if !args.dry_run {
-            early_gates("sync-events", context)?;
-            refuse_other_branches("sync-events", run, &args.servers.gitea)?;
+            early_gates("sync-events", run, &args.servers.gitea)?;
         }
         readable()?;
-        let valid = check(&file::load(&run.file)?)?;
+        let valid = validate(&file::load(&run.file)?)?;
         let api = connect(&args.servers.server, context.is_pull_request_event())?;
         let keys = api.list(Kind::SetupKey.path());
         self.requests = api.requests();
@@ -145,11 +133,11 @@ impl Synced<'_> {
         let proposes = args.via_pr && commits;
         self.idle = used.iter().all(is_marked);
         if self.idle && !proposes {
-            return Ok(Exit::Done);
+            return Ok(());
         }
         let forge = Forge::open(run, &args.servers.gitea)?;
         let valid = match &forge {
-            Some(forge) => check(&forge.source()?)?,
+            Some(forge) => validate(&forge.source()?)?,
             None => valid,
         };
         let mut waits = used.iter();
@@ -157,10 +145,8 @@ impl Synced<'_> {
         let unconfigured = || Forge::not_configured(run, &args.servers.gitea);
         if !self.idle {
             if forge.is_none() {
-                run.say.note(&format!(
-                    "{}: enrolled: true is not committed",
-                    unconfigured()
-                ));
+                let text = format!("{}: enrolled: true is not committed", unconfigured());
+                run.say.note(&text);
             }
             self.enroll(&api, &valid.desired)?;
         }
@@ -171,10 +157,7 @@ impl Synced<'_> {
                 match forge.mark(&ready, args.via_pr, &run.environment) {
                     Ok(marked) => self.marked = Some(marked),
                     // peers and groups are done; the flags are found missing again by the next run
-                    Err(failure) => self.fail(Failure {
-                        error: format!("not committed: {}", failure.error),
-                        ..failure
-                    }),
+                    Err(failure) => self.fail(failure.within("not committed")),
                 }
             }
             // on a laptop that is a choice, in a job nobody would ever know
@@ -186,21 +169,16 @@ impl Synced<'_> {
             }
             _ => {}
         }
-        let failed = self.done.iter().any(|done| done.error.is_some());
-        Ok(match failed || self.failure.is_some() {
-            true => Exit::Partial,
-            false => Exit::Done,
-        })
+        Ok(())
     }
 
     /// Finds who enrolled, renames the peers, puts them into their groups, and writes that down.
     fn enroll(&mut self, api: &Api, desired: &Desired) -> Result<()> {
         let (run, args, say) = (self.run, self.args, self.run.say);
         // before the lists: what is recorded after that is newer than they are
-        let store = InventoryPlace::find(&InventoryWanted {
-            writes: true,
-            ..InventoryWanted::by(run, &args.servers.inventory, &args.servers.gitea)
-        })?;
+        let mut wanted = InventoryWanted::by(run, &args.servers);
+        wanted.writes = true;
+        let store = InventoryPlace::find(&wanted)?;
         let found = store.read()?;
         let snapshot = fetch(api, &Needs::enrollment().and_account(), desired);
         self.requests = api.requests();
@@ -215,26 +193,24 @@ impl Synced<'_> {
             store.of_commit(tip);
         }
         let applied = found.inventory.applied_commit.as_deref();
+        // only an apply makes one: until then the names of keys tell
+        let is_known = found.standing == Standing::Read;
+        let [known, unknown] = [Standing::Read, Standing::Unknown];
         let ours = Ours {
-            standing: match found.standing {
-                Standing::Read => Standing::Read,
-                // only an apply makes one: until then the names of keys tell
-                Standing::First | Standing::Unknown => Standing::Unknown,
-            },
+            standing: if is_known { known } else { unknown },
             versions: history.versions(applied, &found.inventory.file)?,
             inventory: Arc::new(found.inventory.clone()),
             ..Ours::default()
         };
         let options = Options::of_enrollment(Arc::new(ours), Timestamp::now());
-        let (actual, binding) = plan::read(desired, &snapshot, &options).map_err(unreadable)?;
+        let (actual, binding) = plan::read(desired, &snapshot, &options)?;
         store.of_account(&found.inventory, &actual)?;
         let accounts = actual.named(Kind::AccountSettings, "").iter();
         let accounts: Vec<String> = accounts.map(|account| account.id.to_string()).collect();
-        let unnamed = match setting(args.servers.server.account.as_ref()) {
-            Some(_) => None,
-            None => gates::no_account(&accounts),
-        };
-        if let Some(refusal) = actual.me.as_ref().and_then(gates::reads_only).or(unnamed)
+        let named = setting(args.servers.server.account.as_ref());
+        let unnamed = || gates::no_account(&accounts).filter(|_| named.is_none());
+        let reads_only = actual.me.as_ref().and_then(gates::reads_only);
+        if let Some(refusal) = reads_only.or_else(unnamed)
             && !args.dry_run
         {
             let error = format!("{}; nothing was changed", refusal.text);
@@ -246,20 +222,17 @@ impl Synced<'_> {
         }
         let decisions = keys::decisions(desired, &actual, &options);
         let detection = enrollment::detect(desired, &actual, &decisions, &options);
-        let is_known = options.ours.standing == Standing::Read;
         if !is_known && !detection.enrollments.is_empty() {
-            say.note(
-                "there is no inventory yet, so this file's keys are recognized by their names only",
-            );
+            say.note("there is no inventory yet, so this file's keys are recognized by name only");
         }
         self.open = detection.open;
         let mut enrollments = detection.enrollments;
         enrollments.retain(|enrollment| {
-            let Some(why) = sync::waits_for(enrollment, &actual) else {
-                return true;
-            };
-            self.open.push((enrollment.key.clone(), why));
-            false
+            let waits = sync::waits_for(enrollment, &actual);
+            let open = waits.map(|why| (enrollment.key.clone(), why));
+            let is_ready = open.is_none();
+            self.open.extend(open);
+            is_ready
         });
         // what times tell stands in the line of each key
         let remarks = detection.remarks.into_iter();
@@ -270,10 +243,6 @@ impl Synced<'_> {
             let undeclared = undeclared.map(|(peer, key)| (actual.peer_label(&peer), key));
             self.undeclared = undeclared.collect();
         }
-        let peers = enrollments
-            .iter()
-            .filter_map(|it| actual.peers.get(&it.peer));
-        self.oldest = peers.filter_map(|peer| peer.created_at).min();
         let plan = sync::plan(&enrollments, &actual);
         let (statuses, labels) = match args.dry_run {
             true => {
@@ -284,19 +253,13 @@ impl Synced<'_> {
             false => self.carry_out(api, &plan, &actual),
         };
         self.requests = api.requests();
-        self.done = done(
-            enrollments,
-            &plan,
-            &statuses,
-            &labels,
-            args.dry_run,
-            &actual,
-        );
+        let came_to = (&*statuses, &labels);
+        self.done = done(enrollments, &plan, came_to, args.dry_run, &actual);
         if is_known && !args.dry_run {
             let mut delta = plan::people(desired, &actual, &binding, &options);
             delta.members.extend(joined(&self.done, desired));
+            // the next run finds it again
             if let Err(NotRecorded { why, hint }) = store.record(&[delta], &[]) {
-                // the next run finds it again
                 let failure = Failure::error(format!("the inventory could not be written: {why}"));
                 self.fail(failure.aside(hint));
             }
@@ -306,12 +269,7 @@ impl Synced<'_> {
 
     /// Renames and groups, each peer for itself; whoever joined a group meanwhile stays in it. Returns what became of each change, and
     /// the DNS labels that the server answered.
-    fn carry_out(
-        &mut self,
-        api: &Api,
-        plan: &Plan,
-        actual: &Actual,
-    ) -> (Vec<Status>, BTreeMap<Id, String>) {
+    fn carry_out(&mut self, api: &Api, plan: &Plan, actual: &Actual) -> (Vec<Status>, Labels) {
         let stop = signals();
         let conduct = Conduct {
             custody: None,
@@ -321,7 +279,7 @@ impl Synced<'_> {
             fresh: &|| Ok(()),
             puts_back: true,
         };
-        let mut observer = Announcer::new(self.run.say, &stop);
+        let mut observer = Announcer::new(self.run, &stop);
         let mut writer = Writer::new(api, actual, &mut observer);
         let mut applied = writer.apply(plan, conduct);
         if let Err(error) = writer.settle_members(&mut applied) {
@@ -332,6 +290,9 @@ impl Synced<'_> {
         (applied.statuses, applied.dns_labels)
     }
 }
+
+/// The DNS labels that peers get.
+type Labels = BTreeMap<Id, String>;
 
 /// Returns the members that this run put into groups that list the names of their keys.
 fn joined(done: &[Done], desired: &Desired) -> Vec<(String, String, Id)> {

@@ -2,35 +2,34 @@
 
 use serde_json::{Value, json};
 
+use super::{Ending, Result, Run, session};
 use crate::check::validate::validate;
-use crate::commands::exit::Exit;
-use crate::commands::failure::Failure;
-use crate::commands::settings::Run;
-use crate::commands::{Ending, end_with, session};
 use crate::file::{self, Finding, Place};
 use crate::render;
 
-pub(super) fn run(run: &Run) -> Exit {
-    let mut stopped = json!({ "status": "error", "problems": [], "notices": [] });
-    let made = make(run, &mut stopped);
-    end_with(run, made, stopped)
-}
-
-/// `stopped` is what the JSON of a file that is not valid has.
-fn make(run: &Run, stopped: &mut Value) -> Result<Ending, Failure> {
-    let source = file::load(&run.file)?;
-    let valid = validate(&source).map_err(|problems| {
-        stopped["problems"] = list(&mut problems.errors());
-        stopped["notices"] = list(&mut problems.notices());
-        Failure::from(&problems)
-    })?;
+/// Returns what it comes to, and what the JSON of a file that is not valid has.
+pub(super) fn run(run: &Run) -> (Result<Ending>, Value) {
+    let json = |status: &str, problems: Value, notices: Value| json!({ "format_version": 1, "status": status, "problems": problems, "notices": notices });
+    let none = json("error", json!([]), json!([]));
+    let checked = match file::load(&run.file) {
+        Ok(source) => validate(&source),
+        Err(error) => return (Err(error.into()), none),
+    };
+    let valid = match checked {
+        Ok(valid) => valid,
+        Err(found) => {
+            let lists = [list(&mut found.errors()), list(&mut found.notices())];
+            let [problems, notices] = lists;
+            return (Err(found.into()), json("error", problems, notices));
+        }
+    };
     let notices: Vec<_> = session::notices::of_file(&valid).collect();
     for said in render::say(&notices) {
         run.say.note(&said.text);
     }
-    let json = json!({ "format_version": 1, "status": "valid", "problems": [],
-                       "notices": list(&mut valid.notices.iter()) });
-    Ok(Ending::answer(json, format!("{} is valid.\n", valid.file)))
+    let json = json("valid", json!([]), list(&mut valid.notices.iter()));
+    let text = format!("{} is valid.\n", valid.file);
+    (Ok(Ending::answer(json, text)), none)
 }
 
 /// For programs: every problem and every notice with its code and its place, nothing folded.

@@ -55,10 +55,8 @@ pub(super) fn commands_work(version: &str) -> bool {
 
 /// Returns what an error of Gitea means for a run, with the server's version where that is an old one.
 pub(super) fn of_gitea(repo: &Repo, error: GiteaError) -> Failure {
-    let asks = error
-        .answer
-        .as_ref()
-        .is_some_and(|answer| answer.status != 401);
+    let answer = error.answer.as_ref();
+    let asks = answer.is_some_and(|answer| answer.status != 401);
     let old = if asks { old_gitea(repo) } else { None };
     Failure::from(error).aside(old)
 }
@@ -78,12 +76,11 @@ pub(super) fn told_of_gitea(version: &str) -> Option<String> {
             format!("this server is Forgejo {version}: everything works from {oldest} on")
         });
     }
-    let dotted = |(major, minor): (u32, u32)| format!("{major}.{minor}");
+    let [commands, workflows] =
+        [GITEA, GITEA_WORKFLOWS].map(|(major, minor)| format!("{major}.{minor}"));
     (found < GITEA_WORKFLOWS).then(|| {
         format!(
-            "this server is Gitea {version}: the commands work from {} on, the workflows from {} on",
-            dotted(GITEA),
-            dotted(GITEA_WORKFLOWS)
+            "this server is Gitea {version}: the commands work from {commands} on, the workflows from {workflows} on"
         )
     })
 }

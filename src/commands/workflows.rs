@@ -135,9 +135,7 @@ pub(super) fn merge(there: &str, ours: &str, base: &str) -> Comparison {
     let is_fault = |line: &&&str| match command(line) {
         // the command is there, or its whole line is missing
         Some((at, _)) => !text.lines().any(|it| key(it) == key(&line[at..])),
-        None => PROTECTED
-            .iter()
-            .any(|start| line.trim_start().starts_with(start)),
+        None => PROTECTED.iter().any(|it| line.trim_start().starts_with(it)),
     };
     let lost = merged.missing.iter().filter(is_fault);
     let lost = lost.map(|line| format!("lacks {}", essence(line).trim()));
@@ -171,10 +169,8 @@ fn command(line: &str) -> Option<(usize, &str)> {
     let line = essence(line);
     let at = line.find(PROGRAM)?;
     let word = line[at..].split_whitespace().nth(1)?;
-    COMMANDS
-        .iter()
-        .any(|(_, it)| *it == word)
-        .then_some((at, word))
+    let is_ours = COMMANDS.iter().any(|(_, it)| *it == word);
+    is_ours.then_some((at, word))
 }
 
 fn words(line: &str) -> impl Iterator<Item = &str> {

@@ -18,11 +18,6 @@ const MOST_EDGES: usize = 20;
 /// Most lines of what was reachable anyway.
 const MOST_COVERED: usize = 50;
 
-/// What a reviewer must not miss of it beside what the changes of rules themselves say.
-pub(super) fn calls_beside_rules(delta: &Delta) -> Vec<String> {
-    calls(delta, false)
-}
-
 /// What a reviewer must not miss of it, as sentences; `all`: what the changes of rules themselves say, too.
 pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
     let is_all = |side: &Side| matches!(side, Side::Group(members) if members.group == ALL);
@@ -40,10 +35,10 @@ pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
             // a change of the rule itself says so by itself
             (true, _, _) if !all && passage.why.causes.is_empty() => return None,
             (true, true, _) if everything => (None, "every other one on every port".to_owned()),
-            (from_all, _, Some(networks)) => (
-                (!from_all).then(|| plain(&passage.from)),
-                format!("all of {networks} on every port"),
-            ),
+            (from_all, _, Some(networks)) => {
+                let from = (!from_all).then(|| plain(&passage.from));
+                (from, format!("all of {networks} on every port"))
+            }
             (true, _, None) => (None, format!("{} ({})", plain(&passage.to), what(passage))),
             _ => return None,
         };
@@ -62,14 +57,10 @@ pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
 /// What a rule lets through newly or no more, and others do as well.
 pub(super) fn covered(delta: &Delta) -> Vec<String> {
     let line = |word: &str, covered: &Passage| {
-        format!(
-            "{word} reachable: {} → {}: {} ({}, and also by policy {})",
-            whole(&covered.from),
-            whole(&covered.to),
-            what(covered),
-            because(covered),
-            listed(&covered.why.others)
-        )
+        let (from, to) = (whole(&covered.from), whole(&covered.to));
+        let (what, because) = (what(covered), because(covered));
+        let others = listed(&covered.why.others);
+        format!("{word} reachable: {from} → {to}: {what} ({because}, and also by policy {others})")
     };
     let already = delta.already.iter().map(|it| line("already", it));
     let still = delta.still.iter().map(|it| line("still", it));
@@ -148,8 +139,8 @@ fn side(side: &Side) -> (String, String) {
 /// What passes, with the condition.
 fn what(passage: &Passage) -> String {
     let up_to = if passage.is_even { "" } else { "up to " };
-    let condition = condition(passage).map(|condition| format!(", {condition}"));
-    let condition = condition.unwrap_or_default();
+    let condition = condition(passage).into_iter();
+    let condition: String = condition.map(|it| format!(", {it}")).collect();
     format!("{up_to}{}{condition}", passage.traffic)
 }
 
@@ -161,15 +152,14 @@ fn condition(passage: &Passage) -> Option<String> {
 
 /// The condition that these posture checks pass, or fail.
 pub(super) fn on_checks(passes: bool, checks: &BTreeSet<String>) -> String {
-    let verb = if passes { "pass" } else { "fail" };
+    let [several, one] = match passes {
+        true => ["pass", "passes"],
+        false => ["fail", "fails"],
+    };
     match checks.len() {
-        0 => format!("if the posture checks {verb}"),
-        1 => format!(
-            "if posture check {} {verb}{}",
-            listed(checks),
-            if passes { "es" } else { "s" }
-        ),
-        _ => format!("if posture checks {} {verb}", listed(checks)),
+        0 => format!("if the posture checks {several}"),
+        1 => format!("if posture check {} {one}", listed(checks)),
+        _ => format!("if posture checks {} {several}", listed(checks)),
     }
 }
 
@@ -209,12 +199,10 @@ fn ends(from: &Side, to: &Side) -> Value {
                 ("group", &of.group, Some(of.machines), names)
             }
             Side::Peer(name) => ("peer", name, Some(1), Some(vec![name.clone()])),
-            Side::Resource(of) => (
-                "network_resource",
-                &of.name,
-                None,
-                Some(vec![of.name.clone()]),
-            ),
+            Side::Resource(of) => {
+                let names = Some(vec![of.name.clone()]);
+                ("network_resource", &of.name, None, names)
+            }
             Side::Route(of) => ("route", &of.address, None, None),
         };
         json!({ which: name, format!("{which}_kind"): kind, format!("peers_{which}"): peers,
@@ -247,22 +235,14 @@ pub(super) fn rows(delta: &Delta) -> Rows {
     let row = |passage: &Passage, is_gained: bool| {
         let to = Sentence::from("→ ").then(side(&passage.to));
         let because = format!("by {}", because(passage));
-        Row {
-            cells: vec![
-                side(&passage.from),
-                to,
-                what(passage).into(),
-                because.into(),
-            ],
-            ..Row::of(Mark::gained(is_gained), "", Rank::Reach)
-        }
+        let (from, what) = (side(&passage.from), what(passage).into());
+        let cells = vec![from, to, what, because.into()];
+        Row::with_cells(Mark::gained(is_gained), cells, Rank::Reach)
     };
     let lost = delta.lost.iter().map(|passage| row(passage, false));
     let gained = delta.gained.iter().map(|passage| row(passage, true));
-    Rows {
-        head: &["from", "to", "what", "because"],
-        ..Rows::titled("Who reaches whom", lost.chain(gained))
-    }
+    let rows = Rows::titled("Who reaches whom", lost.chain(gained));
+    rows.table(&["from", "to", "what", "because"])
 }
 
 /// What was reachable anyway, and a graph of what changes.
@@ -273,10 +253,7 @@ pub(super) fn extra(delta: &Delta) -> Vec<Block> {
     let more = (more > 0).then(|| row(format!("and {more} more")));
     let title = format!("Reachable before and after ({})", covered.len());
     let rows = covered.into_iter().take(MOST_COVERED).map(row);
-    let anyway = Rows {
-        look: Look::Folded,
-        ..Rows::titled(title, rows.chain(more))
-    };
+    let anyway = Rows::titled(title, rows.chain(more)).shown_as(Look::Folded);
     let texts = graph(delta).map(|graph| (Sentence::default(), graph));
     let graph = Attached::block("Graph", texts, "mermaid", Rank::Extra);
     [Block::Rows(anyway)].into_iter().chain(graph).collect()
@@ -314,10 +291,8 @@ fn graph(delta: &Delta) -> Option<String> {
     }
     let nodes = known.iter().enumerate();
     let nodes = nodes.map(|(at, (_, name))| format!("    n{at}[{}]\n", label(name)));
-    Some(format!(
-        "graph LR\n{}{edges}{styles}",
-        nodes.collect::<String>()
-    ))
+    let nodes: String = nodes.collect();
+    Some(format!("graph LR\n{nodes}{edges}{styles}"))
 }
 
 /// A label of a graph: in quotes, with nothing in it that ends them or that is markup there.

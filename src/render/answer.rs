@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::access::{on_checks, parts};
-use super::tree::{Block, Row, Rows, Tree};
+use super::tree::{Mark, Rank, Row, Rows, Tree};
 use crate::access::{Answer, By};
 use crate::base::sentence::Sentence;
 use crate::base::text::joined;
@@ -16,39 +16,27 @@ pub fn tree(answer: &Answer, (from, to, wanted): (&str, &str, Option<&str>)) -> 
         some if some == all => "yes",
         _ => "in part",
     };
-    let wanted = wanted.map(|wanted| format!(": {wanted}"));
+    let wanted = wanted
+        .map(|wanted| format!(": {wanted}"))
+        .unwrap_or_default();
     let pairs = match all {
         0 => " (there is no pair of machines to ask about)".to_owned(),
         1 => String::new(),
         _ => format!(" ({reaching} of {all} pairs)"),
     };
-    let wanted = wanted.unwrap_or_default();
     let heading = format!("{word}: {from} → {to}{wanted}{pairs}");
     let row = |by: &By| {
         let through = by.through.iter();
         let through = through.map(|through| format!("through {through}"));
         let checks = (!by.checks.is_empty()).then(|| on_checks(true, &by.checks));
-        let cells = [
-            format!("by policy {}", by.policy),
-            by.traffic.to_string(),
-            joined(through.chain(checks), ", "),
-        ];
-        Row {
-            cells: cells.map(Sentence::from).into(),
-            ..Row::plain("")
-        }
+        let (what, how) = (by.traffic.to_string(), joined(through.chain(checks), ", "));
+        let cells = [format!("by policy {}", by.policy), what, how].map(Sentence::from);
+        Row::with_cells(Mark::NONE, cells.into(), Rank::Must)
     };
-    let rules = Rows {
-        head: &["policy", "what", "how"],
-        ..Rows::titled("", answer.rules.iter().map(row))
-    };
+    let rules = Rows::titled("", answer.rules.iter().map(row));
     let nearest = answer.nearest.iter();
     let nearest = Rows::titled("nearest", nearest.map(|near| Row::plain(near.as_str())));
-    Tree {
-        heading: heading.into(),
-        body: vec![Block::Rows(rules), Block::Rows(nearest)],
-        ..Tree::default()
-    }
+    Tree::of(heading, [rules.table(&["policy", "what", "how"]), nearest])
 }
 
 /// Returns the answer for programs.

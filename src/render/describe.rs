@@ -60,23 +60,19 @@ pub(super) fn summary(change: &Change, plan: &Plan) -> String {
         Operation::Replace { after, .. } if after.kind() == Kind::SetupKey => after.summary(&about),
         Operation::Delete { live } => live.resource.summary(&about),
         Operation::Update { live, fields, .. } if change.renames_peer() => {
-            let label = fields.iter().find(|change| change.field == DNS_LABEL);
+            let label = fields.iter().filter(|change| change.field == DNS_LABEL);
             let label = label.map(|change| match change.after {
                 Value::Null => format!("{} → ?", words::value(DNS_LABEL, &change.before)),
                 _ => change.words(),
             });
-            let label = label.map(|label| format!("; DNS label {label}"));
-            let label = label.unwrap_or_default();
+            let label: String = label.map(|label| format!("; DNS label {label}")).collect();
             format!("renamed from {}{label}", visible(&live.name))
         }
         Operation::Update { .. } | Operation::Replace { .. } => String::new(),
     };
     let place = place(&change.address).filter(|_| !change.address.name.is_empty());
-    let parts = [
-        object,
-        place.unwrap_or_default(),
-        visible(&change.why()).into_owned(),
-    ];
+    let why = visible(&change.why()).into_owned();
+    let parts = [object, place.unwrap_or_default(), why];
     joined(parts.iter().filter(|part| !part.is_empty()), "; ")
 }
 
@@ -108,7 +104,7 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
         }
         Operation::Delete { live } => ("Deletes", loss(&live.resource, &about)),
         Operation::Replace { live, after, .. } => {
-            let secret = "a new secret is made and sealed";
+            let secret = "a new secret is created and sealed";
             let what = match after {
                 Resource::SetupKey(_) if live.is_dead_key() => say(secret),
                 Resource::SetupKey(_) => say(secret).say(", the old one stops working"),
@@ -121,11 +117,8 @@ pub(super) fn impact(change: &Change, plan: &Plan) -> Option<Impact> {
             let removed = change.removed_members();
             let after = after.over(&live.resource);
             if !removed.is_empty() {
-                let leaves = if removed.len() == 1 {
-                    " leaves"
-                } else {
-                    " leave"
-                };
+                let is_one = removed.len() == 1;
+                let leaves = if is_one { " leaves" } else { " leave" };
                 let labels = removed.iter().map(|id| about.label(id));
                 let what = Sentence::default().names(labels).say(leaves);
                 ("Takes members from", what)

@@ -6,7 +6,7 @@ use super::access;
 use super::describe::removed_members;
 use super::markdown::{self, marker};
 use super::tree::{Block, Look, Mark, Rank, Row, Rows, Tree};
-use super::{Counts, Document, Status, Unplanned, number_joining};
+use super::{Document, Status, Unplanned, counts, number_joining, numbers};
 use crate::base::sentence::Sentence;
 use crate::base::text::{MOST_NAMES, count};
 use crate::model::let_go::{LetGo, LetGoWhy};
@@ -37,19 +37,18 @@ pub fn tree(document: &Document, applied: bool) -> Tree {
         false => "",
     };
     let marker = marker(what, &document.environment);
-    let run = match applied {
-        true => markdown::run_marker(document.run.as_deref(), is_open && document.did_something()),
-        false => String::new(),
+    let run = document.run.as_deref().filter(|_| applied);
+    let run = markdown::run_marker(run, is_open && document.did_something());
+    let environment = match document.environment.as_str() {
+        "" | "default" => String::new(),
+        environment => format!(" for {environment}"),
     };
     let mut tree = Tree {
         marker: format!("{marker}\n{no_result}{run}"),
-        heading: format!("NetBird {what}").into(),
+        heading: format!("NetBird {what}{environment}").into(),
         about: about(document),
         ..Tree::default()
     };
-    if !matches!(document.environment.as_str(), "" | "default") {
-        tree.heading = tree.heading.say(format!(" for {}", document.environment));
-    }
     match (&document.plan, document.unplanned, &document.superseded) {
         (_, Some(unplanned), _) => none(&mut tree, document, unplanned),
         (_, _, Some(commit)) if !document.did_something() => superseded(&mut tree, commit),
@@ -134,10 +133,9 @@ fn failed(tree: &mut Tree, document: &Document, applied: bool) {
 
 /// The error, and the way out, each in a block of its own.
 fn error(document: &Document) -> Vec<Block> {
-    let error = document.error.iter();
     let hint = document.hint.iter().filter(|_| document.error.is_some());
-    let blocks = error.map(|error| format!("error: {error}"));
-    let blocks = blocks.chain(hint.map(|hint| format!("hint: {hint}")));
+    let error = document.error.iter().map(|error| format!("error: {error}"));
+    let blocks = error.chain(hint.map(|hint| format!("hint: {hint}")));
     blocks.map(Block::Stderr).collect()
 }
 
@@ -173,17 +171,15 @@ fn planned(tree: &mut Tree, document: &Document, plan: &Plan, applied: bool) {
     let rest = [notices(document), held(document)].into_iter();
     let rest = rest.chain((!applied).then(|| left_alone(document, plan)));
     tree.body.extend(rest.map(Block::Rows));
-    let recipients = document.key_recipients().iter().filter(|_| !applied);
-    let mut recipients = recipients
-        .map(|who| Sentence::default().code(who))
-        .peekable();
-    if recipients.peek().is_some() {
+    let recipients = document.key_recipients();
+    if !applied && !recipients.is_empty() {
+        let recipients = recipients.iter().map(|who| Sentence::default().code(who));
         let sealed = Sentence::from("new keys are sealed for ");
         tree.foot.push(sealed.listed(recipients, usize::MAX));
     }
     if !plan.is_empty() {
-        let digest = Sentence::from("digest ").code(plan.digest());
-        tree.foot.push(digest);
+        tree.foot
+            .push(Sentence::from("digest ").code(plan.digest()));
     }
     tree.body.extend(sealed_keys(document));
     // behind the line that a gate wants: this one deletes more
@@ -193,12 +189,10 @@ fn planned(tree: &mut Tree, document: &Document, plan: &Plan, applied: bool) {
 /// What a plan has beside its changes: objects to adopt and to let go, and entries that are skipped.
 fn beside(plan: &Plan, [adopt, let_go]: [&str; 2]) -> Vec<Sentence> {
     let is_new = |of: &&LetGo| of.why != LetGoWhy::Before;
-    let numbers = [
-        (plan.adoptions.len(), adopt),
-        (plan.let_go.iter().filter(is_new).count(), let_go),
-        (plan.skipped.len(), "skipped"),
-    ];
-    super::numbers(numbers).map(Sentence::from).collect()
+    let let_gone = plan.let_go.iter().filter(is_new).count();
+    let all = [plan.adoptions.len(), let_gone, plan.skipped.len()];
+    let all = all.into_iter().zip([adopt, let_go, "skipped"]);
+    numbers(all).map(Sentence::from).collect()
 }
 
 /// What is held back or skipped is not as the file says.
@@ -227,12 +221,11 @@ fn to_do(heading: Sentence, document: &Document, plan: &Plan) -> Sentence {
             parts.into_iter().chain(beside).collect()
         }
         (false, memberships) => {
-            let counts = Counts::of(&plan.changes);
-            let words = ["to create", "to change", "to replace", "to delete"];
-            let mut parts: Vec<Sentence> = counts.words(words).map(Sentence::from).collect();
-            if let Some(deletions) = parts.last_mut().filter(|_| counts.delete > 0) {
-                *deletions = strong(format!("{} to delete", counts.delete));
-            }
+            let [create, change, replace, delete] = counts(&plan.changes);
+            let quiet = [create, change, replace].into_iter();
+            let quiet = quiet.zip(["to create", "to change", "to replace"]);
+            let mut parts: Vec<Sentence> = numbers(quiet).map(Sentence::from).collect();
+            parts.extend(numbers([(delete, "to delete")]).map(strong));
             parts.extend(removed_members(plan).map(strong));
             parts.extend(beside);
             parts.extend(memberships.map(Sentence::from));
@@ -241,22 +234,20 @@ fn to_do(heading: Sentence, document: &Document, plan: &Plan) -> Sentence {
     };
     let heading = heading.say(": ").listed(parts, usize::MAX);
     let heading = heading.say(agreed(document));
-    let refuse = "apply would refuse it";
-    match (document.blamed(), document.refusals.is_empty()) {
-        (Some(others), _) => heading
-            .say(" – ")
-            .strong(format!("{refuse} because of {others}")),
-        (None, false) => heading.say(" – ").strong(refuse),
-        (None, true) => heading,
+    let because = document.blamed().map(|of| format!(" because of {of}"));
+    if because.is_none() && document.refusals.is_empty() {
+        return heading;
     }
+    let refuses = "apply would refuse it".to_owned() + &because.unwrap_or_default();
+    heading.say(" – ").strong(refuses)
 }
 
 /// Who agreed to what is deleted.
 fn agreed(document: &Document) -> String {
-    match document.agreed_by().as_str() {
-        "" => String::new(),
-        by => format!(", agreed to by {by}"),
-    }
+    let by = document
+        .agreed_by()
+        .map(|by| format!(", agreed to by {by}"));
+    by.unwrap_or_default()
 }
 
 /// How an apply ended, where that is not as it should, and what it did.
@@ -264,9 +255,9 @@ fn done(heading: Sentence, document: &Document, plan: &Plan) -> Sentence {
     let statuses = &document.statuses;
     let pairs = plan.changes.iter().zip(statuses);
     let succeeded = pairs.filter(|(_, status)| **status == Status::Success);
-    let counts = Counts::of(succeeded.map(|(change, _)| change));
-    let words = ["created", "changed", "replaced", "deleted"];
-    let mut parts: Vec<Sentence> = counts.words(words).map(Sentence::from).collect();
+    let counts = counts(succeeded.map(|(change, _)| change)).into_iter();
+    let counts = counts.zip(["created", "changed", "replaced", "deleted"]);
+    let mut parts: Vec<Sentence> = numbers(counts).map(Sentence::from).collect();
     if document.adoption(true) == Status::Success {
         parts.extend(beside(plan, ["adopted", "let go"]));
     }
@@ -282,7 +273,7 @@ fn done(heading: Sentence, document: &Document, plan: &Plan) -> Sentence {
         let so = statuses.iter().filter(|status| status.words()[1] == words);
         (so.count(), words)
     });
-    parts.extend(super::numbers(rest).map(Sentence::from));
+    parts.extend(numbers(rest).map(Sentence::from));
     let how = match &document.error {
         // what a run says of itself before its end stays where it is killed
         _ if statuses.contains(&Status::Pending) => "is under way",
@@ -304,15 +295,14 @@ fn done(heading: Sentence, document: &Document, plan: &Plan) -> Sentence {
 /// Why an apply would not start.
 fn refusals(document: &Document) -> Rows {
     let row = |refusal: &Refusal| {
-        let names = refusal.names.iter();
-        let names = names.map(|name| Sentence::default().code(name));
-        let names = Sentence::default().listed(names, MOST_NAMES);
-        let way_out = format!("Way out: {}.", refusal.hint);
-        let more = [names, way_out.into()].into_iter();
-        Row {
-            more: more.filter(|line| !line.is_empty()).collect(),
-            ..Row::of(Mark::LOUD, refusal.text.as_str(), Rank::Must)
+        let mut row = Row::of(Mark::LOUD, refusal.text.as_str(), Rank::Must);
+        if !refusal.names.is_empty() {
+            let names = refusal.names.iter();
+            let names = names.map(|name| Sentence::default().code(name));
+            row.more.push(Sentence::default().listed(names, MOST_NAMES));
         }
+        row.more.push(format!("Way out: {}.", refusal.hint).into());
+        row
     };
     let title = match document.blamed() {
         Some(others) => format!(
@@ -321,8 +311,5 @@ fn refusals(document: &Document) -> Rows {
         ),
         None => "Apply would refuse this plan".into(),
     };
-    Rows {
-        look: Look::Caution,
-        ..Rows::titled(title, document.refusals.iter().map(row))
-    }
+    Rows::titled(title, document.refusals.iter().map(row)).shown_as(Look::Caution)
 }

@@ -4,9 +4,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::describe;
-use super::json::named;
+use super::json::entry;
 use super::tree::{Block, Look, Row, Rows, Tree};
-use crate::base::json::with;
 use crate::base::sentence::Sentence;
 use crate::base::text::{count, joined};
 use crate::model::address::Address;
@@ -20,10 +19,9 @@ pub fn summary(drift: &Drift) -> String {
         (drift.mismatched.len(), "mismatched"),
         (drift.unmanaged.len(), "unmanaged"),
     ];
-    let parts = joined(super::numbers(parts), ", ");
-    match parts.is_empty() {
-        true => "no drift".into(),
-        false => parts,
+    match joined(super::numbers(parts), ", ") {
+        parts if parts.is_empty() => "no drift".into(),
+        parts => parts,
     }
 }
 
@@ -55,24 +53,15 @@ pub fn tree(drift: &Drift, plan: &Plan, marker: &str, file: &str) -> Tree {
     let body = [
         Rows::titled("Missing", drift.missing.iter().map(item)),
         Rows::titled("Mismatched, NetBird → file", mismatched),
-        Rows {
-            look: Look::Folded,
-            ..Rows::titled(format!("Unmanaged, {number}"), unmanaged)
-        },
-        Rows {
-            look: Look::Folded,
-            ..Rows::titled("Not managed by this program", beside)
-        },
+        Rows::titled(format!("Unmanaged, {number}"), unmanaged).shown_as(Look::Folded),
+        Rows::titled("Not managed by this program", beside).shown_as(Look::Folded),
         Rows::titled("Ghosts", ghosts.map(|ghost| Row::plain(ghost.as_str()))),
         Rows::titled("Enrolled, for the next sync-events", enrolling),
         Rows::titled(to_do, ways(drift).into_iter().map(Row::plain)),
     ];
-    Tree {
-        marker: format!("{marker}\n"),
-        heading: heading(file).say(summary(drift)),
-        body: body.into_iter().map(Block::Rows).collect(),
-        ..Tree::default()
-    }
+    let mut tree = Tree::of(heading(file).say(summary(drift)), body);
+    tree.marker = format!("{marker}\n");
+    tree
 }
 
 fn heading(file: &str) -> Sentence {
@@ -100,10 +89,11 @@ fn ways(drift: &Drift) -> Vec<Sentence> {
         let adopt = Sentence::from("to manage what is unmanaged: ");
         let adopt = adopt.code("netbird-gitops adopt KIND/NAME").say(" (");
         let adopt = adopt.code("netbird-gitops adopt --candidates");
-        ways.push(adopt.say(" lists all that there is)"));
+        ways.push(adopt.say(" lists all of it)"));
     }
     if !drift.enrolling.is_empty() {
-        let sync = Sentence::from("to take in what enrolled: ").code("netbird-gitops sync-events");
+        let sync = Sentence::from("to process machines that enrolled: ")
+            .code("netbird-gitops sync-events");
         ways.push(sync.say(" (in CI the workflow enrollment does it)"));
     }
     ways
@@ -113,12 +103,10 @@ fn ways(drift: &Drift) -> Vec<Sentence> {
 pub fn resolved(marker: &str, file: &str, at: Timestamp) -> Tree {
     let since = Sentence::from("Nothing is missing or mismatched since ").code(format!("{at:.0}"));
     let since = since.say(". The earlier report is in the edits of this text.");
-    Tree {
-        marker: format!("{marker}\n"),
-        heading: heading(file).say("resolved"),
-        body: vec![Block::Paragraph(since)],
-        ..Tree::default()
-    }
+    let mut tree = Tree::of(heading(file).say("resolved"), []);
+    tree.marker = format!("{marker}\n");
+    tree.body.push(Block::Paragraph(since));
+    tree
 }
 
 /// Returns the drift as JSON.
@@ -129,19 +117,17 @@ pub fn json(drift: &Drift, file: &str) -> Value {
             Some(Mover::Server) => (Some("server"), None),
             None => (None, None),
         };
-        let rest = json!({
-            "changes": item.fields,
-            "moved": moved,
-            "commit": commit,
-            "by": item.doer.as_ref().map(|doer| &doer.name),
-            "at": item.doer.as_ref().map(|doer| doer.at.to_string()),
-        });
-        with(named(&item.address, "kind", item.address.kind.word()), rest)
+        let by = item.doer.as_ref().map(|doer| &doer.name);
+        let at = item.doer.as_ref().map(|doer| doer.at.to_string());
+        let fields = &item.fields;
+        let rest =
+            json!({ "changes": fields, "moved": moved, "commit": commit, "by": by, "at": at });
+        entry(&item.address, rest)
     };
-    let unmanaged = drift.unmanaged.iter().map(|(address, what)| {
-        let rest = json!({ "reason": what.words(&address.name) });
-        with(named(address, "kind", address.kind.word()), rest)
-    });
+    let unmanaged = drift
+        .unmanaged
+        .iter()
+        .map(|(address, what)| entry(address, json!({ "reason": what.words(&address.name) })));
     json!({
         "format_version": 1,
         "status": if drift.is_alarming() { "drift" } else { "clean" },
@@ -157,16 +143,17 @@ pub fn json(drift: &Drift, file: &str) -> Value {
 
 /// Which side moved, and who did it.
 fn why(item: &Item) -> Option<String> {
-    let file = match &item.cause {
-        Some(Mover::File { commit, at }) => Some(format!(
-            "the file changed in {commit} on {}, and that was not applied",
-            at.strftime("%F")
-        )),
-        _ => None,
+    let doer = item.doer.as_ref();
+    let doer = doer.map(|Doer { name, at }| format!("NetBird was changed by {name}, {at:.0}"));
+    let (file, server) = match &item.cause {
+        Some(Mover::File { commit, at }) => {
+            let day = at.strftime("%F");
+            let text = format!("the file changed in {commit} on {day}, and that was not applied");
+            (Some(text), doer)
+        }
+        Some(Mover::Server) => (None, doer.or_else(|| Some("NetBird was changed".into()))),
+        None => (None, doer),
     };
-    let by = item.doer.as_ref();
-    let by = by.map(|Doer { name, at }| format!("NetBird was changed by {name}, {at:.0}"));
-    let server = (item.cause == Some(Mover::Server)).then(|| "NetBird was changed".into());
-    let parts = joined(file.into_iter().chain(by.or(server)), "; ");
+    let parts = joined(file.into_iter().chain(server), "; ");
     (!parts.is_empty()).then_some(parts)
 }

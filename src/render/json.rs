@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Counts, Document, Said, Status, access, describe, joining};
+use super::{Document, Said, Status, access, counts, describe, joining};
 use crate::base::id::Id;
 use crate::base::json::with;
 use crate::model::address::Address;
@@ -42,19 +42,19 @@ pub fn document(document: &Document, applied: bool) -> String {
         operation
     });
     let operations: Vec<Value> = adoptions.chain(changed).collect();
-    let entry = |address: &Address| named(address, "kind", address.kind.word());
+    let plain = |address: &Address| entry(address, json!({}));
     let let_go = planned.let_go.iter();
     let let_go = let_go.map(|of| let_go_of(of, &document.agreements));
-    let skipped = planned.skipped.iter().map(entry);
+    let skipped = planned.skipped.iter().map(plain);
     let unmanaged = plan.map(|plan| {
         let held = plan.held.iter().map(|held| {
             let (why, way_out) = held.why.said();
             let rest = json!({ "id": held.id.0, "declared_once": why, "way_out": way_out });
-            with(entry(&held.address), rest)
+            entry(&held.address, rest)
         });
         let elsewhere = plan.elsewhere.iter();
-        let elsewhere = elsewhere.map(|(at, file)| with(entry(at), json!({ "file": file })));
-        let unmanaged = plan.unmanaged.iter().map(entry);
+        let elsewhere = elsewhere.map(|(at, file)| entry(at, json!({ "file": file })));
+        let unmanaged = plan.unmanaged.iter().map(plain);
         let mut all: Vec<Value> = unmanaged.chain(elsewhere).chain(held).collect();
         for (group, members) in &plan.unmanaged_members {
             let names = members.iter().filter_map(|id| plan.peer_labels.get(id));
@@ -125,11 +125,7 @@ fn notice(said: &Said) -> Value {
             "line": place.map(|place| place.line),
             "column": place.map(|place| place.column),
         });
-        let within = address.and_then(|address| address.within.as_ref());
-        match within {
-            Some(within) => with(about, json!({ "within": within })),
-            None => about,
-        }
+        inside(about, address)
     };
     let is_placed = |notice: &&&Notice| notice.about.is_some() || notice.place.is_some();
     let about: Vec<Value> = said.notices.iter().filter(is_placed).map(about).collect();
@@ -157,7 +153,7 @@ fn let_go_of(of: &LetGo, agreements: &[Agreement]) -> Value {
     let agreement = agreements.find(|agreement| agreement.let_go.contains(&of.id));
     let cause = agreement.and_then(|agreement| agreement.cause.as_ref());
     let rest = json!({ "id": of.id.0, "why": why, "name_now": now, "message": of.words(), "cause": text(cause) });
-    with(named(&of.address, "kind", of.address.kind.word()), rest)
+    entry(&of.address, rest)
 }
 
 fn text(of: Option<&impl ToString>) -> Option<String> {
@@ -173,9 +169,10 @@ fn operation(change: &Change, plan: &Plan, status: Option<&Status>) -> Value {
             let label = |id: &str| plan.peer_labels.get(&Id::from(id));
             let mut label = |id: &str| label(id).cloned().unwrap_or_else(|| id.to_owned());
             name_peers(&field, &mut value, &mut label);
-            let (before, after) = match is_new {
-                true => (Value::Null, value),
-                false => (value, Value::Null),
+            let nothing = || Value::Null;
+            let [before, after] = match is_new {
+                true => [nothing(), value],
+                false => [value, nothing()],
             };
             FieldChange {
                 field,
@@ -209,10 +206,19 @@ fn operation(change: &Change, plan: &Plan, status: Option<&Status>) -> Value {
     operation
 }
 
+/// The same by its kind, with more.
+pub(super) fn entry(address: &Address, more: Value) -> Value {
+    with(named(address, "kind", address.kind.word()), more)
+}
+
 /// An object: what it is, its name, and the name of what it stands in, if anything.
 pub(super) fn named(address: &Address, field: &str, what: &str) -> Value {
     let named = json!({ field: what, "name": address.spoken_name() });
-    match &address.within {
+    inside(named, Some(address))
+}
+
+fn inside(named: Value, address: Option<&Address>) -> Value {
+    match address.and_then(|address| address.within.as_ref()) {
         Some(within) => with(named, json!({ "within": within })),
         None => named,
     }
@@ -230,10 +236,10 @@ fn summary(plan: &Plan, document: &Document, applied: bool) -> Value {
         None => !applied,
     };
     let done = plan.changes.iter().enumerate().filter(is_done);
-    let counts = Counts::of(done.map(|(_, change)| change));
+    let [created, updated, replaced, deleted] = counts(done.map(|(_, change)| change));
     let failed = statuses.iter().filter(|status| status.error().is_some());
-    json!({ "adopted": adopted, "created": counts.create + counts.replace, "updated": counts.change,
-            "deleted": counts.delete + counts.replace, "failed": failed.count() })
+    json!({ "adopted": adopted, "created": created + replaced, "updated": updated,
+            "deleted": deleted + replaced, "failed": failed.count() })
 }
 
 #[cfg(test)]

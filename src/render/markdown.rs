@@ -86,6 +86,7 @@ fn line(of: &Sentence) -> String {
 }
 
 /// A block in its pieces, of which each can be left out; with none of its rows it is left out as a whole.
+#[derive(Default)]
 struct Part {
     is_beyond_budget: bool,
     /// What it is called where it is left out as a whole.
@@ -99,10 +100,9 @@ impl Part {
     /// `error`: most characters of the error.
     fn of(block: &Block, error: usize) -> Option<Part> {
         let whole = |rank: Rank, title: &str, text: String| Part {
-            is_beyond_budget: false,
             title: title.to_owned(),
-            before: String::new(),
             rows: vec![(rank, [text.clone(), text])],
+            ..Part::default()
         };
         Some(match block {
             Block::Paragraph(sentence) => whole(Rank::Must, "", line(sentence)),
@@ -162,10 +162,9 @@ impl Kept {
                 let mut is_full = false;
                 let rows = part.rows.iter().skip(*number);
                 for (_, row) in rows.filter(|(of, _)| *of == rank) {
-                    let frame = if *number == 0 {
-                        chars(&part.before) + 1
-                    } else {
-                        0
+                    let frame = match *number {
+                        0 => chars(&part.before) + 1,
+                        _ => 0,
                     };
                     let size = chars(&row[usize::from(is_short)]) + 1 + frame;
                     is_full |= rank != Rank::Must && size + reserved > room;
@@ -211,11 +210,9 @@ impl Kept {
         let whole = whole.filter(|(part, number)| **number == 0 && !part.title.is_empty());
         let whole = whole.map(|(part, _)| part.title.clone());
         let what = joined(rows.chain(short).chain(whole), ", ");
-        (!what.is_empty()).then(|| {
-            format!(
-                "> [!IMPORTANT]\n> This is too long for a comment. Left out here, but in the job's log: {what}."
-            )
-        })
+        let text =
+            "> [!IMPORTANT]\n> This is too long for a comment. Left out here, but in the job's log";
+        (!what.is_empty()).then(|| format!("{text}: {what}."))
     }
 }
 
@@ -247,14 +244,14 @@ fn rows(of: &Rows) -> Part {
         let words = format!("And {more} more of that sort, in the job's log.");
         Row::of(Mark::NONE, words, Rank::Warning)
     });
+    let before = match is_list {
+        true => before,
+        false => format!("{before}|   | {head} |\n|---|{rules}\n"),
+    };
     Part {
-        is_beyond_budget: false,
-        title: String::new(),
-        before: match is_list {
-            true => before,
-            false => format!("{before}|   | {head} |\n|---|{rules}\n"),
-        },
+        before,
         rows: shown.iter().chain(&more).map(row).collect(),
+        ..Part::default()
     }
 }
 
@@ -264,14 +261,15 @@ fn entry(row: &Row, look: Look) -> String {
         Look::Warning | Look::Caution => "> ",
         Look::Open | Look::Folded => "",
     };
-    let first = match row.mark.2 {
+    let first = match row.mark.0[2] {
         "" => line(&row.cells[0]),
         sign => format!("{sign} {}", sentence(&row.cells[0], code)),
     };
-    let more = row
-        .below()
-        .map(|more| format!("\n{lead}  - {}", line(&more)));
-    format!("{lead}- {first}{}", more.collect::<String>())
+    let more = row.below();
+    let more: String = more
+        .map(|it| format!("\n{lead}  - {}", line(&it)))
+        .collect();
+    format!("{lead}- {first}{more}")
 }
 
 /// A row of a table, of which `most` cells are filled.
@@ -281,15 +279,13 @@ fn cells(row: &Row, most: usize) -> String {
         let more = row.below().filter(|_| at == last);
         let lines = [of.clone()].into_iter().chain(more);
         let lines = lines.map(|it| sentence(&it, cell));
+        let lines = joined(lines.filter(|line| !line.is_empty()), "<br>");
         match at < most {
-            true => format!(
-                " {} |",
-                joined(lines.filter(|line| !line.is_empty()), "<br>")
-            ),
+            true => format!(" {lines} |"),
             false => " |".to_owned(),
         }
     });
-    format!("| {} |{}", row.mark.2, shown.collect::<String>())
+    format!("| {} |{}", row.mark.0[2], shown.collect::<String>())
 }
 
 fn attached(of: &Attached) -> String {

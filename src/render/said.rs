@@ -41,17 +41,12 @@ pub fn say<'a>(notices: impl IntoIterator<Item = &'a Notice>) -> Vec<Said<'a>> {
     let mut said = Vec::new();
     for notice in sorted {
         let several = &causes[&cause(notice)];
-        match notice.code.many().filter(|_| several.len() >= MANY) {
-            Some(sentence) if several[0] == notice => said.push(Said {
-                text: many(sentence, several),
-                notices: several.clone(),
-            }),
-            Some(_) => {}
-            None => said.push(Said {
-                text: notice.words(),
-                notices: vec![notice],
-            }),
-        }
+        let (text, notices) = match notice.code.many().filter(|_| several.len() >= MANY) {
+            Some(sentence) if several[0] == notice => (many(sentence, several), several.clone()),
+            Some(_) => continue,
+            None => (notice.words(), vec![notice]),
+        };
+        said.push(Said { text, notices });
     }
     said
 }

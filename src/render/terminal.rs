@@ -60,10 +60,9 @@ pub(crate) fn blocks(blocks: &[Block]) -> String {
 /// Those that are not empty, with a blank line between them.
 fn apart(parts: impl Iterator<Item = String>) -> String {
     let parts = parts.filter(|part| !part.is_empty());
-    match joined(parts, "\n\n") {
-        text if text.is_empty() => text,
-        text => text + "\n",
-    }
+    let text = joined(parts, "\n\n");
+    let end = if text.is_empty() { "" } else { "\n" };
+    text + end
 }
 
 impl Color {
@@ -94,14 +93,10 @@ impl Color {
         let title = title.map(|title| format!("{}:", self.sentence(title)));
         let mut lines: Vec<String> = title.into_iter().collect();
         let is_list = rows.head.is_empty();
-        let cells = |row: &&Row| -> Vec<String> {
-            match is_list {
-                true if rows.look == Look::Folded => {
-                    vec![self.sentence(&first_names(&row.cells[0]))]
-                }
-                true => vec![self.sentence(&row.cells[0])],
-                false => row.cells.iter().map(cell).collect(),
-            }
+        let cells = |row: &&Row| match (is_list, rows.look) {
+            (true, Look::Folded) => vec![self.sentence(&first_names(&row.cells[0]))],
+            (true, _) => vec![self.sentence(&row.cells[0])],
+            (false, _) => row.cells.iter().map(cell).collect(),
         };
         let first = aligned(shown.iter().map(cells));
         for (at, (row, line)) in shown.iter().zip(first).enumerate() {
@@ -110,15 +105,13 @@ impl Color {
             if !is_list && before.is_some_and(|before| before != row.rank) {
                 lines.push(String::new());
             }
-            let sign = row.mark.0;
+            let sign = row.mark.0[0];
+            let (colour, painted) = (row.mark.0[1], self.paint(row.mark.0[1], sign));
             lines.push(match row.mark {
-                mark if mark.is_label() => format!("{} {line}", self.paint(mark.1, sign)),
-                mark if mark.is_of_change() => self.paint(mark.1, &format!("{sign:>3}  {line}")),
                 _ if sign.is_empty() => format!("  {line}"),
-                mark => {
-                    let space = " ".repeat(3 - sign.chars().count());
-                    format!("{space}{}  {line}", self.paint(mark.1, sign))
-                }
+                mark if mark.is_label() => format!("{painted} {line}"),
+                mark if mark.is_of_change() => self.paint(colour, &format!("{sign:>3}  {line}")),
+                _ => " ".repeat(3 - sign.chars().count()) + &format!("{painted}  {line}"),
             });
             let fields = row.fields.iter();
             let fields = fields.map(|field| field.iter().map(|it| visible(it).into()).collect());
@@ -152,14 +145,8 @@ fn aligned(rows: impl IntoIterator<Item = Vec<String>>) -> Vec<String> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.add_rows(rows);
-    let lines = table.lines();
-    let line = |line: String| {
-        line.strip_prefix(' ')
-            .unwrap_or(&line)
-            .trim_end()
-            .to_owned()
-    };
-    lines.map(line).collect()
+    let shown = |line: &str| line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned();
+    table.lines().map(|line| shown(&line)).collect()
 }
 
 #[cfg(test)]

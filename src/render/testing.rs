@@ -265,7 +265,7 @@ pub(crate) fn access_lines(delta: &crate::access::Delta) -> Vec<String> {
         let [from, to, what, because] = cells.as_slice() else {
             panic!("{cells:?}")
         };
-        format!("{} {from} {to}: {what}, {because}", row.mark.0)
+        format!("{} {from} {to}: {what}, {because}", row.mark.0[0])
     };
     let calls = calls(delta, true).into_iter();
     let calls = calls.map(|call| format!("! {call}"));

@@ -21,6 +21,17 @@ pub struct Tree {
     pub(crate) foot: Vec<Sentence>,
 }
 
+impl Tree {
+    /// An output that says what there is, and nothing else.
+    pub(crate) fn of(heading: impl Into<Sentence>, body: impl IntoIterator<Item = Rows>) -> Self {
+        Tree {
+            heading: heading.into(),
+            body: body.into_iter().map(Block::Rows).collect(),
+            ..Tree::default()
+        }
+    }
+}
+
 /// A part of an output.
 #[derive(Debug, Clone)]
 pub(crate) enum Block {
@@ -56,6 +67,18 @@ impl Rows {
             rows: rows.into_iter().collect(),
             ..Rows::default()
         }
+    }
+
+    /// The same as a table of these columns.
+    pub(crate) fn table(mut self, head: &'static [&'static str]) -> Self {
+        self.head = head;
+        self
+    }
+
+    /// The same with another look.
+    pub(crate) fn shown_as(mut self, look: Look) -> Self {
+        self.look = look;
+        self
     }
 }
 
@@ -94,9 +117,14 @@ impl Row {
 
     /// A row of one cell.
     pub(crate) fn of(mark: Mark, cell: impl Into<Sentence>, rank: Rank) -> Self {
+        Row::with_cells(mark, vec![cell.into()], rank)
+    }
+
+    /// A row of a table.
+    pub(crate) fn with_cells(mark: Mark, cells: Vec<Sentence>, rank: Rank) -> Self {
         Row {
             mark,
-            cells: vec![cell.into()],
+            cells,
             fields: Vec::new(),
             more: Vec::new(),
             rank,
@@ -162,26 +190,22 @@ impl Attached {
 
 /// The sign of a row on a terminal, the colour there, and the sign in a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mark(
-    pub(crate) &'static str,
-    pub(crate) &'static str,
-    pub(crate) &'static str,
-);
+pub(crate) struct Mark(pub(crate) [&'static str; 3]);
 
 impl Mark {
-    pub(crate) const NONE: Mark = Mark("", "0", "");
-    pub(crate) const CREATE: Mark = Mark("+", "32", "➕");
-    pub(crate) const CHANGE: Mark = Mark("~", "33", "✏️");
-    pub(crate) const REPLACE: Mark = Mark("-+", "35", "♻️");
-    pub(crate) const DELETE: Mark = Mark("-", "31", "❌");
-    pub(crate) const ADOPT: Mark = Mark("=", "36", "=");
-    pub(crate) const LET_GO: Mark = Mark("!", "33", "");
-    pub(crate) const LOUD: Mark = Mark("!", "31", "");
-    pub(crate) const NOTE: Mark = Mark("note:", "36", "");
-    pub(crate) const WARNING: Mark = Mark("warning:", "33", "**Warning:**");
-    pub(crate) const PASSED: Mark = Mark("✔", "32", "✔");
-    pub(crate) const FAILED: Mark = Mark("✖", "31", "✖");
-    pub(crate) const SKIPPED: Mark = Mark("–", "2", "–");
+    pub(crate) const NONE: Mark = Mark(["", "0", ""]);
+    pub(crate) const CREATE: Mark = Mark(["+", "32", "➕"]);
+    pub(crate) const CHANGE: Mark = Mark(["~", "33", "✏️"]);
+    pub(crate) const REPLACE: Mark = Mark(["-+", "35", "♻️"]);
+    pub(crate) const DELETE: Mark = Mark(["-", "31", "❌"]);
+    pub(crate) const ADOPT: Mark = Mark(["=", "36", "="]);
+    pub(crate) const LET_GO: Mark = Mark(["!", "33", ""]);
+    pub(crate) const LOUD: Mark = Mark(["!", "31", ""]);
+    pub(crate) const NOTE: Mark = Mark(["note:", "36", ""]);
+    pub(crate) const WARNING: Mark = Mark(["warning:", "33", "**Warning:**"]);
+    pub(crate) const PASSED: Mark = Mark(["✔", "32", "✔"]);
+    pub(crate) const FAILED: Mark = Mark(["✖", "31", "✖"]);
+    pub(crate) const SKIPPED: Mark = Mark(["–", "2", "–"]);
 
     /// That of what comes, or goes.
     pub(crate) fn gained(is_gained: bool) -> Mark {
@@ -193,7 +217,7 @@ impl Mark {
 
     /// Whether it stands at the beginning of a line, as a label.
     pub(crate) fn is_label(self) -> bool {
-        self.0.ends_with(':')
+        self.0[0].ends_with(':')
     }
 
     /// Whether the row has its colour; else the sign alone.

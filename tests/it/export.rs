@@ -248,10 +248,7 @@ fn it_writes_nothing_and_shows_no_secret() {
 fn an_empty_account_is_said() {
     let bench = Bench::fake();
     bench.delete("/policies", "Default");
-    let run = bench
-        .run(&["export"])
-        .expect(0)
-        .says("there is nothing to export");
+    let run = bench.run(&["export"]).expect(0).says("0 objects exported");
     assert_eq!(run.stdout, "{}\n");
 }
 

@@ -160,7 +160,7 @@ fn a_umask_that_keeps_the_owner_out_is_an_error_before_anything_is_written() {
         shell.envs(environment.filter_map(|(name, value)| Some((name, value?))));
         let run = bench.outcome(shell.output().expect("sh")).expect(code);
         if code == 1 {
-            run.says(&format!("the umask 0{umask} keeps this program from"));
+            run.says(&format!("with the umask 0{umask} this program cannot read"));
         }
     }
     assert!(!bench.path("new").exists());

@@ -288,7 +288,7 @@ fn a_gitignore_keeps_its_lines_and_leaves_out_what_is_secret() {
     fs::write(bench.path(".gitignore"), "/mine\n.env").unwrap();
     init(&bench, &[])
         .expect(2)
-        .shows(".gitignore lacks lines of ours");
+        .shows("Files that differ were left alone.");
     assert_eq!(read(&bench, ".gitignore"), "/mine\n.env");
     init(&bench, &["--force"]).expect(0);
     assert!(read(&bench, ".gitignore").starts_with("/mine\n.env\n#"));
@@ -483,7 +483,7 @@ fn a_workflow_that_cannot_be_merged_stays_and_what_to_add_is_told() {
         for args in [&[][..], &["--force"]] {
             init(&bench, args)
                 .expect(2)
-                .shows("not merged   .gitea/workflows/plan.yml  (its YAML has another form, so it stays as it is")
+                .shows("not merged   .gitea/workflows/plan.yml  (its YAML has another form: add the lines with + by hand)")
                 .shows("\n+          fetch-depth: 0 # the commits since")
                 .hides("\n-");
             assert_eq!(read(&bench, path), theirs);

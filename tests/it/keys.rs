@@ -289,7 +289,7 @@ fn reissue_after_makes_what_is_older_again_once() {
     no_changes(&bench);
     // in the future: nothing yet
     bench.file(file(json!({ "reissue_after": "2999-01-01T00:00:00Z" })));
-    no_changes(&bench).shows("lies in the future");
+    no_changes(&bench).shows("has a reissue_after in the future");
     assert_eq!(
         (bench.id("/setup-keys", "k"), bench.unseal("k")),
         (key, secret)
@@ -345,7 +345,7 @@ fn a_consumed_key_is_done_whether_it_is_there_or_gone() {
     bench
         .apply(&["--replace", "setup_keys/k"])
         .expect(0)
-        .shows("is never made again");
+        .shows("no new key is created for it");
     assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
 }
 

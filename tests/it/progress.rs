@@ -65,9 +65,9 @@ fn at_a_terminal_one_line_moves_and_nothing_of_it_is_left() {
     let (run, seen) = Terminal::sized(at_a_terminal(&bench, &[]), 100).seen_to_the_end(&bench);
     run.expect(0).shows("3 created");
     for step in [
-        "[1/3] group group-00  ",
-        "[3/3] group group-02  ",
-        "reading the account again",
+        "0 s  [1/3] group group-00",
+        "0 s  [3/3] group group-02",
+        "0 s  reading the account again",
     ] {
         assert!(
             seen.contains(&format!("\r\x1b[K{step}")),

@@ -149,7 +149,7 @@ fn what_cannot_be_meant_is_said() {
         ),
         (
             "routers/x",
-            "a network router is named by the network",
+            "a network router is named by its network",
             "networks/NAME",
         ),
         (

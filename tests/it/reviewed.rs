@@ -53,7 +53,7 @@ fn the_plan_that_was_looked_at_is_applied_and_no_other_one() {
         bench
             .apply(&["--expect-digest", nonsense])
             .expect(1)
-            .says("the 64 hexadecimal digits of a plan are wanted");
+            .says("expected the 64 hexadecimal digits of a plan");
     }
 }
 

@@ -318,7 +318,7 @@ fn nothing_true_is_told_as_if_it_were_news() {
     bench
         .run(&["validate"])
         .expect(0)
-        .says("must exist in NetBird");
+        .says("an apply fails unless NetBird has it");
     bench.apply(&[]).expect(0);
     for args in [
         &["plan"][..],
@@ -328,7 +328,7 @@ fn nothing_true_is_told_as_if_it_were_news() {
         bench
             .run(args)
             .expect(0)
-            .hides("must exist")
+            .hides("unless NetBird has it")
             .hides("within a day");
     }
     // an apply says each notice once, though it shows the plan before and the result after

@@ -488,11 +488,11 @@ fn what_is_exported_and_adopted_plans_nothing() {
     bench
         .run(&["adopt", "zones/corp"])
         .expect(0)
-        .says_anywhere("is declared already, and equal");
+        .says_anywhere("is declared already: plan shows whether it differs");
     bench
         .run(&["adopt", "records/db"])
         .expect(1)
-        .says_anywhere("a DNS record is named by the DNS zone that it stands in")
+        .says_anywhere("a DNS record is named by its DNS zone")
         .says_anywhere("as in zones/NAME");
 }
 

@@ -25,14 +25,10 @@ pub(super) fn made_earlier(session: &Session, plan: &Plan) -> Result<Vec<Notice>
     let keys = plan.waiting_keys.iter();
     let keys = keys.filter(|(id, _)| is_made(id) && is_newer(id));
     let keys: Vec<(&str, &Id)> = keys.map(|(id, name)| (name.as_str(), id)).collect();
-    if keys.is_empty() {
-        return Ok(Vec::new());
-    }
     let place = &session.place;
-    let keeps = place.copies(None)?;
-    let lacks = place.without_copy(keys.iter().copied())?;
+    let kept = place.with_copy(keys.clone())?;
     let notice = |(name, id): (&str, &Id)| {
-        let has_copy = keeps && !lacks.contains(&(name, id));
+        let has_copy = kept.contains(&(name, id));
         let of = OfKey::MadeEarlier(has_copy.then(|| place.copy_of(name, id)));
         Notice::about(&Address::new(Kind::SetupKey, name), of)
     };

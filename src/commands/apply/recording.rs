@@ -4,10 +4,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::super::failure::Failure;
 use super::super::history::Through;
-use super::super::inventory::InventoryPlace;
-use super::{Applied, Delta, NotRecorded, Notice, Plan, Session};
+use super::{Applied, Delta, Failure, NotRecorded, Notice, Plan, Session};
 use crate::apply::Recorder;
 use crate::inventory::Inventory;
 use crate::model::change::Operation;
@@ -19,7 +17,6 @@ use crate::plan::ours::{Ours, Standing};
 /// What an apply writes down.
 pub(super) struct Recording<'a> {
     session: &'a Session,
-    place: &'a InventoryPlace,
     /// The commit that counts as applied once the run is through, where that can be told.
     through: Option<Through>,
     standing: Standing,
@@ -40,7 +37,6 @@ impl<'a> Recording<'a> {
         let ours = &session.options.ours;
         Ok(Recording {
             session,
-            place: &session.place,
             through: session.through()?,
             standing: ours.standing,
             written: (*ours.inventory).clone(),
@@ -64,7 +60,7 @@ impl<'a> Recording<'a> {
     /// Sees that the inventory can be written. Errors where it cannot and the run would create, adopt or delete, or change an
     /// object that may not be ours; else that is worth a notice.
     pub(super) fn try_out(&mut self, plan: &Plan) -> Result<Option<Notice>, Failure> {
-        let Err(refused) = self.place.writable() else {
+        let Err(refused) = self.session.place.writable() else {
             return Ok(None);
         };
         let is_known = self.standing != Standing::Unknown;
@@ -144,14 +140,10 @@ impl<'a> Recording<'a> {
     /// Returns the options of a plan that knows what this run did. What a first inventory makes possible is up to the next run.
     pub(super) fn options(&self) -> Options {
         let before = &self.session.options;
-        let ours = Ours {
-            inventory: Arc::new(self.assumed.clone()),
-            ..(*before.ours).clone()
-        };
-        Options {
-            ours: Arc::new(ours),
-            ..before.clone()
-        }
+        let (mut options, mut ours) = (before.clone(), Ours::clone(&before.ours));
+        ours.inventory = Arc::new(self.assumed.clone());
+        options.ours = Arc::new(ours);
+        options
     }
 
     /// Returns why the inventory does not have what this run did, with the ids of what it made, and what to do about it.
@@ -163,13 +155,10 @@ impl<'a> Recording<'a> {
         let ids = lost.map(|(address, id)| format!("\n  {} {id}", address.key()));
         let ids: BTreeSet<String> = ids.collect();
         if !ids.is_empty() {
-            text += "\nit does not have these objects, which this run made:";
+            text += "\nit does not have these objects, which this run created:";
             text.extend(ids);
         }
-        Some(Failure {
-            hint,
-            ..Failure::partial(text)
-        })
+        Some(Failure::partial(text).aside(hint))
     }
 
     fn delta(&self, applied: &Applied, plan: &Plan) -> Delta {
@@ -179,11 +168,8 @@ impl<'a> Recording<'a> {
 
     /// Writes at the end: what fails there is said once the run is over.
     fn try_write(&mut self, deltas: &[Delta]) {
-        if self.is_off || self.failed.is_some() {
-            return;
-        }
-        if let Err(failed) = self.write(deltas) {
-            self.failed = Some(failed);
+        if !self.is_off && self.failed.is_none() {
+            self.failed = self.write(deltas).err();
         }
     }
 
@@ -193,7 +179,7 @@ impl<'a> Recording<'a> {
             return Ok(());
         }
         self.standing = Standing::Read;
-        self.written = self.place.record(deltas, &[])?.inventory;
+        self.written = self.session.place.record(deltas, &[])?.inventory;
         self.assumed.clone_from(&self.written);
         Ok(())
     }
@@ -202,13 +188,10 @@ impl<'a> Recording<'a> {
 /// Writes what new names mean into an inventory that exists, for a run that a gate for deletions refused: the machine that a
 /// name means is that of the time when the file first used it.
 pub(super) fn names(session: &Session, plan: &Plan) -> Result<(), NotRecorded> {
-    let names = plan.record.names.clone();
-    if session.options.ours.standing != Standing::Read || names.is_empty() {
+    let mut delta = Delta::default();
+    delta.names.clone_from(&plan.record.names);
+    if session.options.ours.standing != Standing::Read || delta.names.is_empty() {
         return Ok(());
     }
-    let delta = Delta {
-        names,
-        ..Delta::default()
-    };
     session.place.record(&[delta], &[]).map(drop)
 }

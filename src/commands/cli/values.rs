@@ -66,13 +66,13 @@ pub enum Purpose {
 
 pub(super) fn number(text: &str) -> Result<usize, String> {
     let number = text.parse();
-    number.map_err(|_| "a whole number is wanted, 0 or more".to_owned())
+    number.map_err(|_| "expected a whole number, 0 or more".to_owned())
 }
 
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
-        _ => Err("a number of seconds from 0 to 86400 is wanted".into()),
+        _ => Err("expected a number of seconds from 0 to 86400".into()),
     }
 }
 
@@ -85,6 +85,6 @@ pub(in crate::commands) fn is_digest(text: &str) -> bool {
 pub(super) fn digest(text: &str) -> Result<String, String> {
     match is_digest(text) {
         true => Ok(text.to_ascii_lowercase()),
-        false => Err("the 64 hexadecimal digits of a plan are wanted".into()),
+        false => Err("expected the 64 hexadecimal digits of a plan".into()),
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Doctor;
 use super::found::{Look, open, wrong};
 use crate::base::files;
-use crate::base::text::count;
+use crate::base::text::{count, joined};
 use crate::commands::cli::Purpose;
 use crate::commands::workflows::{Comparison, nearest};
 use crate::git::{Git, Opened};
@@ -26,9 +26,8 @@ impl Doctor<'_> {
         };
         let folders = FOLDERS.map(|folder| root.join(folder));
         let mut workflows = folders.iter().map(|folder| ours(folder));
-        let texts = workflows
-            .find(|texts| !texts.is_empty())
-            .unwrap_or_default();
+        let texts = workflows.find(|texts| !texts.is_empty());
+        let texts = texts.unwrap_or_default();
         self.via_pr = texts.iter().any(|(.., text)| text.contains("--via-pr"));
         self.has_workflows = !texts.is_empty();
         match texts.is_empty() {
@@ -44,20 +43,21 @@ impl Doctor<'_> {
     pub(super) fn history(&self) -> Look {
         let (why, hint) = match Git::around(&self.run.file)? {
             Opened::Checkout(git) => {
+                let hint = "set fetch-depth: 0 in the checkout step; on a laptop, run git fetch --unshallow";
                 return match (git.head()?, git.is_shallow()) {
                     (None, _) => open("there is no commit yet"),
                     (Some(_), false) => Ok("whole".into()),
                     (Some(_), true) => wrong(
-                        "the checkout is shallow: which change takes something away is not known, so all deletions count as one",
-                        "set fetch-depth: 0 in the checkout step; on a laptop, run git fetch --unshallow",
+                        "the checkout is shallow: which change deletes something is not known, so all deletions count as one",
+                        hint,
                     ),
                 };
             }
             Opened::NoGit => ("git is not installed", "install git where the job runs"),
-            Opened::NotACheckout => (
-                "this is not a git checkout",
-                "check the repository out, with fetch-depth: 0",
-            ),
+            Opened::NotACheckout => {
+                let hint = "check the repository out, with fetch-depth: 0";
+                ("this is not a git checkout", hint)
+            }
         };
         let text = format!("{why}, so all deletions count as one change");
         match self.run.context.is_ci || self.named == Some(Purpose::Apply) {
@@ -89,10 +89,10 @@ fn compared(texts: &[Workflow]) -> Look {
         let lines = compared.faults.iter();
         lines.map(move |line| format!("{name} {line}"))
     });
-    let faults: Vec<String> = faults.collect();
+    let faults = joined(faults, "\n");
     if !faults.is_empty() {
         let hint = "run netbird-gitops init to see the missing lines; init --force adds them and keeps yours";
-        return wrong(faults.join("\n"), hint);
+        return wrong(faults, hint);
     }
     let described = texts.iter().map(|(name, compared, _)| {
         let lines = count(compared.missing, "line differs", "lines differ");
@@ -101,7 +101,6 @@ fn compared(texts: &[Workflow]) -> Look {
             _ => format!("{name} ({lines}: netbird-gitops init shows them)"),
         }
     });
-    let described: Vec<String> = described.collect();
-    let version = env!("CARGO_PKG_VERSION");
-    Ok(format!("version {version}: {}", described.join(", ")))
+    let (version, described) = (env!("CARGO_PKG_VERSION"), joined(described, ", "));
+    Ok(format!("version {version}: {described}"))
 }

@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::found::{Look, not_made, open, wrong};
+use super::found::{Look, not_made, of_version, open, wrong};
 use super::rights::Rights;
 use super::{Doctor, OF_FORK};
+use crate::base::text::joined;
+use crate::commands::Failure;
 use crate::commands::cli::Purpose;
 use crate::commands::forge::{self, Forge, SETTINGS};
 use crate::commands::settings::{environment, find_token};
-use crate::commands::versions::{commands_work, is_version, told_of_gitea};
+use crate::commands::versions::{commands_work, told_of_gitea};
 use crate::forge::ci::Runner;
 use crate::forge::gitea::{self, ForgeUser, GiteaError, Repo, RepoInfo, Scopes};
 use crate::wire::http::Trouble;
@@ -29,10 +31,7 @@ impl Doctor<'_> {
         let is_job = self.server(&repo)?;
         let about = repo.about();
         let scopes = (!is_job).then(|| repo.scopes().unwrap_or(Scopes::Untold));
-        let look = match &scopes {
-            None => open("the job's permissions take the place of scopes"),
-            Some(scopes) => self::scopes(scopes, self.purpose, about.as_ref().ok()),
-        };
+        let look = self.scopes(scopes.as_ref(), about.as_ref().ok());
         self.put("gitea_scopes", look);
         let about = match about {
             Ok(about) => about,
@@ -68,14 +67,14 @@ impl Doctor<'_> {
                 return Err("there is no valid token");
             }
             Err(error) => {
-                let hint = format!(
-                    "{base} is no Gitea and no Forgejo: give its URL as GITEA_URL, as https://git.example.com"
-                );
-                let look = match error.is_not_found() {
-                    true => wrong(error.to_string(), hint),
-                    false => Err(error.into()),
-                };
-                self.put("gitea_url", look);
+                let is_other = error.is_not_found();
+                let mut failure = Failure::from(error);
+                if is_other {
+                    let hint =
+                        "set GITEA_URL to the URL of Gitea or Forgejo, as https://git.example.com";
+                    failure = failure.hint(format!("{base} is not Gitea or Forgejo: {hint}"));
+                }
+                self.put("gitea_url", Err(failure.into()));
                 return Err("the server cannot be reached");
             }
             Ok(answered) => answered,
@@ -100,7 +99,7 @@ impl Doctor<'_> {
         let (Some(token), Some(url), Some(name)) = (token, url, name) else {
             let text = Forge::not_configured(self.run, args);
             let look = match context.runner {
-                _ if self.is_of_fork() => not_made(OF_FORK),
+                _ if self.run.is_of_fork() => not_made(OF_FORK),
                 // a job is somebody's workflow, which lost its secret
                 Runner::Gitea | Runner::Forgejo => wrong(text, SETTINGS),
                 Runner::Other | Runner::None => open(format!(
@@ -130,22 +129,47 @@ impl Doctor<'_> {
             }
         })
     }
+
+    fn scopes(&self, scopes: Option<&Scopes>, about: Option<&RepoInfo>) -> Look {
+        let Some(scopes) = scopes else {
+            return open("the job's permissions take the place of scopes");
+        };
+        let shown = match scopes {
+            Scopes::Untold => return open("the server does not report the token's scopes"),
+            Scopes::All => {
+                "all; write:repository, write:issue and read:user would be enough".into()
+            }
+            Scopes::Listed(scopes) => joined(scopes, ", "),
+        };
+        let mut needed = vec!["issue"];
+        needed.extend((self.purpose == Some(Purpose::Apply)).then_some("repository"));
+        needed.retain(|what| scopes.may_write(what) == Some(false));
+        let lacks = joined(needed.iter().map(|what| format!("write:{what}")), " and ");
+        let is_public = about.is_some_and(RepoInfo::is_public);
+        let store = "and store it as the secret BOT_TOKEN (docs/gitea.md, step 3)";
+        if scopes.public_only() && !is_public {
+            let hint = format!("make the bot a token for all repositories, {store}");
+            return wrong(format!("{shown}: it is for public repositories only"), hint);
+        }
+        if lacks.is_empty() {
+            return Ok(shown);
+        }
+        let hint = format!("make the bot a token with {lacks} as well, {store}");
+        wrong(format!("{shown}: {lacks} is missing"), hint)
+    }
 }
 
 fn version(version: &str, has_workflows: bool) -> Look {
     match told_of_gitea(version) {
-        Some(text) if has_workflows || !commands_work(version) => wrong(
-            text,
-            "update the server; docs/gitea.md, Other versions, says what differs",
-        ),
-        Some(text) => Ok(text),
-        None if !is_version(version) => {
-            open(format!("{version:?} is not a version that can be compared"))
+        Some(text) if has_workflows || !commands_work(version) => {
+            let hint = "update the server; docs/gitea.md, Other versions, says what differs";
+            wrong(text, hint)
         }
-        None => Ok(match version.split_once("+gitea-") {
-            Some((version, _)) => format!("Forgejo {version}"),
-            None => format!("Gitea {version}"),
-        }),
+        Some(text) => Ok(text),
+        None => match version.split_once("+gitea-") {
+            Some((version, _)) => of_version("Forgejo", version),
+            None => of_version("Gitea", version),
+        },
     }
 }
 
@@ -164,51 +188,13 @@ fn token(user: &Result<ForgeUser, GiteaError>, purpose: Option<Purpose>) -> Look
     }
 }
 
-fn scopes(scopes: &Scopes, purpose: Option<Purpose>, about: Option<&RepoInfo>) -> Look {
-    let shown = match scopes {
-        Scopes::Untold => return open("the server does not report the token's scopes"),
-        Scopes::All => {
-            "all; write:repository, write:issue and read:user would be enough".to_owned()
-        }
-        Scopes::Listed(scopes) => Vec::from_iter(scopes.iter().map(String::as_str)).join(", "),
-    };
-    let needed = match purpose {
-        Some(Purpose::Apply) => &["repository", "issue"][..],
-        Some(Purpose::Plan) | None => &["issue"],
-    };
-    let lacks = needed.iter();
-    let lacks = lacks.filter(|what| scopes.may_write(what) == Some(false));
-    let lacks: Vec<String> = lacks.map(|what| format!("write:{what}")).collect();
-    let lacks = lacks.join(" and ");
-    let (text, what) = match scopes.public_only() && about.is_none_or(|about| !about.is_public()) {
-        true => (
-            "it is for public repositories only".to_owned(),
-            "for all repositories".to_owned(),
-        ),
-        false if lacks.is_empty() => return Ok(shown),
-        false => (
-            format!("{lacks} is missing"),
-            format!("with {lacks} as well"),
-        ),
-    };
-    wrong(
-        format!("{shown}: {text}"),
-        format!(
-            "make the bot a token {what}, and store it as the secret BOT_TOKEN (docs/gitea.md, step 3)"
-        ),
-    )
-}
-
 fn repository(repo: &Repo, about: &RepoInfo) -> Look {
-    let name = repo.full_name();
+    let (name, branch) = (repo.full_name(), &about.default_branch);
     if about.archived {
         let text = format!("{name} is archived: nothing can be written there");
         return wrong(text, "unarchive it in its settings");
     }
-    let who = match about.is_public() {
-        true => ", which everybody may read",
-        false => "",
-    };
-    let branch = &about.default_branch;
+    let everybody = ", which everybody may read";
+    let who = if about.is_public() { everybody } else { "" };
     Ok(format!("{name}{who}; its default branch is {branch}"))
 }

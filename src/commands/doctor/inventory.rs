@@ -16,7 +16,8 @@ impl Doctor<'_> {
     pub(super) fn inventory(&mut self) {
         // what is wrong is said once
         let of_forge = ["gitea_url", "gitea_token", "gitea_repository"];
-        let is_closed = |check: &&Check| check.failed() || self.is_of_fork() && check.ok.is_none();
+        let is_closed =
+            |check: &&Check| check.failed() || self.run.is_of_fork() && check.ok.is_none();
         let mut closed = self.found.iter().filter(is_closed);
         if closed.any(|check| of_forge.contains(&check.name)) {
             return self.put_rest("inventory", "the forge cannot be read");
@@ -24,17 +25,15 @@ impl Doctor<'_> {
         if !self.run.file.is_file() {
             return self.put_rest("inventory", "there is no such file");
         }
-        let servers = &self.args.servers;
-        let place = InventoryPlace::find(&InventoryWanted {
-            key_copies: self.args.sealing.key_copies.as_ref(),
-            ..InventoryWanted::by(self.run, &servers.inventory, &servers.gitea)
-        });
+        let mut wanted = InventoryWanted::by(self.run, &self.args.servers);
+        wanted.key_copies = self.args.sealing.key_copies.as_ref();
+        let place = InventoryPlace::find(&wanted);
         match place.and_then(|place| Ok((place.read()?, place))) {
             Ok((found, place)) => {
                 let copies = self.copies(&found.inventory, &place);
                 let copies = copies.unwrap_or_else(|failure| open(failure.error));
                 self.put("inventory_key_copies", copies);
-                let (look, advice) = self.read_inventory(&found, &place);
+                let (look, advice) = self.read_inventory(&found);
                 self.put_advised("inventory", look, advice);
             }
             Err(failure) => {
@@ -45,17 +44,8 @@ impl Doctor<'_> {
     }
 
     /// What is said of the inventory, and what to do although it is not wrong.
-    fn read_inventory(
-        &self,
-        found: &FoundInventory,
-        place: &InventoryPlace,
-    ) -> (Look, Option<String>) {
-        let Inventory {
-            account,
-            file,
-            applied_commit,
-            ..
-        } = &found.inventory;
+    fn read_inventory(&self, found: &FoundInventory) -> (Look, Option<String>) {
+        let Inventory { account, file, .. } = &found.inventory;
         let said: Vec<String> = found.notices.iter().map(Notice::words).collect();
         if found.standing != Standing::Read {
             // the sentences behind the first say what to do
@@ -75,22 +65,15 @@ impl Doctor<'_> {
             let recorded = found.inventory.recorded();
             recorded.filter(|(.., origin)| *origin == wanted).count()
         };
-        let applied = match applied_commit {
+        let applied = match &found.inventory.applied_commit {
             Some(commit) => format!("commit {} was applied last", short_commit(commit)),
             None => "no commit was applied yet".to_owned(),
         };
-        let changed = place.changed();
-        let changed = changed.map(|at| format!(", last changed {}", at.strftime("%Y-%m-%d")));
-        let first = format!(
-            "of account {account} and {file}: {}, {} adopted; {applied}{}",
-            count(
-                number(RecordedAs::Created),
-                "object created",
-                "objects created"
-            ),
-            number(RecordedAs::Adopted),
-            changed.unwrap_or_default()
-        );
+        let created = number(RecordedAs::Created);
+        let created = count(created, "object created", "objects created");
+        let adopted = number(RecordedAs::Adopted);
+        let first =
+            format!("of account {account} and {file}: {created}, {adopted} adopted; {applied}");
         (Ok([&[first][..], &said].concat().join("; ")), None)
     }
 
@@ -109,7 +92,7 @@ impl Doctor<'_> {
         });
         let mut created: Vec<(&str, &Id)> = created.collect();
         if created.is_empty() {
-            return not_made("no run made a key");
+            return not_made("no run created a key");
         }
         let Some(api) = &self.api else {
             return not_made("NetBird does not say which keys wait");
@@ -120,16 +103,15 @@ impl Doctor<'_> {
         let waiting: Vec<Id> = waiting.map(|key| key.id).collect();
         created.retain(|(_, id)| waiting.contains(id));
         let number = count(created.len(), "key", "keys");
-        let lacks = place.without_copy(created.into_iter())?;
-        Ok(match lacks.is_empty() {
+        let kept = place.with_copy(created.clone())?;
+        created.retain(|key| !kept.contains(key));
+        Ok(match created.is_empty() {
             true => Ok(format!("{number} to be used, each with a copy")),
-            false => wrong(
-                format!(
-                    "no copy of {} is kept",
-                    joined(lacks.iter().map(|(name, _)| name), ", ")
-                ),
-                "if nobody has the sealed text of the run that made it, make the key again: --replace setup_keys/NAME",
-            ),
+            false => {
+                let names = joined(created.iter().map(|(name, _)| name), ", ");
+                let hint = "if the sealed text is lost, replace the key: --replace setup_keys/NAME";
+                wrong(format!("no copy of {names} is kept"), hint)
+            }
         })
     }
 }

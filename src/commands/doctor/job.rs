@@ -18,10 +18,8 @@ impl Doctor<'_> {
         let is_terminal = std::io::stdout().is_terminal();
         let ci = environment("CI");
         if self.run.context.runner != Runner::None && ci.is_none() {
-            return wrong(
-                "this is a runner's job, but CI is not set: lines of a log that look like commands are not made harmless",
-                "set CI: true in the step's env",
-            );
+            let text = "this is a runner's job, but CI is not set: the runner would obey lines of the log that look like commands";
+            return wrong(text, "set CI: true in the step's env");
         }
         let color = match use_color(self.run.cli.global.color, is_terminal, environment) {
             true => "stdout has colour",
@@ -58,9 +56,10 @@ impl Doctor<'_> {
         }
         let applies = self.purpose == Some(Purpose::Apply);
         if applies && context.is_pull_request_event() {
+            let hint = "run apply on a push to the branch that is applied; here run plan";
             return wrong(
                 "this is a pull request's job, where apply refuses to run",
-                "run apply on a push to the branch that is applied; here run plan",
+                hint,
             );
         }
         let gitea = &self.args.servers.gitea;

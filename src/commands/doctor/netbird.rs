@@ -4,14 +4,13 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::found::{Look, not_made, open, wrong};
+use super::found::{Look, not_made, of_version, open, wrong};
 use super::{Doctor, OF_FORK, clock};
-use crate::base::text::count;
+use crate::base::text::{count, joined};
 use crate::commands::cli::{Purpose, Server};
-use crate::commands::exit::Exit;
-use crate::commands::failure::Failure;
 use crate::commands::settings::{api_config, setting, token};
-use crate::commands::versions::{is_version, told_of_netbird};
+use crate::commands::versions::told_of_netbird;
+use crate::commands::{Exit, Failure};
 use crate::model::kind::Kind;
 use crate::model::notice::{Notice, OfRun};
 use crate::plan::gates;
@@ -44,9 +43,9 @@ impl Doctor<'_> {
         self.put_rest("netbird_", why);
         // without a job and a flag: what the token can do
         let me = self.me.as_ref().filter(|me| !me.role.is_empty());
-        let can = me.map(|me| match gates::reads_only(me) {
-            Some(_) => Purpose::Plan,
-            None => Purpose::Apply,
+        let can = me.map(|me| match gates::reads_only(me).is_some() {
+            true => Purpose::Plan,
+            false => Purpose::Apply,
         });
         self.purpose = self.named.or(can);
     }
@@ -55,38 +54,33 @@ impl Doctor<'_> {
     fn ask_netbird(&mut self) -> Result<(), (Failure, &'static str)> {
         let server = &self.args.servers.server;
         let token = token(server, self.run.context.is_pull_request_event());
-        let api =
-            open_api(server, &token).map_err(|failure| (failure, "the server is not known"))?;
+        let api = open_api(server, &token);
+        let api = api.map_err(|failure| (failure, "the server is not known"))?;
         let unreachable = |error: &ApiError| {
             let hint = error.hint().unwrap_or_else(|| NO_API.to_owned());
             let failure = Failure::error(error.to_string()).hint(hint);
             Err((failure, "NetBird's API cannot be reached"))
         };
+        let is_silent = |error: &&ApiError| !answers(error);
         let asked = Timestamp::now();
         let greeting = api.greet();
         let now = Timestamp::now();
         // what cannot be reached is not asked twice
-        if let Err(error) = &greeting
-            && !answers(error)
-            && !error.is_absent()
-        {
+        let silent = greeting.as_ref().err().filter(is_silent);
+        if let Some(error) = silent.filter(|error| !error.is_absent()) {
             return unreachable(error);
         }
         let users: Result<Vec<User>, _> = listed(&api, "/users");
         // servers before the path for the version are known by their users
-        if let (Err(error), Err(of_users)) = (&greeting, &users)
-            && error.is_absent()
-            && !answers(of_users)
-        {
+        if let (Some(error), Some(_)) = (silent, users.as_ref().err().filter(is_silent)) {
             return unreachable(error);
         }
         let base = api.base();
         self.put("netbird_url", Ok(format!("NetBird answers at {base}")));
         let mut is_slow = is_throttled(&greeting) || is_throttled(&users);
+        let is_of_fork = self.run.is_of_fork();
         let taken = match (token, users) {
-            (Err(failure), _) if self.is_of_fork() && failure.exit == Exit::Refused => {
-                not_made(OF_FORK)
-            }
+            (Err(failure), _) if is_of_fork && failure.exit == Exit::Refused => not_made(OF_FORK),
             (Err(failure), _) => Err(failure.into()),
             (Ok(_), Err(_)) if is_slow => not_made("too many requests"),
             (Ok(_), Err(error)) => Err(error.into()),
@@ -133,31 +127,26 @@ impl Doctor<'_> {
             true => format!("service user {}, role {}", me.name, me.role),
             false => format!("{}, a person, role {}", me.name, me.role),
         };
-        let all = Kind::ALL.into_iter();
-        let denied = all.filter(|kind| !gates::may_write(&me.role, *kind));
-        let denied: Vec<Kind> = denied.collect();
-        let lacks: Vec<&str> = denied.iter().map(|kind| kind.plural()).collect();
-        let lacks = lacks.join(", ");
+        let mut denied = Kind::ALL.to_vec();
+        denied.retain(|kind| !gates::may_write(&me.role, *kind));
+        let lacks = joined(denied.iter().map(|kind| kind.plural()), ", ");
         let desired = self.desired.as_ref();
         let is_managed = |kind: &Kind| desired.is_some_and(|file| file.manages(*kind));
-        let (role, secret) = match self.named {
-            Some(Purpose::Apply) => ("admin", "NETBIRD_APPLY_TOKEN"),
-            Some(Purpose::Plan) => ("auditor", "NETBIRD_PLAN_TOKEN"),
-            None => (
-                "auditor (for apply: admin)",
-                "NETBIRD_PLAN_TOKEN (NETBIRD_APPLY_TOKEN)",
-            ),
+        let role = match self.named {
+            Some(Purpose::Apply) => {
+                "admin; in the workflows that is the secret NETBIRD_APPLY_TOKEN"
+            }
+            Some(Purpose::Plan) => {
+                "auditor; in the workflows that is the secret NETBIRD_PLAN_TOKEN"
+            }
+            None => "auditor for plan, admin for apply",
         };
-        let wrong = |why: &str| {
-            let hint = format!(
-                "give NETBIRD_API_TOKEN the token of a service user of role {role}; in the workflows that is the secret {secret}"
-            );
-            wrong(format!("{who}: {why}"), hint)
-        };
+        let hint = format!("give NETBIRD_API_TOKEN the token of a service user of role {role}");
+        let wrong = |why: &str| wrong(format!("{who}: {why}"), hint);
         let for_what = match (self.named, gates::reads_only(me).is_some()) {
             _ if !gates::sees_all(me) => return wrong("it sees a part of the account only"),
             (Some(Purpose::Apply), true) => {
-                return wrong("it can change nothing, which an apply needs");
+                return wrong("it can change nothing, but an apply writes");
             }
             (Some(Purpose::Apply), false) if denied.iter().any(is_managed) => {
                 return wrong(&format!("it cannot write {lacks}"));
@@ -224,14 +213,9 @@ fn version(greeting: &Result<Greeting, ApiError>) -> Look {
         Ok(greeting) => &greeting.version,
         Err(error) => return untold(error),
     };
-    match told_of_netbird(version) {
-        Some(text) => wrong(
-            text,
-            "update NetBird: much of what shows an enrollment is missing there",
-        ),
-        None if is_version(version) => Ok(format!("NetBird {version}")),
-        None => open(format!("{version:?} is not a version that can be compared")),
-    }
+    let hint = "update NetBird: much of what shows an enrollment is missing there";
+    told_of_netbird(version)
+        .map_or_else(|| of_version("NetBird", version), |text| wrong(text, hint))
 }
 
 /// The token in use is the one that was used last, just now.
@@ -249,16 +233,13 @@ fn life(of: Option<(&User, Result<Vec<UserToken>, ApiError>)>, now: Timestamp) -
     };
     let days = end.duration_since(now).as_secs() / 86_400;
     let left = count(usize::try_from(days).unwrap_or_default(), "day", "days");
-    let day = end.strftime("%Y-%m-%d");
+    let day = end.strftime("%F");
     let text = format!("{left} left of the token {token:?}, until {day}");
-    let hint = format!(
-        "make {} a new token and store it before that day; all that runs with the old one stops then",
-        me.name
-    );
-    match days >= DAYS_LEFT {
-        true => Ok(text),
-        false => wrong(text, hint),
+    if days >= DAYS_LEFT {
+        return Ok(text);
     }
+    let store = "and store it before that day; all that uses the old one stops then";
+    wrong(text, format!("make a new token for {}, {store}", me.name))
 }
 
 fn account(accounts: &Result<Vec<Value>, ApiError>, wanted: Option<String>) -> Look {
@@ -268,16 +249,16 @@ fn account(accounts: &Result<Vec<Value>, ApiError>, wanted: Option<String>) -> L
     };
     let ids: Vec<&str> = accounts.filter_map(|one| one["id"].as_str()).collect();
     let found = ids.join(", ");
-    match wanted {
-        None => open(format!(
-            "account {found}; with NETBIRD_ACCOUNT_ID set to it any other is refused"
-        )),
-        Some(wanted) if ids.contains(&wanted.as_str()) => {
-            Ok(format!("account {wanted}, as --account says"))
-        }
-        Some(wanted) => wrong(
+    let Some(wanted) = wanted else {
+        let more = "with NETBIRD_ACCOUNT_ID set to it any other is refused";
+        return open(format!("account {found}; {more}"));
+    };
+    let hint = "check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)";
+    match ids.contains(&wanted.as_str()) {
+        true => Ok(format!("account {wanted}, as --account says")),
+        false => wrong(
             format!("the token belongs to account {found}, not to {wanted}"),
-            "check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)",
+            hint,
         ),
     }
 }
@@ -289,7 +270,7 @@ fn rate_limit(greeting: &Result<Greeting, ApiError>, is_slow: bool) -> Look {
         Err(error) => return untold(error),
         Ok(None) => return open("the server reports none"),
         Ok(Some((left, of))) if left < REQUESTS_LEFT => {
-            format!("{left} of {of} requests left: a plan makes about a dozen")
+            format!("{left} of {of} requests left: a plan needs about twelve")
         }
         Ok(Some((left, of))) => return Ok(format!("{left} of {of} requests left")),
     };

@@ -30,7 +30,7 @@ impl Rights<'_> {
     /// Returns the checks.
     pub(super) fn checks(&self) -> [(&'static str, Look); 5] {
         let file = forge::path_in_repository(&self.doctor.run.file);
-        let file = file.unwrap_or_else(|_| self.doctor.run.file.display().to_string());
+        let file = file.unwrap_or_else(|_| self.doctor.run.file_name());
         let [push, rule] = match self.repo.branch(self.name) {
             Ok(branch) => [
                 self.push(self.name, &branch, false),
@@ -62,26 +62,24 @@ impl Rights<'_> {
             Some(Purpose::Apply) => wrong(text, hint),
             Some(Purpose::Plan) | None => open(text),
         };
+        let may_not = format!("the token may not push to {name}");
+        let or_propose = format!("{ALLOW}, or use sync-events --via-pr");
         match branch.user_can_push {
             _ if self.doctor.purpose == Some(Purpose::Plan) => not_made("a plan pushes nothing"),
             _ if self.scopes.is_none() => not_made("the token is the job's own"),
-            _ if self.about.permissions.push == Some(false) => weak(
-                "the token's user may not write to the repository".to_owned(),
-                "give it write access: Settings, Collaborators",
-            ),
+            _ if self.about.permissions.push == Some(false) => {
+                let text = "the token's user may not write to the repository".to_owned();
+                weak(text, "give it write access: Settings, Collaborators")
+            }
             None => open(format!("the server does not say who may push to {name}")),
             Some(true) => Ok(format!("the token may push to {name}")),
-            Some(false) if of_inventory => weak(
-                format!("the token may not push to {name}, so every apply is refused"),
-                ALLOW,
-            ),
-            Some(false) if self.doctor.via_pr => Ok(format!(
-                "the token does not push to {name}; the workflows open pull requests (--via-pr)"
-            )),
-            Some(false) => weak(
-                format!("the token may not push to {name}: a rule keeps it out"),
-                &format!("{ALLOW}, or use sync-events --via-pr"),
-            ),
+            Some(false) if of_inventory => {
+                weak(format!("{may_not}, so every apply is refused"), ALLOW)
+            }
+            Some(false) if self.doctor.via_pr => {
+                Ok(may_not + "; the workflows open pull requests (--via-pr)")
+            }
+            Some(false) => weak(format!("{may_not}: a rule keeps it out"), &or_propose),
         }
     }
 
@@ -92,26 +90,18 @@ impl Rights<'_> {
                 true => "can delete it, or change which objects count as ours",
                 false => "pushes past review",
             };
-            return wrong(
-                format!("no rule protects {name}: every writer {text}"),
-                format!(
-                    "make a rule for {name} with the bot alone on its push allowlist: netbird-gitops init --setup does \
-                     (docs/gitea.md, step 7)"
-                ),
-            );
+            let text = format!("no rule protects {name}: every writer {text}");
+            let how = "with the bot alone on its push allowlist: netbird-gitops init --setup does (docs/gitea.md, step 7)";
+            return wrong(text, format!("make a rule for {name} {how}"));
         }
+        let unread = |why: &str| open(format!("{name} is protected; {why}"));
         let rule = match self.repo.rule(name, branch) {
             Ok(Some(rule)) => rule,
-            other => {
-                let why = match other {
-                    Err(error) if error.is_hidden_from_us() => {
-                        "only an administrator's token reads how".to_owned()
-                    }
-                    Err(error) => format!("its rule cannot be read: {error}"),
-                    Ok(_) => "its rule is not listed".to_owned(),
-                };
-                return open(format!("{name} is protected; {why}"));
+            Ok(None) => return unread("its rule is not listed"),
+            Err(error) if error.is_hidden_from_us() => {
+                return unread("only an administrator's token can read its rule");
             }
+            Err(error) => return unread(&format!("its rule cannot be read: {error}")),
         };
         if let Some((gap, hint)) = rule.gap(file, None, of_inventory) {
             let text = format!("the rule {:?} of {name}: {gap}", rule.rule_name);
@@ -120,9 +110,8 @@ impl Rights<'_> {
         let approvals = usize::try_from(branch.required_approvals).unwrap_or(usize::MAX);
         let approvals = count(approvals, "approval", "approvals");
         let pushers = rule.pushers();
-        Ok(format!(
-            "{name} is protected: {pushers}, {approvals} needed"
-        ))
+        let rule = format!("{pushers}, {approvals} needed");
+        Ok(format!("{name} is protected: {rule}"))
     }
 
     fn comment(&self) -> Look {
@@ -130,16 +119,13 @@ impl Rights<'_> {
             return not_made("the repository is archived");
         }
         if !self.about.has_pulls() {
-            return wrong(
-                "the repository has no pull requests, so there is nothing to comment on",
-                "switch them on in the repository's settings",
-            );
+            let text = "the repository has no pull requests, so there is nothing to comment on";
+            return wrong(text, "switch them on in the repository's settings");
         }
         let pull = self.doctor.run.context.pull_request.as_ref();
+        let is_of_fork = self.doctor.run.is_of_fork();
         match self.repo.reads_comments(pull.map(|pull| pull.number)) {
-            Err(error)
-                if self.doctor.is_of_fork() && (error.is_scope() || error.is_not_found()) =>
-            {
+            Err(error) if is_of_fork && (error.is_scope() || error.is_not_found()) => {
                 return not_made(OF_FORK);
             }
             Err(error) if error.is_scope() => return Err(error.into()),
@@ -156,15 +142,14 @@ impl Rights<'_> {
         let Some(scopes) = self.scopes else {
             return Ok("the job's token sees the comments of pull requests".into());
         };
+        let hint = "make a token with the scope write:issue as well (docs/gitea.md, step 3)";
         match scopes.may_write("issue") {
             Some(false) => wrong(
-                "the token reads comments and may write none: write:issue is missing",
-                "make a token with the scope write:issue as well (docs/gitea.md, step 3)",
+                "the token cannot write comments: write:issue is missing",
+                hint,
             ),
             Some(true) => Ok("the token may comment on pull requests".into()),
-            None => {
-                open("the token reads comments; the server does not say whether it may write them")
-            }
+            None => open("the token reads comments; whether it may write them is not known"),
         }
     }
 
@@ -172,25 +157,21 @@ impl Rights<'_> {
     fn inventory(&self) -> [Look; 2] {
         let named = self.doctor.args.servers.inventory.inventory_branch.as_ref();
         let others = [self.about.default_branch.as_str(), self.name];
-        let name =
-            match inventory_branch(named, others.map(|name| (name, "the branch of the file"))) {
-                Ok(name) => name,
-                Err(failure) => {
-                    return [
-                        Err(failure.into()),
-                        not_made("it is the branch of the file"),
-                    ];
-                }
-            };
+        let others = others.map(|name| (name, "the branch of the file"));
+        let name = match inventory_branch(named, others) {
+            Ok(name) => name,
+            Err(failure) => {
+                let why = "it is the branch of the file";
+                return [Err(failure.into()), not_made(why)];
+            }
+        };
         let text = match self.repo.branch(&name) {
             Ok(branch) => {
-                return [
-                    self.rule(&name, &branch, "inventory.json", true),
-                    self.push(&name, &branch, true),
-                ];
+                let rule = self.rule(&name, &branch, "inventory.json", true);
+                return [rule, self.push(&name, &branch, true)];
             }
             Err(error) if error.is_not_found() => {
-                format!("{name} is not there yet: the first apply makes it")
+                format!("{name} does not exist yet: the first apply creates it")
             }
             Err(error) => format!("not known: {error}"),
         };

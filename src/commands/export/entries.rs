@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::account::actual::Actual;
 use crate::account::binding::Binding;
+use crate::base::id::Id;
 use crate::check::edit::Style;
 use crate::check::validate::validate;
 use crate::file::{Finding, Source, step};
@@ -35,12 +36,10 @@ pub fn export(actual: &Actual) -> Export {
     for (address, namesakes) in sections.filter(|(address, _)| address.parent().is_none()) {
         let entry = match (address.kind, namesakes.as_slice()) {
             (Kind::SetupKey, all) => setup_key(address, all, &export, actual),
-            (_, [live]) => entry(live, &export, actual)
-                .map(|entry| entry.map(|entry| with_children(entry, live, &mut export, actual))),
+            (_, [live]) => entry(live, &mut export, actual),
             (kind, all) if kind.descriptor().is_several => {
-                let all = all
-                    .iter()
-                    .filter_map(|live| entry(live, &export, actual).transpose());
+                let entry = |live| entry(live, &mut export, actual).transpose();
+                let all = all.iter().filter_map(entry);
                 all.collect::<Result<Value, String>>().map(Some)
             }
             (kind, all) => Err(format!("{} {} have this name", all.len(), kind.plural())),
@@ -82,10 +81,9 @@ impl Export {
     pub fn forget_members(&mut self) {
         self.unlisted.clear();
         let groups = self.entries.iter_mut();
-        for (_, group) in groups.filter(|(address, _)| address.kind == Kind::Group) {
-            group
-                .as_object_mut()
-                .and_then(|group| group.remove("peers"));
+        let groups = groups.filter(|(address, _)| address.kind == Kind::Group);
+        for group in groups.filter_map(|(_, group)| group.as_object_mut()) {
+            group.remove("peers");
         }
     }
 
@@ -122,12 +120,12 @@ fn block(place: &Map<String, Value>, path: &[&str]) -> String {
     };
     let mut members: Vec<(&String, &Value)> = place.iter().collect();
     members.sort_by_key(position);
+    let style = Style {
+        names: &fields,
+        newline: "\n",
+        unit: UNIT,
+    };
     let line = |(name, value): (&String, &Value)| {
-        let style = Style {
-            names: &fields,
-            newline: "\n",
-            unit: UNIT,
-        };
         let member = match value {
             Value::Object(members) if kind.is_none() => {
                 let inner = block(members, &[path, &[name]].concat());
@@ -153,7 +151,7 @@ fn unresolved(live: &Live, actual: &Actual) -> Option<String> {
     Some(format!("it refers to what cannot be named: {why}"))
 }
 
-fn entry(live: &Live, export: &Export, actual: &Actual) -> Result<Option<Value>, String> {
+fn entry(live: &Live, export: &mut Export, actual: &Actual) -> Result<Option<Value>, String> {
     if live.resource.kind() == Kind::Group {
         if live.name == ALL {
             return Ok(None);
@@ -163,7 +161,7 @@ fn entry(live: &Live, export: &Export, actual: &Actual) -> Result<Option<Value>,
         }
     }
     if live.resource.kind() == Kind::Policy && live.name.starts_with(TEMPORARY) {
-        return Err("NetBird made it for a while, and deletes it by itself".into());
+        return Err("it is temporary: NetBird created it and will delete it".into());
     }
     let is_pending = || {
         live.wire
@@ -176,7 +174,8 @@ fn entry(live: &Live, export: &Export, actual: &Actual) -> Result<Option<Value>,
     let entry = fields(live, export, actual)?;
     // there is always one of it, so only what it says is worth an entry
     let is_idle = live.resource.kind().is_one() && entry.is_empty();
-    Ok((!is_idle).then_some(Value::Object(entry)))
+    let entry = Some(Value::Object(entry)).filter(|_| !is_idle);
+    Ok(entry.map(|entry| with_children(entry, live, export, actual)))
 }
 
 /// Returns the fields of an entry, with names of peers in the place of their ids; `Err` says why there can be none.
@@ -213,10 +212,8 @@ fn with_children(mut entry: Value, parent: &Live, export: &mut Export, actual: &
     let kinds = parent.resource.kind().children();
     for (kind, inside) in kinds.filter_map(Kind::inside_as) {
         let mut found = Vec::new();
-        for (address, live) in actual.children(parent) {
-            if address.kind != kind {
-                continue;
-            }
+        let children = actual.children(parent);
+        for (address, live) in children.filter(|(address, _)| address.kind == kind) {
             match fields(live, export, actual) {
                 Ok(fields) => {
                     let fields = Value::Object((inside.written)(fields, &entry));
@@ -267,13 +264,8 @@ fn list_members(export: &mut Export, actual: &Actual) {
     let mut lists: BTreeMap<Address, BTreeSet<String>> = BTreeMap::new();
     export.unlisted.clear();
     for address in export.entries.keys() {
-        let [
-            Live {
-                resource: Resource::Group(group),
-                ..
-            },
-        ] = actual.at(address)
-        else {
+        let [live] = actual.at(address) else { continue };
+        let Resource::Group(group) = &live.resource else {
             continue;
         };
         let names = lists.entry(address.clone()).or_default();
@@ -311,11 +303,9 @@ fn list_members(export: &mut Export, actual: &Actual) {
 fn set_machines(export: &mut Export, actual: &Actual) {
     for peer in actual.peers.iter() {
         let is_persons = !peer.user_id.is_empty();
-        let Ok(mut entry) = actual.live_peer(peer).resource.export() else {
-            continue;
-        };
-        entry
-            .retain(|field, value| *value != json!(is_persons && EXPIRY.contains(&field.as_str())));
+        let usual = |field: &str| json!(is_persons && EXPIRY.contains(&field));
+        let mut entry = actual.live_peer(peer).resource.export().unwrap_or_default();
+        entry.retain(|field, value| *value != usual(field));
         if entry.is_empty() {
             continue;
         }
@@ -338,26 +328,20 @@ fn setup_key(
     export: &Export,
     actual: &Actual,
 ) -> Result<Option<Value>, String> {
-    let keys = namesakes
-        .iter()
-        .filter_map(|live| Some((live, actual.keys.get(&live.id)?)));
+    let peer_of = |id: &Id| actual.bindings.of_key(id).and_then(Binding::peer);
+    let keys = namesakes.iter();
+    let keys = keys.filter_map(|live| Some((live, actual.keys.get(&live.id)?)));
     let is_spent = |key: &objects::SetupKey| key.is_for_one() && key.used_times > 0;
     let (valid, dead): (Vec<_>, Vec<_>) = keys.partition(|(_, key)| key.valid && !is_spent(key));
     let enrolled = dead.iter().rfind(|(live, key)| {
-        let peer = actual.bindings.of_key(&live.id).and_then(Binding::peer);
-        let peer = peer.and_then(|id| actual.peers.get(id));
+        let peer = peer_of(&live.id).and_then(|id| actual.peers.get(id));
         !key.ephemeral && peer.is_some_and(|peer| peer.name == address.name)
     });
     // a pending key of which a newer namesake was used would be taken for that one's enrollment; and its name in a group
     // means the peer of an older one, until it is used itself
     let newest_use = dead.iter().rev().find(|(_, key)| is_spent(key));
     if let ([(_, valid)], Some((_, used))) = (&valid[..], newest_use)
-        && (valid.id < used.id
-            || actual
-                .bindings
-                .of_key(&used.id)
-                .and_then(Binding::peer)
-                .is_some())
+        && (valid.id < used.id || peer_of(&used.id).is_some())
     {
         return Err("several keys have this name, and another one was used".into());
     }
@@ -378,25 +362,21 @@ fn setup_key(
 /// Seconds from a key's creation to its expiry, 0 = never. The server does not answer the life time that it was made with.
 fn life_time(key: &objects::SetupKey) -> i64 {
     let Some(expires) = key.expires else { return 0 };
-    let created = key
-        .id
-        .created_at()
-        .or_else(|| key.updated_at.map(|time| time.as_second()));
+    let created = key.id.created_at();
+    let created = created.or_else(|| Some(key.updated_at?.as_second()));
     (expires.as_second() - created.unwrap_or_default()).clamp(1, 9_223_372_036)
 }
 
 /// The entries with something that a file must not have, and why.
 fn flawed(export: &Export) -> BTreeMap<Address, String> {
-    let found: Vec<(String, String)> = match Source::from_text("export", export.file().to_string())
-    {
+    let source = Source::from_text("export", export.file().to_string());
+    let found: Vec<(String, String)> = match source.map(|source| validate(&source)) {
         Err(error) => vec![(String::new(), error.message)],
-        Ok(source) => match validate(&source) {
-            Ok(_) => return BTreeMap::new(),
-            Err(problems) => {
-                let found = |it: &Finding| (it.place.path.clone(), it.message.clone());
-                problems.errors().map(found).collect()
-            }
-        },
+        Ok(Ok(_)) => return BTreeMap::new(),
+        Ok(Err(problems)) => {
+            let found = |it: &Finding| (it.place.path.clone(), it.message.clone());
+            problems.errors().map(found).collect()
+        }
     };
     let path = |at: &Address| place_of(at).fold(String::new(), |path, name| step(&path, name));
     let paths: Vec<(String, &Address)> = export.entries.keys().map(|at| (path(at), at)).collect();

@@ -18,7 +18,7 @@ pub(super) const COMMENTED: &str = "netbird.jsonc";
 /// Its schema, beside it.
 const SCHEMA: &str = "netbird.schema.json";
 /// What git leaves out.
-pub(super) const IGNORE: &str = ".gitignore";
+const IGNORE: &str = ".gitignore";
 
 /// Where Gitea, and Forgejo too where it has no directory of its own, looks for workflows.
 pub(super) const OF_GITEA: &str = ".gitea/workflows";
@@ -99,11 +99,9 @@ impl Network {
         }
         let environment = self.environment.as_deref();
         let (slug, file) = (environment.map(|name| slug(name, '-')), quoted(&self.file));
-        let variable = environment.map(|name| {
-            let name = quoted(name);
-            format!("      NETBIRD_GITOPS_ENVIRONMENT: {name}\n")
-        });
-        let variable = variable.unwrap_or_default();
+        let name = environment.map(quoted).into_iter();
+        let variable = name.map(|name| format!("      NETBIRD_GITOPS_ENVIRONMENT: {name}\n"));
+        let variable: String = variable.collect();
         let line = |line: &str| match (line.split_once(": "), &slug) {
             (Some((field @ ("name" | "  group"), value)), Some(slug)) => {
                 let is_other = |c: char| !c.is_ascii_alphabetic() && c != '-';
@@ -168,17 +166,16 @@ impl Variant {
         let apply = text("apply.yml");
         let is_plain =
             apply.contains("netbird-gitops apply") && !apply.contains("uses: actions/checkout");
-        let actions = asked.actions && (asked.forks || !is_plain);
         let of_forks = text("plan.yml").contains("pull_request_target:");
-        Variant {
-            directory: asked.directory,
-            actions,
-            forks: asked.forks || actions && of_forks,
-        }
+        let mut variant = asked;
+        variant.actions &= asked.forks || !is_plain;
+        variant.forks |= variant.actions && of_forks;
+        variant
     }
 }
 
 /// A file that a repository needs, and what becomes of it.
+#[derive(Default)]
 pub(super) struct File {
     /// The path from the repository's root, with slashes.
     pub(super) path: String,
@@ -247,9 +244,8 @@ pub(super) fn files(choice: Variant, network: &Network, read: ReadWorkflow) -> V
     let file = |path: &str, text: String| File {
         path: path.to_owned(),
         text: Some(text.into_bytes()),
-        diff: None,
         is_theirs: path == network.file,
-        is_odd: false,
+        ..File::default()
     };
     let mut files = vec![
         file(&network.file, network.with_schema(MINIMAL)),
@@ -272,13 +268,9 @@ pub(super) fn files(choice: Variant, network: &Network, read: ReadWorkflow) -> V
 
 /// Returns the change of a file in the unified form.
 fn diff(path: &str, before: &[u8], after: &[u8]) -> String {
-    let (before, after) = (
-        String::from_utf8_lossy(before),
-        String::from_utf8_lossy(after),
-    );
-    let version = env!("CARGO_PKG_VERSION");
+    let [before, after] = [before, after].map(String::from_utf8_lossy);
     let theirs = format!("{path} (yours)");
-    let ours = format!("{path} (of netbird-gitops {version})");
+    let ours = format!("{path} (of netbird-gitops {})", env!("CARGO_PKG_VERSION"));
     let lines = |text| -> Vec<&str> { str::split_inclusive(text, '\n').collect() };
     let (old, new) = (lines(&before), lines(&after));
     let mut out = format!("--- {theirs}\n+++ {ours}\n");

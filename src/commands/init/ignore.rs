@@ -30,20 +30,16 @@ pub(super) fn merge(there: &[u8]) -> Vec<u8> {
         let mut lines = there.split(|byte| *byte == b'\n');
         lines.any(|other| other.trim_ascii() == line.as_bytes())
     };
-    let missing = TEXT
-        .lines()
-        .filter(|line| !line.starts_with('#') && !has(line));
-    let missing: String = missing.map(|line| format!("{line}\n")).collect();
+    let lines = TEXT.lines().filter(|line| !line.starts_with('#'));
+    let missing: Vec<&str> = lines.filter(|line| !has(line)).collect();
     if missing.is_empty() {
         return there.to_vec();
     }
-    let end = if there.is_empty() || there.ends_with(b"\n") {
-        ""
-    } else {
-        "\n"
-    };
+    let is_whole = there.is_empty() || there.ends_with(b"\n");
+    let end = if is_whole { "" } else { "\n" };
     let title = TEXT.lines().next().unwrap_or_default();
-    [there, format!("{end}{title}\n{missing}").as_bytes()].concat()
+    let more = format!("{end}{title}\n{}\n", missing.join("\n"));
+    [there, more.as_bytes()].concat()
 }
 
 #[cfg(test)]

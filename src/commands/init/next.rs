@@ -1,8 +1,7 @@
 //! What to do after `init`: numbered, with commands to copy.
 
-use super::Init;
-use super::files::IGNORE;
 use super::settings::Become;
+use super::{File, Init};
 use crate::base::text::shell;
 use crate::render::tree::Block;
 
@@ -36,25 +35,15 @@ impl Init<'_> {
         if self.args.dry_run && (changed || self.has(Become::Made)) {
             steps.add("Do it: the same command without --dry-run.", &[]);
         }
-        let paths: Vec<&str> = self.paths("differs").collect();
-        let force = self.command(" --force");
-        match paths[..] {
-            [] => {}
-            [IGNORE] => steps.add(
-                ".gitignore lacks lines of ours. To add them, and leave yours as they are:",
-                &[&force],
-            ),
-            _ => steps.add(
-                "What differs was left alone. To add each line with a + and drop each with a -, and keep all others:",
-                &[&force],
-            ),
+        if self.paths("differs").next().is_some() {
+            let what = "Files that differ were left alone. To add each line with a + and drop each with a -, and keep all others:";
+            steps.add(what, &[&self.command(" --force")]);
         }
         if self.args.dry_run {
             return steps;
         }
         // where all workflows are new nothing was set up yet, though the network may be there
-        let is_first =
-            |file: &super::File| file.word() == "written" || !file.path.ends_with(".yml");
+        let is_first = |file: &File| file.word() == "written" || !file.path.ends_with(".yml");
         let is_new = changed && (!self.files[0].is_theirs || self.files.iter().all(is_first));
         let waits = self.has(Become::Later);
         if is_new {
@@ -70,10 +59,8 @@ impl Init<'_> {
             self.push(&mut steps, is_new || waits);
         }
         if waits || is_new && self.settings.is_none() {
-            steps.add(
-                "Once that is pushed, protect the branch: only the bot may push to it.",
-                &[&self.command(" --setup")],
-            );
+            let what = "Once that is pushed, protect the branch: only the bot may push to it.";
+            steps.add(what, &[&self.command(" --setup")]);
         }
         if let (Some((_, commands)), Some(dir)) = (steps.0.first_mut(), &self.args.dir) {
             let cd = format!("cd {}\n", shell(&dir.display().to_string()));
@@ -98,26 +85,20 @@ impl Init<'_> {
         }
         let (file, options) = (&self.network.file, self.network.options());
         if !self.files[0].is_theirs && self.account.is_none() {
-            steps.add(
-                format!(
-                    "{file} is an example. Write your own, or begin with the account as it is (the token of a service user, role auditor):"
-                ),
-                &[
-                    &format!("rm {}", shell(file)),
-                    "export NETBIRD_API_URL=https://netbird.example.com NETBIRD_API_TOKEN=nbp_…",
-                    &self.command(""),
-                ],
+            let what = format!(
+                "{file} is an example. Write your own, or begin with the account as it is (the token of a service user, role auditor):"
             );
+            let remove = format!("rm {}", shell(file));
+            let export =
+                "export NETBIRD_API_URL=https://netbird.example.com NETBIRD_API_TOKEN=nbp_…";
+            steps.add(what, &[&remove, export, &self.command("")]);
         }
-        let token = self.account.as_ref().and_then(|account| account.token);
+        let token = self.account.as_ref().and_then(|(_, token)| *token);
         let token = token.map(|name| format!("{}=\"${name}\" ", name.replace("PLAN", "API")));
-        steps.add(
-            "See that it is valid, and that a plan is what you expect:",
-            &[
-                &format!("netbird-gitops validate{options}"),
-                &format!("{}netbird-gitops plan{options}", token.unwrap_or_default()),
-            ],
-        );
+        let validate = format!("netbird-gitops validate{options}");
+        let plan = format!("{}netbird-gitops plan{options}", token.unwrap_or_default());
+        let what = "See that it is valid, and that a plan is what you expect:";
+        steps.add(what, &[&validate, &plan]);
     }
 
     /// Secrets and variables, all of them.
@@ -146,7 +127,12 @@ impl Init<'_> {
         let is_open = is_first && self.network.is_default();
         let files = self.files.iter();
         let files = files.filter(|file| is_first || file.text.is_some());
-        let add = add(files.map(|file| file.path.as_str()));
+        let paths = files.map(|file| file.path.as_str());
+        // each directory once
+        let paths = paths.map(|path| path.rsplit_once('/').map_or(path, |(folder, _)| folder));
+        let mut paths: Vec<&str> = paths.collect();
+        paths.dedup();
+        let add = format!("git add {}", paths.join(" "));
         let push = match is_open {
             true => "Push",
             false => "Push a branch, and merge it",
@@ -172,17 +158,4 @@ impl Init<'_> {
             false => steps.add(what, &[switch, &add, &commit, "git push -u origin HEAD"]),
         }
     }
-}
-
-/// The command that adds these files, each directory once.
-fn add<'a>(files: impl Iterator<Item = &'a str>) -> String {
-    let mut paths: Vec<&str> = Vec::new();
-    for path in files {
-        let folder = path.rsplit_once('/').map(|(folder, _)| folder);
-        let path = folder.unwrap_or(path);
-        if !paths.contains(&path) {
-            paths.push(path);
-        }
-    }
-    format!("git add {}", paths.join(" "))
 }

@@ -23,11 +23,8 @@ pub(super) fn read(address: &str) -> Option<Remote> {
     };
     let host = host.rsplit('@').next().unwrap_or(host);
     let path = path.trim_matches('/');
-    let segments: Vec<&str> = path
-        .strip_suffix(".git")
-        .unwrap_or(path)
-        .split('/')
-        .collect();
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    let segments: Vec<&str> = path.split('/').collect();
     let [before @ .., owner, name] = &segments[..] else {
         return None;
     };

@@ -52,14 +52,11 @@ impl Root {
     /// Writes a file, at once or not at all; errors where a new one is there meanwhile. One that is there keeps its mode.
     pub(super) fn write(&self, file: &File) -> Result<(), Failure> {
         let path = self.0.join(&file.path);
-        let written = match (&file.text, &file.diff) {
-            (None, _) => Ok(()),
-            (Some(text), None) => files::put(&path, text, true),
-            (Some(text), Some(_)) => files::put(&path, text, false),
+        let written = match &file.text {
+            Some(text) => files::put(&path, text, file.diff.is_none()),
+            None => Ok(()),
         };
-        written.map_err(|error| {
-            Failure::of_file("write", &path, &error)
-                .hint("run init again: what is written stays, and counts as unchanged")
-        })
+        let hint = "run init again: what is written stays, and counts as unchanged";
+        written.map_err(|error| Failure::of_file("write", &path, &error).hint(hint))
     }
 }

@@ -21,14 +21,8 @@ use crate::wire::http::Trouble;
 
 /// The secrets of the workflows, and what each is.
 const SECRETS: [(&str, &str); 3] = [
-    (
-        "NETBIRD_PLAN_TOKEN",
-        "the token of a NetBird service user with the role auditor",
-    ),
-    (
-        "NETBIRD_APPLY_TOKEN",
-        "the token of a NetBird service user with the role admin",
-    ),
+    ("NETBIRD_PLAN_TOKEN", "NetBird token, role auditor"),
+    ("NETBIRD_APPLY_TOKEN", "NetBird token, role admin"),
     ("BOT_TOKEN", "a token of the bot's user in this forge"),
 ];
 /// The variables of the workflows, and what each is; nothing of the one that the workflows do without.
@@ -282,11 +276,6 @@ impl Settings {
         self.repo.full_name()
     }
 
-    /// Returns whether something becomes that.
-    pub(super) fn has(&self, becomes: Become) -> bool {
-        self.deeds.iter().any(|deed| deed.becomes == becomes)
-    }
-
     /// Returns whether something was made.
     pub(super) fn changed(&self) -> bool {
         let mut done = self.deeds.iter().take(self.done);
@@ -319,9 +308,8 @@ impl Settings {
             }
             Setting::BranchRule(branch) => match self.repo.protect(branch, bot) {
                 Ok(rule) if !rule.lists(bot) => {
-                    let text = format!(
-                        "{branch} is protected, but the server left {bot} out of its push list"
-                    );
+                    let lacks = format!("the server left {bot} out of its push list");
+                    let text = format!("{branch} is protected, but {lacks}");
                     return Err(Failure::error(visible(&text)).hint(
                         "a push list takes nobody who may not write: see the bot's access under Settings → \
                          Collaborators, and the rule under Settings → Branches",
@@ -330,14 +318,7 @@ impl Settings {
                 made => made.map(drop),
             },
         };
-        made.map_err(|error| {
-            let failure = of_owner(&self.repo, error);
-            let text = format!("{}: {}", deed.name, failure.error);
-            Failure {
-                error: visible(&text).into_owned(),
-                ..failure
-            }
-        })
+        made.map_err(|error| of_owner(&self.repo, error).within(&visible(&deed.name)))
     }
 }
 
@@ -369,18 +350,16 @@ fn secrets(owner: &Token) -> Result<BTreeMap<&'static str, Token>, Failure> {
     }
     let value = |name: &str| secrets.get(name).map(Token::expose);
     let (plan, apply) = (value("NETBIRD_PLAN_TOKEN"), value("NETBIRD_APPLY_TOKEN"));
-    let (text, hint) = match plan.is_some() && plan == apply {
-        true => (
-            "NETBIRD_PLAN_TOKEN and NETBIRD_APPLY_TOKEN are the same token",
-            "pull requests see the first: make it the token of a service user with the role auditor",
-        ),
-        false if value("BOT_TOKEN") == Some(owner.expose()) => (
-            "BOT_TOKEN is the owner's token",
-            "jobs would own the repository: make a user for the bot, and set BOT_TOKEN to a token of that user",
-        ),
-        false => return Ok(secrets),
-    };
-    Err(Failure::error(text).hint(hint))
+    if plan.is_some() && plan == apply {
+        let text = "NETBIRD_PLAN_TOKEN and NETBIRD_APPLY_TOKEN are the same token";
+        let hint = "pull requests see the first: make it the token of a service user with the role auditor";
+        return Err(Failure::error(text).hint(hint));
+    }
+    if value("BOT_TOKEN") == Some(owner.expose()) {
+        let hint = "jobs would own the repository: make a user for the bot, and set BOT_TOKEN to a token of that user";
+        return Err(Failure::error("BOT_TOKEN is the owner's token").hint(hint));
+    }
+    Ok(secrets)
 }
 
 /// Reads the values of the variables. They can be read by whoever administrates the repository, and show in logs: a secret
@@ -404,16 +383,13 @@ fn variables(args: &InitArgs) -> Result<BTreeMap<&'static str, String>, Failure>
         ..Sources::default()
     };
     sources.read()?;
-    let is_url = |text: &str| text.starts_with("https://") || text.starts_with("http://");
-    let is_wrong = |name, is_right: &dyn Fn(&str) -> bool| {
-        let value: Option<&String> = variables.get(name);
-        value.is_some_and(|value| !is_right(value))
-    };
-    if is_wrong("NETBIRD_GITOPS_SHA256", &is_digest) {
-        let text = "NETBIRD_GITOPS_SHA256 is not a SHA-256: 64 hexadecimal digits are wanted";
+    let value = |name| variables.get(name).map(String::as_str);
+    if value("NETBIRD_GITOPS_SHA256").is_some_and(|text| !is_digest(text)) {
+        let text = "NETBIRD_GITOPS_SHA256 is not a SHA-256: expected 64 hexadecimal digits";
         return Err(Failure::error(text).hint("sha256sum FILE prints it, before the file's name"));
     }
-    if is_wrong("NETBIRD_GITOPS_BINARY", &is_url) {
+    let is_url = |text: &str| text.starts_with("https://") || text.starts_with("http://");
+    if value("NETBIRD_GITOPS_BINARY").is_some_and(|text| !is_url(text)) {
         let text = "NETBIRD_GITOPS_BINARY is not a URL: it has to begin with https://";
         let hint = "it is where jobs fetch the program, without signing in";
         return Err(Failure::error(text).hint(hint));
@@ -425,17 +401,12 @@ fn variables(args: &InitArgs) -> Result<BTreeMap<&'static str, String>, Failure>
 fn repository(args: &InitArgs, remote: Option<&Remote>) -> Result<(String, String), Failure> {
     let server = setting(args.gitea.gitea_url.as_ref()).or_else(|| remote?.server.clone());
     let name = setting(args.gitea.gitea_repo.as_ref());
-    let missing = match (server, name.or_else(|| Some(remote?.name.clone()))) {
-        (Some(server), Some(name)) => return Ok((server, name)),
-        (None, None) => "GITEA_REPO and GITEA_URL",
-        (None, _) => "GITEA_URL",
-        _ => "GITEA_REPO",
-    };
-    let text = format!(
-        "which repository to set up is not known ({missing} not set, and the checkout's remote origin does not say)"
-    );
-    let hint = "set GITEA_URL to the server, such as https://git.example.com, and GITEA_REPO to OWNER/NAME";
-    Err(Failure::error(text).hint(hint))
+    let name = name.or_else(|| Some(remote?.name.clone()));
+    server.zip(name).ok_or_else(|| {
+        let text = "which repository to set up is not known: the checkout's remote origin does not say it";
+        let hint = "set GITEA_URL to the server, such as https://git.example.com, and GITEA_REPO to OWNER/NAME";
+        Failure::error(text).hint(hint)
+    })
 }
 
 /// Asks whose token it is; `None` where its scopes do not let it say.
@@ -444,9 +415,8 @@ fn login(repo: &Repo) -> Result<Option<String>, Failure> {
         Ok(user) => Ok(Some(user.login).filter(|login| !login.is_empty())),
         Err(error) if error.is_scope() => Ok(None),
         Err(error) => {
-            let failure = of_gitea(repo, error);
-            let text = format!("the token in BOT_TOKEN: {}", failure.error);
-            Err(Failure::error(text).hint("make a new token for the bot: docs/gitea.md, step 3"))
+            let failure = of_gitea(repo, error).within("the token in BOT_TOKEN");
+            Err(failure.hint("make a new token for the bot: docs/gitea.md, step 3"))
         }
     }
 }
@@ -472,10 +442,9 @@ fn there(repo: &Repo, wanted: &Wanted, wait: Duration) -> Result<There, Failure>
     let permission = match &wanted.bot {
         None => String::new(),
         Some(bot) => repo.permission(bot).map_err(|error| match error.status() {
-            Some(404 | 422) => {
-                Failure::error(visible(&format!("there is no user {bot:?}: {error}")))
-                    .hint("make the bot's user first, or name another with --bot")
-            }
+            Some(404 | 422) => Failure::from(error)
+                .within(&format!("there is no user {bot:?}"))
+                .hint("make the bot's user first, or name another with --bot"),
             _ => of_owner(error),
         })?,
     };
@@ -483,13 +452,10 @@ fn there(repo: &Repo, wanted: &Wanted, wait: Duration) -> Result<There, Failure>
     let has_network = match patiently(wait, file) {
         Ok(_) => true,
         // an empty repository, too
-        Err(error) if error.is_not_found() => false,
-        Err(error) if error.trouble == Trouble::NotAFile => false,
+        Err(error) if error.is_not_found() || error.trouble == Trouble::NotAFile => false,
         Err(error) => return Err(of_owner(error)),
     };
-    let rule_of = |branch: &str| -> Result<Option<BranchRule>, Failure> {
-        patiently(wait, || repo.branch_rule(branch)).map_err(of_owner)
-    };
+    let rule_of = |branch: &str| patiently(wait, || repo.branch_rule(branch)).map_err(of_owner);
     Ok(There {
         secrets: repo.secret_names().map_err(of_owner)?,
         variables: repo.variables().map_err(of_owner)?,

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Id, Inventory};
+use crate::base::text::joined;
 use crate::forge::gitea::subject;
 use crate::inventory::{Left, RecordedAs};
 
@@ -19,36 +20,24 @@ pub(super) fn message(
     let old = before.unwrap_or(&nothing);
     let new = |wanted| of(after, wanted).difference(&of(old, wanted)).count();
     // what was let go is deleted where it is gone now, else it is just not said any more
-    let (was_let_go, gone) = (ids_of(&old.let_go), ids_of(&after.gone));
-    let ended = old
-        .ids()
-        .into_iter()
-        .chain(was_let_go.intersection(&gone).copied());
-    let still: BTreeSet<&Id> = after
-        .ids()
-        .into_iter()
-        .chain(ids_of(&after.let_go))
-        .collect();
-    let ended: BTreeSet<&Id> = ended.filter(|id| !still.contains(id)).collect();
-    let numbers = [
-        (new(RecordedAs::Created), "created"),
-        (new(RecordedAs::Adopted), "adopted"),
-        (ended.len(), "deleted"),
-        (
-            ids_of(&after.let_go).difference(&was_let_go).count(),
-            "let go",
-        ),
-    ];
-    let numbers = numbers.into_iter().filter(|(number, _)| *number > 0);
-    let numbers: Vec<String> = numbers
-        .map(|(number, what)| format!("{number} {what}"))
-        .collect();
-    let what = match (before, numbers.as_slice()) {
-        (None, []) => "the first inventory".to_owned(),
-        (None, numbers) => format!("the first inventory: {}", numbers.join(", ")),
-        (Some(old), []) if old.applied_commit != after.applied_commit => "applied".to_owned(),
-        (Some(_), []) => "the inventory is up to date".to_owned(),
-        (Some(_), numbers) => numbers.join(", "),
+    let (was_let_go, is_let_go) = (ids_of(&old.let_go), ids_of(&after.let_go));
+    let mut ended: BTreeSet<&Id> = &was_let_go & &ids_of(&after.gone);
+    ended.extend(old.ids());
+    let still = after.ids();
+    ended.retain(|id| !still.contains(id) && !is_let_go.contains(id));
+    let (created, adopted) = (new(RecordedAs::Created), new(RecordedAs::Adopted));
+    let let_go = is_let_go.difference(&was_let_go).count();
+    let numbers = [created, adopted, ended.len(), let_go].into_iter();
+    let numbers = numbers.zip(["created", "adopted", "deleted", "let go"]);
+    let numbers = numbers.filter(|(number, _)| *number > 0);
+    let numbers = numbers.map(|(number, what)| format!("{number} {what}"));
+    let numbers = joined(numbers, ", ");
+    let what = match (before, numbers.as_str()) {
+        (None, "") => "the first inventory".to_owned(),
+        (None, numbers) => format!("the first inventory: {numbers}"),
+        (Some(old), "") if old.applied_commit != after.applied_commit => "applied".to_owned(),
+        (Some(_), "") => "the inventory is up to date".to_owned(),
+        (Some(_), numbers) => numbers.to_owned(),
     };
     let mut message = subject(environment, &what) + "\n";
     for (name, value) in [("Commit", commit), ("Run", run)] {

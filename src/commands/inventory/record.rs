@@ -18,6 +18,12 @@ use crate::forge::gitea::commit::{CommitError, Revision};
 use crate::inventory::Delta;
 use crate::model::desired::Desired;
 
+/// Keys by name and id.
+type Keys<'k> = Vec<(&'k str, &'k Id)>;
+
+/// The copy of a sealed key: the name of its file, and the text.
+type CopyFile = (String, Vec<u8>);
+
 /// Said where an inventory was there before.
 const GONE: &str =
     "the inventory is gone: somebody deleted its branch or its file while this run was at work";
@@ -28,14 +34,10 @@ impl Recorder for InventoryPlace {
             let hint = hint.map(|hint| format!("\nhint: {hint}"));
             anyhow!("{}: {why}{}", self.named(), hint.unwrap_or_default())
         })?;
-        let Some(text) = text else {
-            return Ok(None);
-        };
-        self.is_known.store(true, Ordering::Relaxed);
-        let inventory = Inventory::parse(&text);
-        inventory
-            .map(Some)
-            .with_context(|| format!("cannot read the inventory ({})", self.named()))
+        if text.is_some() {
+            self.is_known.store(true, Ordering::Relaxed);
+        }
+        text.map(|text| self.parsed(&text)).transpose()
     }
 
     fn log_proves(&self) -> Result<bool> {
@@ -50,7 +52,7 @@ impl Recorder for InventoryPlace {
         let name = |copy: &KeyCopy| name_of_copy(&copy.name, &copy.id);
         let files = copies.iter().filter(|_| keeps);
         let files = files.map(|copy| (name(copy), copy.armored.clone().into_bytes()));
-        let files: Vec<(String, Vec<u8>)> = files.collect();
+        let files: Vec<CopyFile> = files.collect();
         let deltas = self.listed(deltas);
         let written = match &self.at {
             At::Forge(branch) => {
@@ -69,13 +71,10 @@ impl Recorder for InventoryPlace {
                     hint: error.hint(),
                 })
             }
-            At::File { path, .. } => {
-                let written = self.onto_disk(path, &deltas, &files);
-                written.map_err(|error| NotRecorded {
-                    why: format!("{error:#}"),
-                    hint: None,
-                })
-            }
+            At::File { path, .. } => self.onto_disk(path, &deltas, &files).map_err(|error| {
+                let (why, hint) = (format!("{error:#}"), None);
+                NotRecorded { why, hint }
+            }),
             At::Clone(..) | At::Absent | At::Nowhere(_) | At::Unwanted => {
                 self.writable().map(|()| None)
             }
@@ -91,22 +90,25 @@ impl Recorder for InventoryPlace {
 }
 
 impl InventoryPlace {
+    fn parsed(&self, text: &[u8]) -> Result<Inventory> {
+        let inventory = Inventory::parse(text);
+        inventory.with_context(|| format!("cannot read the inventory ({})", self.named()))
+    }
+
     /// Returns the newest inventory with the changes, and the commit that it takes; none where nothing differs.
     fn next(
         &self,
         newest: Option<&[u8]>,
         deltas: &[Delta],
     ) -> Result<(Inventory, Option<Revision>)> {
-        let before = newest.map(Inventory::parse).transpose();
-        let before =
-            before.with_context(|| format!("cannot read the inventory ({})", self.named()))?;
+        let before = newest.map(|text| self.parsed(text)).transpose()?;
         let account = self.account.get();
         let base = match (&before, account) {
             (Some(before), Some(account)) => {
+                let now = &before.account;
                 ensure!(
-                    before.account == *account,
-                    "the inventory is of account {} by now, and this token is of account {account}",
-                    before.account
+                    now == account,
+                    "the inventory is now of account {now}, and this token is of account {account}"
                 );
                 before.clone()
             }
@@ -115,7 +117,7 @@ impl InventoryPlace {
             (None, Some(account)) if self.begins.load(Ordering::Relaxed) => {
                 Inventory::new(account.as_str(), self.path.as_str())
             }
-            (None, _) => return Err(anyhow!("there is no inventory yet: an apply makes it")),
+            (None, _) => return Err(anyhow!("there is no inventory yet: an apply creates it")),
         };
         let mut next = Delta::all_onto(deltas, &base);
         next.file.clone_from(&self.path);
@@ -165,7 +167,7 @@ impl InventoryPlace {
         &self,
         path: &Path,
         deltas: &[Delta],
-        copies: &[(String, Vec<u8>)],
+        copies: &[CopyFile],
     ) -> Result<Option<Inventory>> {
         let keys = path.with_file_name("keys");
         // one run at a time, for as long as this one writes; where a file system has no such lock, the last one wins
@@ -175,9 +177,8 @@ impl InventoryPlace {
         for (name, bytes) in copies {
             put(&keys.join(name), bytes)?;
         }
-        let newest = self
-            .text()
-            .map_err(|(why, _)| anyhow!("cannot read {}: {why}", path.display()))?;
+        let unread = |(why, _)| anyhow!("cannot read {}: {why}", path.display());
+        let newest = self.text().map_err(unread)?;
         let (next, revision) = self.next(newest.as_deref(), deltas)?;
         if let Some(revision) = revision {
             put(path, &revision.bytes)?;
@@ -190,24 +191,23 @@ impl InventoryPlace {
         matches!(self.at, At::Forge(_) | At::File { .. })
     }
 
-    /// Returns those of these keys of which no copy is kept, where copies are.
-    pub(in crate::commands) fn without_copy<'k>(
+    /// Returns those of these keys of which a copy is kept, as far as copies can be listed.
+    pub(in crate::commands) fn with_copy<'k>(
         &self,
-        keys: impl Iterator<Item = (&'k str, &'k Id)>,
-    ) -> Result<Vec<(&'k str, &'k Id)>, Failure> {
-        let kept = match &self.at {
-            At::Forge(branch) if self.copies(None)? => branch.copies()?.into_iter().collect(),
-            At::File { path, .. } if self.copies(None)? => {
+        mut keys: Keys<'k>,
+    ) -> Result<Keys<'k>, Failure> {
+        let kept: BTreeSet<String> = match &self.at {
+            _ if keys.is_empty() || !self.copies(None)? => BTreeSet::new(),
+            At::Forge(branch) => branch.copies()?.into_iter().collect(),
+            At::File { path, .. } => {
                 let entries = fs::read_dir(path.with_file_name("keys")).into_iter();
                 let paths = entries.flatten().flatten().map(|entry| entry.path());
                 paths.map(|path| path.display().to_string()).collect()
             }
-            _ => return Ok(Vec::new()),
+            _ => BTreeSet::new(),
         };
-        let kept: BTreeSet<String> = kept;
-        let lacks =
-            |(name, id): &(&str, &Id)| !kept.contains(&self.path_of_copy(&name_of_copy(name, id)));
-        Ok(keys.filter(lacks).collect())
+        keys.retain(|(name, id)| kept.contains(&self.path_of_copy(&name_of_copy(name, id))));
+        Ok(keys)
     }
 
     /// Returns where people find the copy of a key, if there is one.

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::{FoundInventory, InventoryPlace, InventoryWanted};
 use crate::apply::{KeyCopy, Recorder};
 use crate::base::id::Id;
-use crate::commands::cli::{Cli, GiteaArgs, InventoryArgs};
+use crate::commands::cli::{Cli, Command, GiteaArgs, InventoryArgs};
 use crate::commands::exit::Exit;
 use crate::commands::failure::Failure;
 use crate::commands::logging;
@@ -66,13 +66,18 @@ impl Run {
                 ..Context::default()
             },
         };
-        let inventory = InventoryArgs {
+        let flags = Cli::try_parse_from(["netbird-gitops", "drift"]).unwrap();
+        let Command::Drift(mut flags) = flags.command else {
+            unreachable!("that is the command");
+        };
+        flags.servers.gitea = GITEA;
+        flags.servers.inventory = InventoryArgs {
             inventory: inventory.map(|path| path.display().to_string()),
             inventory_branch: None,
         };
         let found = InventoryPlace::find(&InventoryWanted {
             writes: self.writes,
-            ..InventoryWanted::by(&run, &inventory, &GITEA)
+            ..InventoryWanted::by(&run, &flags.servers)
         });
         found.unwrap()
     }
@@ -159,7 +164,7 @@ fn copies_of_keys_are_beside_it_and_members_are_those_that_the_file_lists() {
     assert_eq!(members.collect::<Vec<_>>(), ["listed"]);
     let (one, other) = (Id::from("1"), Id::from("2"));
     let keys = [("k", &one), ("other", &other)];
-    assert_eq!(place.without_copy(keys.into_iter()).unwrap(), [keys[1]]);
+    assert_eq!(place.with_copy(keys.to_vec()).unwrap(), [keys[0]]);
 }
 
 #[test]

@@ -30,7 +30,8 @@ impl Shown {
     fn draw(&self, stderr: &mut dyn Write) -> io::Result<()> {
         let size = terminal_size::terminal_size_of(io::stderr());
         let columns = size.map_or(USUAL_COLUMNS, |(width, _)| usize::from(width.0));
-        let line = fitted(&self.text, self.since.elapsed(), columns);
+        let seconds = self.since.elapsed().as_secs();
+        let line = cut(&format!("{seconds} s  {}", self.text), columns);
         // in one piece: it would flicker
         stderr.write_all(format!("{ERASE}{line}").as_bytes())?;
         stderr.flush()
@@ -74,9 +75,8 @@ fn tick(stop: &AtomicBool) {
     loop {
         if stop.load(Ordering::Relaxed) {
             if let Some(line) = take_away() {
-                around(&format!(
-                    "stopping after {line}; a second Ctrl-C ends it at once\n"
-                ));
+                let how = "a second Ctrl-C ends it at once";
+                around(&format!("stopping after {line}; {how}\n"));
             }
             return;
         }
@@ -128,21 +128,10 @@ fn shown() -> std::sync::MutexGuard<'static, Option<Shown>> {
     SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the text and the time in one line of a terminal. A line that is too long would wrap and could not be taken away: the
-/// text is cut, and the time where nothing of the text would be left. The last column stays free, since some terminals wrap there.
-fn fitted(text: &str, elapsed: Duration, columns: usize) -> String {
-    let room = columns.saturating_sub(1);
-    let time = format!("  {} s", elapsed.as_secs());
-    match room.checked_sub(time.width()) {
-        Some(left) if left >= LEAST.min(text.width()) => format!("{}{time}", cut(text, left)),
-        _ => cut(text, room),
-    }
-}
-
-/// Columns of a text below which it says nothing.
-const LEAST: usize = 12;
-
+/// Returns a text in one line of a terminal: one that is too long would wrap and could not be taken away. The last column stays
+/// free, since some terminals wrap there.
 fn cut(text: &str, columns: usize) -> String {
+    let columns = columns.saturating_sub(1);
     if text.width() <= columns {
         return text.to_owned();
     }
@@ -169,24 +158,17 @@ mod tests {
         ];
         for text in texts {
             for columns in 0..60 {
-                let line = fitted(text, Duration::from_secs(75), columns);
+                let line = cut(text, columns);
                 assert!(line.width() < columns.max(1), "{columns}: {line:?}");
             }
         }
     }
 
     #[test]
-    fn a_text_that_is_too_long_is_cut_before_its_time_is() {
-        let line = |columns| {
-            fitted(
-                "[3/12] policy pilots-to-ground-stations",
-                Duration::from_secs(4),
-                columns,
-            )
-        };
-        assert_eq!(line(80), "[3/12] policy pilots-to-ground-stations  4 s");
-        assert_eq!(line(30), "[3/12] policy pilots-to…  4 s");
-        assert_eq!(line(14), "[3/12] polic…");
+    fn a_text_that_is_too_long_is_cut() {
+        let line = |columns| cut("4 s  [3/12] policy pilots-to-ground-stations", columns);
+        assert_eq!(line(80), "4 s  [3/12] policy pilots-to-ground-stations");
+        assert_eq!(line(30), "4 s  [3/12] policy pilots-to…");
         assert_eq!(line(2), "…");
         assert_eq!(line(1), "");
     }

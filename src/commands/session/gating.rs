@@ -7,8 +7,8 @@ use std::sync::Arc;
 use anyhow::anyhow;
 
 use super::{
-    AccessLevel, Document, Gates, Id, Kind, LiveFrom, More, Notice, Plan, Request, Result, Row,
-    Session, notices, setting,
+    AccessLevel, Document, EVENTS, Gates, Id, Kind, Notice, Plan, Request, Result, Row, Session,
+    notices, setting,
 };
 use crate::access::Delta;
 use crate::base::text::listed;
@@ -29,11 +29,7 @@ impl Session {
     pub(in crate::commands) fn plan(&mut self, request: &Request) -> Result<Plan> {
         let gates = request.gates;
         // who is bound to a key whose entry was removed decides about a peer, so it is not left to times alone
-        let more = More {
-            events: self.offboards(),
-            referrers: false,
-        };
-        if self.complete(more)? {
+        if self.offboards() && self.complete(EVENTS)? {
             self.read()?;
         }
         let mut plan = self.plan_whole()?;
@@ -58,8 +54,7 @@ impl Session {
             let deleted = || let_go.get(&change.deleted()?.id).copied().cloned();
             self.statements.left_by(&newest.or_else(deleted)?, versions)
         };
-        let causes = plan.changes.iter().map(cause).collect();
-        self.document.causes = causes;
+        self.document.causes = plan.changes.iter().map(cause).collect();
         self.document.notices.extend(outcome.notices);
         self.document.agreements = outcome.agreements;
         self.agreed = outcome.rows;
@@ -85,7 +80,7 @@ impl Session {
         if is_said && !self.statements.lines.iter().any(Said::is_of_message) {
             return Ok(outcome);
         }
-        let asked = match Forge::open(request.run, request.gitea) {
+        let asked = match Forge::open(request.run, &request.servers.gitea) {
             Ok(forge) => self.ask(plan, gates, forge.as_ref()),
             Err(failure) => Err(anyhow!(failure.error)),
         };
@@ -126,16 +121,16 @@ impl Session {
         notices::place(&mut plan.notices, &self.valid);
         let is_past = |notice: &Notice| notices::is_past(notice, &plan, &self.valid);
         self.document.notices.retain(|notice| !is_past(notice));
-        let mut told =
-            notices::recipients_of_keys(&plan, &self.valid.desired, &run.file, &self.history);
+        let desired = &self.valid.desired;
+        let mut told = notices::recipients_of_keys(&plan, desired, &run.file, &self.history);
         notices::place(&mut told, &self.valid);
         self.document.notices.extend(told);
-        let idle = notices::protects_nothing(&self.protected, &self.valid.desired, &self.actual);
+        let idle = notices::protects_nothing(&self.protected, desired, &self.actual);
         self.document.notices.extend(idle);
         let refusals = gates::check(&plan, &self.gates(request));
         self.document.refusals = self.with_way_out(refusals, &plan);
         self.document.access = self.delta(&plan);
-        if self.document.access.is_none() && !matches!(self.access, AccessLevel::None) {
+        if self.document.access.is_none() && self.access != AccessLevel::None {
             let untold = Notice::general(OfRun::ReachUntold);
             self.document.notices.push(untold);
         }
@@ -145,12 +140,9 @@ impl Session {
 
     /// Who reaches whom by a plan, as finely as somebody asked.
     fn delta(&self, plan: &Plan) -> Option<Delta> {
-        let peers = match self.access {
-            AccessLevel::None => return None,
-            level => level == AccessLevel::Peers,
-        };
-        let memberships = &self.document.memberships;
-        Delta::of(&self.actual, plan, memberships, peers)
+        let (level, memberships) = (self.access, &self.document.memberships);
+        let delta = || Delta::of(&self.actual, plan, memberships, level == AccessLevel::Peers);
+        (level != AccessLevel::None).then(delta)?
     }
 
     /// Returns the refusals of what goes that the pull request of this job causes; none in another job. What it takes away
@@ -164,8 +156,8 @@ impl Session {
             Some(base) => &plan.rows() - &base.rows(),
             // nobody can plan the base's file: what history says has to do
             None => {
-                let proposed = plan.causes.iter();
-                let proposed = proposed.filter(|(_, cause)| **cause == Cause::Proposed);
+                let causes = plan.causes.iter();
+                let proposed = causes.filter(|(_, cause)| **cause == Cause::Proposed);
                 proposed.map(|(row, _)| row.clone()).collect()
             }
         };
@@ -201,20 +193,17 @@ impl Session {
 
     /// Says of refused deletions what to do about them, and of what is protected which change wants it to go.
     fn with_way_out(&self, mut refusals: Vec<Refusal>, plan: &Plan) -> Vec<Refusal> {
-        let hint = agreement::way_out(
-            &self.document.agreements,
-            plan.counted_rows().len(),
-            self.context.is_ci,
-        );
+        let (agreements, rows) = (&self.document.agreements, plan.counted_rows().len());
+        let hint = agreement::way_out(agreements, rows, self.context.is_ci);
         for refusal in &mut refusals {
             if refusal.gate == "protected" {
-                let causes = plan.changes.iter().zip(&self.document.causes);
                 let is_it = |change: &Change| refusal.names.contains(&change.address.to_string());
+                let causes = plan.changes.iter().zip(&self.document.causes);
                 let causes = causes.filter(|(change, _)| is_it(change));
                 let causes = causes.filter_map(|(_, cause)| Some(cause.as_ref()?.words()));
-                let causes: Vec<String> = causes.collect::<BTreeSet<_>>().into_iter().collect();
+                let causes: BTreeSet<String> = causes.collect();
                 if !causes.is_empty() {
-                    refusal.text += &format!(", because of {}", listed(&causes));
+                    refusal.text += &format!(", because of {}", listed(causes));
                 }
             }
             if !refusal.rows.is_empty() {
@@ -233,10 +222,7 @@ impl Session {
 
     /// What the gates look at.
     fn gates(&self, request: &Request) -> gates::Context {
-        let account = match request.origin {
-            LiveFrom::Server(server) => setting(server.account.as_ref()),
-            LiveFrom::File(_) => None,
-        };
+        let account = setting(request.servers.server.account.as_ref());
         let accounts = self.actual.named(Kind::AccountSettings, "").iter();
         let ids = accounts.map(|account| account.id.to_string());
         gates::Context {
@@ -244,7 +230,7 @@ impl Session {
             agreed: self.agreed.clone(),
             halt: halt(),
             me: self.actual.me.clone(),
-            account,
+            account: account.filter(|_| request.live.is_none()),
             accounts: ids.collect(),
             online: self.api.is_some(),
             applying: request.writes,

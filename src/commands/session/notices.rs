@@ -13,12 +13,9 @@ use crate::model::notice::{OfKey, OfRun};
 /// The notices of a valid file that a plan tells, too. Whether a group or a network resource that is not declared exists the
 /// plan knows, and is not a plan where it does not; whom a member means it knows as well.
 pub(super) fn of_planned_file(valid: &Valid) -> impl Iterator<Item = Notice> + '_ {
-    of_file(valid).filter(|notice| {
-        !matches!(
-            notice.code,
-            Code::UndeclaredGroup | Code::UndeclaredResource | Code::OddMember
-        )
-    })
+    use Code::{OddMember, UndeclaredGroup, UndeclaredResource};
+    let of_plan = [UndeclaredGroup, UndeclaredResource, OddMember];
+    of_file(valid).filter(move |notice| !of_plan.contains(&notice.code))
 }
 
 /// The notices of a valid file.

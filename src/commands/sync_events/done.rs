@@ -1,8 +1,9 @@
 //! What a run did about each key.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::{Actual, Enrollment, Id, Kind, Plan, Status};
+use super::{Actual, Enrollment, Kind, Labels, Plan, Status};
+use crate::model::change::Change;
 use crate::model::kind::Resource;
 
 /// What was done about one key.
@@ -39,31 +40,29 @@ impl Done {
 pub(super) fn done(
     enrollments: Vec<Enrollment>,
     plan: &Plan,
-    statuses: &[Status],
-    labels: &BTreeMap<Id, String>,
+    (statuses, labels): (&[Status], &Labels),
     dry_run: bool,
     actual: &Actual,
 ) -> Vec<Done> {
     let done = |enrollment: Enrollment| {
-        let joins = plan.changes.iter().zip(statuses);
-        let joins = joins.filter(|(change, _)| change.added_members().contains(&enrollment.peer));
-        let joined: BTreeSet<String> = joins
-            .filter(|(_, status)| matches!(status, Status::Success))
-            .map(|(change, _)| change.address.name.clone())
-            .collect();
+        let peer = &enrollment.peer;
+        let joins = |(change, status): &(&Change, &Status)| {
+            **status == Status::Success && change.added_members().contains(peer)
+        };
+        let joins = plan.changes.iter().zip(statuses).filter(joins);
+        let joined = joins.map(|(change, _)| change.address.name.clone());
+        let joined: BTreeSet<String> = joined.collect();
         let is_in = |group: &String| {
             let was = is_member(&enrollment, group, actual);
             was || (joined.contains(group) && !dry_run)
         };
+        let waits = actual.peers.get(peer).map(|peer| peer.approval_required);
         let replaces = enrollment.replaces.iter();
         Done {
-            peer_label: actual.peer_label(&enrollment.peer),
-            dns_label: labels.get(&enrollment.peer).cloned(),
+            peer_label: actual.peer_label(peer),
+            dns_label: labels.get(peer).cloned(),
             is_in_all: enrollment.groups.iter().all(is_in),
-            waits_for_approval: actual
-                .peers
-                .get(&enrollment.peer)
-                .is_some_and(|peer| peer.approval_required),
+            waits_for_approval: waits.unwrap_or_default(),
             replaces: replaces.map(|id| actual.who(id).to_string()).collect(),
             error: error_of(&enrollment, plan, statuses),
             joined,
@@ -74,24 +73,19 @@ pub(super) fn done(
 }
 
 fn error_of(enrollment: &Enrollment, plan: &Plan, statuses: &[Status]) -> Option<String> {
-    let changes = plan.changes.iter().zip(statuses);
-    let mut errors = changes.filter_map(|(change, status)| {
+    let mut changes = plan.changes.iter().zip(statuses);
+    changes.find_map(|(change, status)| {
+        let error = match status {
+            Status::Failed(error) | Status::Unknown(error) => error,
+            Status::Skipped => "not tried",
+            Status::Pending | Status::Success => return None,
+        };
         let concerns = match change.operation.after() {
             Some(Resource::Group(_)) => change.added_members().contains(&enrollment.peer),
-            _ => change
-                .operation
-                .live()
-                .is_some_and(|live| live.id == enrollment.peer),
+            _ => change.operation.live().map(|live| &live.id) == Some(&enrollment.peer),
         };
-        match status {
-            Status::Failed(error) | Status::Unknown(error) if concerns => {
-                Some(format!("{}: {error}", change.address))
-            }
-            Status::Skipped if concerns => Some(format!("{}: not tried", change.address)),
-            _ => None,
-        }
-    });
-    errors.next()
+        concerns.then(|| format!("{}: {error}", change.address))
+    })
 }
 
 fn is_member(enrollment: &Enrollment, group: &str, actual: &Actual) -> bool {

@@ -2,97 +2,68 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Done, Kind, Marked, Notice, Remark, Synced, visible};
-use crate::base::text::count;
+use crate::base::text::{count, joined};
 use crate::forge::gitea::mark::MarkedBy;
 use crate::model::address::Address;
 
 pub(super) fn text(synced: &Synced) -> String {
-    let mut out = String::new();
     let moved = synced.marked.as_ref().is_some_and(Marked::is_new);
     if synced.idle && !moved && synced.failure.is_none() {
         return "Nothing to mark: every used key is marked.\n".into();
     }
-    let mut line = |text: String| {
-        out.push_str(&visible(&text));
-        out.push('\n');
-    };
     // what waits in a pull request was told by the run that put it there
     let waits = synced.marked.as_ref().is_some_and(Marked::waits);
     let told = |done: &&Done| !waits || done.is_news() || !done.is_ready();
-    for done in synced.done.iter().filter(told) {
-        line(done_line(done, synced.args.dry_run));
-    }
-    for (key, why) in &synced.open {
-        line(format!("setup key {key} {}: left alone", why.words()));
-    }
-    for (key, what) in &synced.remarks {
-        line(format!("note: {}", remark(key, what)));
-    }
-    for (peer, key) in &synced.undeclared {
-        line(format!(
-            "note: peer {peer:?} enrolled with {key:?}, which the file does not declare"
-        ));
-    }
-    if let Some(oldest) = synced.oldest.filter(|_| !waits) {
-        let days = (Timestamp::now().as_second() - oldest.as_second()) / 86_400;
-        let days = usize::try_from(days).unwrap_or_default();
-        if days > 0 {
-            let days = count(days, "day", "days");
-            line(format!("The oldest of these enrolled {days} ago."));
-        }
-    }
-    summary(synced).into_iter().for_each(line);
-    out
+    let done = synced.done.iter().filter(told);
+    let done = done.map(|done| done_line(done, synced.args.dry_run));
+    let open = synced.open.iter();
+    let open = open.map(|(key, why)| format!("setup key {key} {}: left alone", why.words()));
+    let remarks = synced.remarks.iter();
+    let remarks = remarks.map(|(key, what)| format!("note: {}", remark(key, what)));
+    let undeclared = synced.undeclared.iter().map(|(peer, key)| {
+        format!("note: peer {peer:?} enrolled with {key:?}, which the file does not declare")
+    });
+    let lines = done.chain(open).chain(remarks).chain(undeclared);
+    let lines = lines.chain(summary(synced));
+    lines
+        .map(|line| visible(&line).into_owned() + "\n")
+        .collect()
 }
 
 fn done_line(done: &Done, dry_run: bool) -> String {
     let verb = if dry_run { "would be" } else { "is" };
-    let Done {
-        enrollment,
-        peer_label,
-        dns_label,
-        joined,
-        is_in_all: _,
-        waits_for_approval,
-        replaces,
-        error,
-    } = done;
-    let label = dns_label.iter().map(|label| {
-        let sure = !dry_run || *label == enrollment.key;
-        let predicted = if sure { "" } else { ", a prediction" };
+    let (enrollment, replaces) = (&done.enrollment, &done.replaces);
+    let label = done.dns_label.iter().map(|label| {
+        let is_sure = !dry_run || *label == enrollment.key;
+        let predicted = if is_sure { "" } else { ", a prediction" };
         format!(" (DNS label {label}{predicted})")
     });
+    let label: String = label.collect();
     let mut parts = vec![match &enrollment.renamed_from {
         Some(old) if !replaces.is_empty() => format!("peer {old:?} enrolled with it"),
-        Some(old) => format!(
-            "peer {old:?} {verb} renamed to it{}",
-            label.collect::<String>()
-        ),
-        None => format!("peer {peer_label:?} has its name"),
+        Some(old) => format!("peer {old:?} {verb} renamed to it{label}"),
+        None => format!("peer {:?} has its name", done.peer_label),
     }];
-    if !joined.is_empty() {
-        let groups: Vec<&str> = joined.iter().map(String::as_str).collect();
-        parts.push(format!("{verb} put into {}", groups.join(", ")));
+    if !done.joined.is_empty() {
+        parts.push(format!("{verb} put into {}", joined(&done.joined, ", ")));
     }
     if !replaces.is_empty() {
+        let peers = replaces.join(", ");
         parts.push(format!(
-            "it replaces the peer {}, and gets the name and the mark once that one is deleted: an apply deletes it once \
-             somebody agrees; netbird-gitops plan prints the line for that",
-            replaces.join(", ")
+            "it replaces peer {peers}, and gets the name and the mark once {peers} is deleted: an apply deletes it once \
+             somebody agrees; netbird-gitops plan prints the line for that"
         ));
     }
     parts.extend(enrollment.evidence.words().map(str::to_owned));
-    if *waits_for_approval {
-        parts.push(
-            "it waits for approval in NetBird, and cannot reach any peer until it is approved"
-                .into(),
-        );
+    if done.waits_for_approval {
+        let text =
+            "it waits for approval in NetBird, and cannot reach any peer until it is approved";
+        parts.push(text.into());
     }
-    parts.extend(error.iter().map(|error| format!("FAILED: {error}")));
+    parts.extend(done.error.iter().map(|error| format!("FAILED: {error}")));
     format!("setup key {}: {}", enrollment.key, parts.join("; "))
 }
 
@@ -101,17 +72,15 @@ fn summary(synced: &Synced) -> Vec<String> {
     let keys = |number| count(number, "key", "keys");
     let ready = synced.done.iter().filter(|done| done.is_ready()).count();
     let Some(marked) = &synced.marked else {
-        return match ready {
+        let line = match (ready, keys(ready)) {
             // the error line says what became of it
-            _ if synced.failure.is_some() => Vec::new(),
-            0 if synced.done.iter().any(|done| done.error.is_some()) => Vec::new(),
-            0 => vec!["Nothing to mark.".into()],
-            _ if synced.args.dry_run => vec![format!("{} would be marked enrolled.", keys(ready))],
-            _ => vec![format!(
-                "{} not marked: nothing was committed.",
-                keys(ready)
-            )],
+            _ if synced.failure.is_some() => return Vec::new(),
+            (0, _) if synced.done.iter().any(|done| done.error.is_some()) => return Vec::new(),
+            (0, _) => "Nothing to mark.".into(),
+            (_, keys) if synced.args.dry_run => format!("{keys} would be marked enrolled."),
+            (_, keys) => format!("{keys} not marked: nothing was committed."),
         };
+        return vec![line];
     };
     let (written, text) = (keys(marked.edit.flipped.len()), &marked.text);
     let mut lines = match marked.by {
@@ -120,14 +89,12 @@ fn summary(synced: &Synced) -> Vec<String> {
         MarkedBy::Others => vec![format!("Nothing to mark: {text}.")],
         MarkedBy::OpenPull | MarkedBy::Nobody => Vec::new(),
     };
-    let others = [
-        (&marked.edit.already, "was marked by somebody else already"),
-        (
-            &marked.edit.missing,
-            "has no entry on the branch any more, so nothing is marked",
-        ),
-    ];
-    for (names, what) in others {
+    let already = "was marked by somebody else already";
+    let missing = "has no entry on the branch any more, so it is not marked";
+    for (names, what) in [
+        (&marked.edit.already, already),
+        (&marked.edit.missing, missing),
+    ] {
         lines.extend(names.iter().map(|name| format!("setup key {name} {what}.")));
     }
     if lines.is_empty() && !marked.waits() {
@@ -162,10 +129,8 @@ pub(super) fn json(synced: &Synced) -> Value {
 }
 
 fn remark(key: &str, what: &Remark) -> String {
-    format!(
-        "setup key {key} {}",
-        what.said(&Address::new(Kind::SetupKey, key)).text
-    )
+    let said = what.said(&Address::new(Kind::SetupKey, key));
+    format!("setup key {key} {}", said.text)
 }
 
 fn entry(done: &Done) -> Value {

@@ -10,9 +10,7 @@ pub(super) fn merge_blocks<'a>(theirs: &'a str, ours: &'a str, base: &'a str) ->
     let read = |text| blocks(&lines(text));
     let mut merged = Merged {
         theirs,
-        out: String::new(),
-        missing: Vec::new(),
-        is_odd: false,
+        ..Merged::default()
     };
     merged.blocks(&read(theirs), &read(ours), &read(base));
     merged
@@ -136,24 +134,20 @@ fn blocks<'a>(mut rest: &[Line<'a>]) -> Vec<Part<'a>> {
     while let [[lead, line], behind @ ..] = rest {
         let (inside, after) = deeper(behind, depth(line));
         rest = after;
-        parts.push(match has_hyphen(line) {
-            true => {
-                let (of_first, others) = deeper(inside, 2 * column(line));
-                let mut inside = vec![Part::of(["", line], of_first)];
-                inside.extend(blocks(others));
-                Part {
-                    lead,
-                    line: "",
-                    inside,
-                }
-            }
-            false => Part::of([lead, line], inside),
-        });
+        let mut part = Part::of([lead, line], inside);
+        if has_hyphen(line) {
+            let (of_first, others) = deeper(inside, 2 * column(line));
+            part.inside = vec![Part::of(["", line], of_first)];
+            part.inside.extend(blocks(others));
+            part.line = "";
+        }
+        parts.push(part);
     }
     parts
 }
 
 /// What becomes of a workflow of people's, part by part.
+#[derive(Default)]
 pub(super) struct Merged<'a> {
     theirs: &'a str,
     /// The text.
@@ -204,11 +198,12 @@ impl<'a> Merged<'a> {
     fn part(&mut self, theirs: &Part<'a>, ours: &Part<'a>, base: &[Part<'a>]) {
         self.out.push_str(theirs.lead);
         let is_called = command(ours.line).is_some() && theirs.command() == ours.command();
-        if theirs.is_script() && (ours.is_script() || is_called) {
+        if theirs.is_script() && ours.is_script() {
             self.out.push_str(theirs.line);
-            if ours.is_script() {
-                return self.script(&theirs.inside, &ours.inside);
-            }
+            return self.script(&theirs.inside, &ours.inside);
+        }
+        if theirs.is_script() && is_called {
+            self.out.push_str(theirs.line);
             for it in &theirs.inside {
                 self.out.push_str(it.lead);
                 self.line(it.line, ours.line);
@@ -317,8 +312,6 @@ fn is_same(one: &Part, other: &Part) -> bool {
 }
 
 fn first_column(part: &Part) -> usize {
-    part.inside
-        .first()
-        .filter(|_| part.is_entry())
-        .map_or_else(|| column(part.line), first_column)
+    let first = part.inside.first().filter(|_| part.is_entry());
+    first.map_or_else(|| column(part.line), first_column)
 }

@@ -1,4 +1,4 @@
-//! What a commit holds as a whole, and which commits touched a file (docs/gitea-api.md, "Trees and commits").
+//! What a commit holds as a whole (docs/gitea-api.md, "Trees and commits").
 
 use serde::Deserialize;
 
@@ -24,12 +24,6 @@ struct TreeEntry {
     kind: String,
 }
 
-/// A commit of a list.
-#[derive(Debug, Deserialize)]
-struct ListedCommit {
-    sha: String,
-}
-
 impl Repo {
     /// Returns the paths of all files of a commit, in one request for each thousand entries.
     ///
@@ -51,18 +45,5 @@ impl Repo {
             }
         }
         Ok(paths)
-    }
-
-    /// Returns the ids of the last commits of a branch that touched a file, the newest first: `max` at most, and no more than a
-    /// page of the server has.
-    ///
-    /// Errors when no commit touched it, and when there is no such branch.
-    pub fn commits_of(&self, branch: &str, path: &str, max: usize) -> Result<Vec<String>> {
-        let (branch, path) = (encode(branch), encode(path));
-        let url =
-            format!("/commits?sha={branch}&path={path}&stat=false&verification=false&files=false");
-        let commits: Vec<ListedCommit> = self.get(&url, "a list of commits")?;
-        let ids = commits.into_iter().map(|commit| commit.sha);
-        Ok(ids.take(max).collect())
     }
 }

@@ -192,20 +192,6 @@ impl InventoryBranch {
         let paths = self.repo.paths(&tip)?.into_iter();
         Ok(paths.filter(|path| path.starts_with(&keys)).collect())
     }
-
-    /// Returns the ids of the last commits that touched the inventory, the newest first, `n` at most.
-    ///
-    /// Errors when there is no branch.
-    pub fn history(&self, n: usize) -> Result<Vec<String>> {
-        let commits = unless_absent(self.repo.commits_of(&self.branch, &self.path(), n))?;
-        Ok(commits.unwrap_or_default())
-    }
-
-    /// Reads the inventory as it was at a commit; `None` where it was not there.
-    pub fn read_at(&self, commit: &str) -> Result<Option<Vec<u8>>> {
-        let file = unless_absent(self.repo.file(commit, &self.path(), SIZE_MAX))?;
-        Ok(file.map(|file| file.bytes))
-    }
 }
 
 /// Returns the path of the inventory of an environment.

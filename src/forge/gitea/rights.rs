@@ -82,9 +82,6 @@ pub struct Tip {
     /// Its message; empty where the server does not tell.
     #[serde(default)]
     pub message: String,
-    /// When it was made, as the server writes it.
-    #[serde(default)]
-    pub timestamp: String,
 }
 
 impl Repo {

@@ -25,13 +25,13 @@ const MOST_LET_GO: usize = 10;
 /// What takes something away or opens something, as sentences: what opens first, then what more depends on.
 pub(super) fn warnings(document: &Document, plan: &Plan) -> Rows {
     let row = |text: Sentence| Row::of(Mark::LOUD, text, Rank::Warning);
-    let calls = document.access.iter().flat_map(access::calls_beside_rules);
+    let delta = document.access.iter();
+    let calls = delta.flat_map(|delta| access::calls(delta, false));
     let mut rows: Vec<Row> = calls.map(|call| row(format!("{call}.").into())).collect();
     let own = plan.changes.iter().enumerate();
     let own = own.filter(|(place, _)| !document.others.contains(place));
-    let mut own: Vec<(&Change, Impact)> = own
-        .filter_map(|(_, change)| Some((change, impact(change, plan)?)))
-        .collect();
+    let own = own.filter_map(|(_, change)| Some((change, impact(change, plan)?)));
+    let mut own: Vec<(&Change, Impact)> = own.collect();
     own.sort_by_key(|(change, impact)| {
         let kind = change.address.kind;
         let is_first = matches!(impact.verb, "Opens" | "Moves machines by");
@@ -48,10 +48,7 @@ pub(super) fn warnings(document: &Document, plan: &Plan) -> Rows {
         let idle = idle.iter().map(|(change, _)| object(&change.address));
         rows.push(row(what.listed(idle, MOST_NAMES).say(".")));
     }
-    Rows {
-        look: Look::Warning,
-        ..Rows::titled("", rows)
-    }
+    Rows::titled("", rows).shown_as(Look::Warning)
 }
 
 /// The table of changes: what takes something away or opens something to all stands first, so that a reader who stops early has
@@ -99,22 +96,14 @@ fn row(change: &Change, plan: &Plan, status: Option<&Status>) -> Row {
     }
 }
 
-fn columns(
-    mark: Mark,
-    address: &Address,
-    what: String,
-    status: Option<&Status>,
-    rank: Rank,
-) -> Row {
+fn columns(mark: Mark, at: &Address, what: String, status: Option<&Status>, rank: Rank) -> Row {
     let result = status.map(|status| match (status.words()[1], status.error()) {
         (words, Some(_)) => Sentence::default().strong(words),
         (words, None) => words.into(),
     });
-    let cells = [address.kind.label().into(), describe::name(address)].into_iter();
-    Row {
-        cells: cells.chain(result).chain([what.into()]).collect(),
-        ..Row::of(mark, "", rank)
-    }
+    let cells = [at.kind.label().into(), describe::name(at)].into_iter();
+    let cells = cells.chain(result).chain([what.into()]);
+    Row::with_cells(mark, cells.collect(), rank)
 }
 
 /// What others left to do, by its cause: all of it takes something away.
@@ -123,18 +112,16 @@ pub(super) fn others(document: &Document, plan: &Plan) -> Vec<Block> {
         let rows = places.iter().map(|place| {
             let change = &plan.changes[*place];
             let mut row = row(change, plan, None);
-            row.more
-                .extend(impact(change, plan).map(|impact| impact.what));
+            let impact = impact(change, plan).map(|impact| impact.what);
+            row.more.extend(impact);
             row
         });
         let mut rows: Vec<Row> = rows.collect();
         rows.sort_by_key(|row| row.rank);
         let title = format!("Not of this pull request, left to do by {cause}");
-        Block::Rows(Rows {
-            head: &["kind", "name", "what changes"],
-            short: 2,
-            ..Rows::titled(title, rows)
-        })
+        let mut rows = Rows::titled(title, rows).table(&["kind", "name", "what changes"]);
+        rows.short = 2;
+        Block::Rows(rows)
     };
     document.others_by_cause().into_iter().map(part).collect()
 }
@@ -236,10 +223,7 @@ pub(super) fn let_go(document: &Document, plan: &Plan) -> Vec<Block> {
         true => (format!("Let go: {number} objects"), Look::Folded),
         false => ("Let go".into(), Look::Open),
     };
-    let rows = Rows {
-        look,
-        ..Rows::titled(title, plan.let_go.iter().map(row))
-    };
+    let rows = Rows::titled(title, plan.let_go.iter().map(row)).shown_as(look);
     let ways = document.agreements.iter();
     let ways = ways.filter_map(|agreement| way_to_delete(agreement, plan));
     let rows = [Block::Rows(rows)].into_iter();
@@ -249,10 +233,8 @@ pub(super) fn let_go(document: &Document, plan: &Plan) -> Vec<Block> {
 /// The line that deletes what the plan lets go because of that change.
 fn way_to_delete(agreement: &Agreement, plan: &Plan) -> Option<[Block; 2]> {
     let objects = plan.let_go.iter();
-    let objects: Vec<Sentence> = objects
-        .filter(|of| agreement.let_go.contains(&of.id))
-        .map(|of| object(&of.address))
-        .collect();
+    let objects = objects.filter(|of| agreement.let_go.contains(&of.id));
+    let objects: Vec<Sentence> = objects.map(|of| object(&of.address)).collect();
     if objects.is_empty() {
         return None;
     }
@@ -265,13 +247,8 @@ fn way_to_delete(agreement: &Agreement, plan: &Plan) -> Option<[Block; 2]> {
     };
     let (too, also) = match (agreement.line.is_some(), agreement.rows) {
         (false, _) => (" instead", String::new()),
-        (true, rows) => {
-            let deletions = match rows {
-                1 => "deletion".into(),
-                rows => format!("{rows} deletions"),
-            };
-            (", too", format!("; it also approves the {deletions}"))
-        }
+        (true, 1) => (", too", "; it also approves the deletion".into()),
+        (true, rows) => (", too", format!("; it also approves the {rows} deletions")),
     };
     let how = Sentence::from("To delete ").then(what);
     let how = how.say(format!("{too}, add this line {place}{also}"));
@@ -305,10 +282,7 @@ pub(super) fn left_alone(document: &Document, plan: &Plan) -> Rows {
     let members = plan.unmanaged_members.values().map(BTreeSet::len).sum();
     counts.extend((members > 0).then(|| count(members, "group member", "group members")));
     let title = format!("Left alone, not managed here ({})", counts.join(", "));
-    Rows {
-        look: Look::Folded,
-        ..Rows::titled(title, rows)
-    }
+    Rows::titled(title, rows).shown_as(Look::Folded)
 }
 
 /// The sealed keys of this run.

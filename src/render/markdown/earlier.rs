@@ -41,18 +41,14 @@ pub fn keep_earlier(old: &str, new: &str) -> String {
         return new.to_owned();
     }
     let (hidden, rest) = self::hidden(new);
-    let markers: String = earlier
-        .iter()
-        .map(|it| format!("{EARLIER}{it}{END}\n"))
-        .collect();
+    let markers = earlier.iter().map(|it| format!("{EARLIER}{it}{END}\n"));
+    let markers: String = markers.collect();
     let lines = earlier.iter().filter_map(|it| it.split_once(' '));
-    let lines =
-        lines.map(|(run, heading)| format!("\nBefore this run: {heading} ([its page]({run}))\n"));
-    format!(
-        "{hidden}{markers}{}\n{}",
-        rest.trim_end_matches('\n'),
-        lines.collect::<String>()
-    )
+    let lines: String = lines
+        .map(|(run, heading)| format!("\nBefore this run: {heading} ([its page]({run}))\n"))
+        .collect();
+    let rest = rest.trim_end_matches('\n');
+    format!("{hidden}{markers}{rest}\n{lines}")
 }
 
 /// Splits a text behind its hidden lines.

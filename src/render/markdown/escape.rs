@@ -116,14 +116,10 @@ pub(super) fn inert_start(text: String) -> String {
 /// Pushes a word; one that looks like the id of a commit is a code span, and `www` before a dot is broken up.
 fn push_word(out: &mut String, word: &str, before_a_dot: bool) {
     let is_commit = word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_commit {
-        out.push_str(&code(word));
-    } else if before_a_dot && word.eq_ignore_ascii_case("www") {
-        out.push_str(&word[..1]);
-        out.push(JOINER);
-        out.push_str(&word[1..]);
-    } else {
-        out.push_str(word);
+    match before_a_dot && word.eq_ignore_ascii_case("www") {
+        true => out.extend([&word[..1], "\u{2060}", &word[1..]]),
+        false if is_commit => out.push_str(&code(word)),
+        false => out.push_str(word),
     }
 }
 
@@ -168,11 +164,9 @@ pub(super) fn fenced(language: &str, text: &str) -> String {
 pub fn marker(what: &str, environment: &str) -> String {
     let mut name = String::new();
     for byte in environment.bytes() {
-        match byte {
-            b'-' if name.ends_with('-') || name.is_empty() => name.push_str("%2D"),
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
-                name.push(char::from(byte))
-            }
+        let is_plain = byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        match byte == b'-' && (name.ends_with('-') || name.is_empty()) {
+            false if is_plain => name.push(char::from(byte)),
             _ => name.push_str(&format!("%{byte:02X}")),
         }
     }

@@ -25,15 +25,16 @@ pub fn keep_sealed(old: &str, new: &str) -> String {
     kept.retain(|block| !new.contains(&block.armored));
     let is_newest = |block: &Block| seen.insert(block.key().to_owned());
     let (kept, replaced): (Vec<Block>, Vec<Block>) = kept.into_iter().partition(is_newest);
-    let (one, several) = (
+    let of_runs = [
         "sealed key of an earlier run",
         "sealed keys of earlier runs",
-    );
-    let kept = shown(&kept, one, several);
-    let one = "sealed key of an earlier attempt, replaced since";
-    let several = "sealed keys of earlier attempts, replaced since";
-    let parts = kept.into_iter().chain(shown(&replaced, one, several));
-    let parts = joined(parts, "\n\n");
+    ];
+    let of_attempts = [
+        "sealed key of an earlier attempt, replaced since",
+        "sealed keys of earlier attempts, replaced since",
+    ];
+    let parts = [shown(&kept, of_runs), shown(&replaced, of_attempts)];
+    let parts = joined(parts.into_iter().flatten(), "\n\n");
     match parts.is_empty() {
         true => new.to_owned(),
         false => format!("{}\n\n{parts}\n", new.trim_end_matches('\n')),
@@ -54,7 +55,7 @@ impl Block {
     }
 }
 
-fn shown(blocks: &[Block], one: &str, several: &str) -> Option<String> {
+fn shown(blocks: &[Block], [one, several]: [&str; 2]) -> Option<String> {
     let title = title_of_sealed(&count(blocks.len(), one, several));
     let block = |block: &Block| format!("{}\n\n{}", block.label, fenced("", &block.armored));
     let text = joined(blocks.iter().map(block), "\n\n");
@@ -71,10 +72,8 @@ fn blocks(text: &str) -> Vec<Block> {
             let mut armored = vec![line];
             armored.extend(lines.by_ref().take_while(|line| *line != END));
             armored.push(END);
-            blocks.push(Block {
-                label: label.to_owned(),
-                armored: armored.join("\n"),
-            });
+            let (label, armored) = (label.to_owned(), armored.join("\n"));
+            blocks.push(Block { label, armored });
         } else if !line.is_empty() && !line.starts_with("```") {
             label = line;
         }
@@ -92,7 +91,7 @@ mod tests {
             armored: format!("{BEGIN}\n{name}\n{END}"),
         };
         let blocks: Vec<Block> = keys.iter().map(block).collect();
-        let keys = shown(&blocks, "sealed key", "sealed keys").unwrap_or_default();
+        let keys = shown(&blocks, ["sealed key", "sealed keys"]).unwrap_or_default();
         format!("<!-- marker -->\n### run {number}\n\n{keys}\n")
     }
 
@@ -122,7 +121,7 @@ mod tests {
         let of = |number: u32, secret: &str| {
             let label = format!("setup key `k` for `age1`, also in `keys/{secret}.age`");
             let armored = format!("{BEGIN}\n{secret}\n{END}");
-            let keys = shown(&[Block { label, armored }], "sealed key", "sealed keys");
+            let keys = shown(&[Block { label, armored }], ["sealed key", "sealed keys"]);
             format!("### run {number}\n\n{}\n", keys.expect("a block"))
         };
         let second = keep_sealed(&of(1, "one"), &of(2, "two"));

@@ -134,7 +134,7 @@ fn scopes_are_told_as_far_as_the_server_does() {
     );
     let silent = with(&["write:repository", "read:issue"]);
     silent.failed(&["gitea_scopes", "gitea_comment"]);
-    silent.is("gitea_comment", Some(false), "may write none");
+    silent.is("gitea_comment", Some(false), "cannot write comments");
     let blind = with(&["write:repository"]);
     blind.failed(&["gitea_scopes", "gitea_comment"]);
     with(&["write:issue"]).is("gitea_repository", Some(false), "read:repository");
@@ -155,7 +155,7 @@ fn a_forgejo_does_not_tell_scopes() {
     // the fake is 12.0.4
     found.only("gitea_version", "Forgejo 12.0.4", &[]);
     found.is("gitea_scopes", None, "does not report");
-    found.is("gitea_comment", None, "does not say");
+    found.is("gitea_comment", None, "is not known");
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn the_branch_of_the_inventory_is_there_protected_and_ours_to_push() {
     let branch = |name: &str| apply(&[("NETBIRD_GITOPS_INVENTORY_BRANCH", name)]);
     branch("other")
         .failed(&[])
-        .is("gitea_inventory_branch", None, "the first apply makes it")
+        .is("gitea_inventory_branch", None, "the first apply creates it")
         .is("inventory", None, "there is no inventory yet");
     let main = branch("main");
     main.failed(&["gitea_inventory_branch", "inventory"])
@@ -319,7 +319,7 @@ fn an_inventory_of_something_else_and_one_that_does_not_read_are_told() {
         Some(true),
         "commit 1b78d837ec was applied last",
     );
-    right.is("inventory_key_copies", None, "no run made a key");
+    right.is("inventory_key_copies", None, "no run created a key");
     let other =
         json!({ "format_version": 1, "account": "d2m5000l0ubs73a9k0a0", "file": "netbird.json" });
     write(&other.to_string()).only("inventory", "is of account d2m5000l0ubs73a9k0a0", &[]);

@@ -45,9 +45,12 @@ fn recipients_are_read_and_needed_where_keys_are_to_come() {
     with("age1nobody").only("recipients", "AGE_PUBLIC_KEY", &[]);
     with("").only("recipients", "the file has 1 key to create", &[]);
     let plan = setup.found(&["--for", "plan"], &[("AGE_PUBLIC_KEY", "")]);
-    plan.failed(&[]).is("recipients", None, "none is named");
+    plan.failed(&[])
+        .is("recipients", None, "needs one (AGE_PUBLIC_KEY)");
     setup.site.commit(json!({ "groups": { "a": {} } }));
-    with("").failed(&[]).is("recipients", None, "none is named");
+    with("")
+        .failed(&[])
+        .is("recipients", None, "needs one (AGE_PUBLIC_KEY)");
 }
 
 #[test]

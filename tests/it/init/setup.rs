@@ -305,7 +305,7 @@ fn what_nobody_gave_is_named_and_the_rest_is_set() {
     setup(&site, &[], &missing)
         .expect(2)
         .shows("missing      the bot  (set BOT_TOKEN to its token with the scope read:user, or name it with --bot)")
-        .shows("missing      secret NETBIRD_APPLY_TOKEN  (set NETBIRD_APPLY_TOKEN or NETBIRD_APPLY_TOKEN_FILE: the token of")
+        .shows("missing      secret NETBIRD_APPLY_TOKEN  (set NETBIRD_APPLY_TOKEN or NETBIRD_APPLY_TOKEN_FILE: NetBird token, role admin)")
         .shows("missing      variable NETBIRD_GITOPS_BINARY");
     assert_eq!(site.gitea().workflow_secrets().len(), 2);
     // what was missing comes by a file, and the bot by its name
@@ -339,7 +339,7 @@ fn the_checkouts_remote_names_the_repository() {
     let nothing = [("GITEA_URL", ""), ("GITEA_REPO", "")];
     setup(&site, &[], &nothing)
         .expect(1)
-        .says("GITEA_REPO and GITEA_URL not set");
+        .says("which repository to set up is not known");
     git(&site.bench.path(""), &["remote", "add", "origin", &address]);
     let run = setup(&site, &[], &nothing).expect(0);
     assert!(!(run.stdout.clone() + &run.stderr).contains("hidden"));

@@ -185,7 +185,7 @@ fn adopted_entries_are_equal() {
     bench.file(json!({ "groups": { "a": {} }, "policies": {} }));
     let names = ["adopt", "groups/theirs", "policies/theirs"];
     bench.run(&names).expect(0);
-    bench.run(&names).expect(0).says("and equal");
+    bench.run(&names).expect(0).says("is declared already");
     bench.group("a");
     bench.plan(&["--detailed-exitcode"]).expect(0);
 }
@@ -208,7 +208,7 @@ fn a_key_that_somebody_made_is_named_and_its_machine_keeps_its_name() {
     run.shows("1 to create").shows(made["id"].as_str().unwrap());
     real.declared(1, with(entry(true)), "enrolled");
     let run = bench.plan(&[]).expect(0);
-    run.shows("The peer keeps its name. The peer does not join");
+    run.shows("The peer keeps its name. The peer is not added to g");
     bench.apply(&[]).expect(0).shows("1 adopted");
     assert_eq!(bench.names("/peers"), ["jump"]);
     assert_eq!(bench.one("/groups", "g")["peers_count"], 0);

@@ -124,7 +124,7 @@ fn flipped_back_alone_nothing_happens_and_what_is_missing_is_said() {
         }
         let run = bench.plan(&[]).expect(0);
         run.says_anywhere(&missing)
-            .says_anywhere("set reissue_after beside it");
+            .says_anywhere("set reissue_after to the time of this change");
     }
     // an instant that lies before the key asks for nothing either
     let before = jiff::Timestamp::from_second(second(-1.0)).unwrap();

@@ -139,7 +139,7 @@ fn event_files_that_tell_little() {
     let job = proposal.job().target(&proposal.base);
     job.event(&proposal.site, "{");
     let run = proposal.site.in_job(&["plan", "--comment"], &job).expect(1);
-    run.says("this job does not say which pull request it is for: the event file: no JSON at 1:1");
+    run.says("this job is not of a pull request: the event file: no JSON at 1:1");
 }
 
 #[test]

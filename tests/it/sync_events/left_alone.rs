@@ -216,8 +216,7 @@ fn nine_days_of_backlog_are_one_run_and_one_commit() {
     let before = site.file();
     let commits = site.gitea().log("main").len();
     let run = site.run(&["sync-events"]).expect(0);
-    run.shows("The oldest of these enrolled 9 days ago.")
-        .shows("12 keys marked enrolled");
+    run.shows("12 keys marked enrolled");
     assert_eq!(site.gitea().log("main").len(), commits + 1);
     let done = names.iter().filter(|name| !["k03", "k09"].contains(name));
     let marked = done.fold(before, |text, name| flipped(&text, name));

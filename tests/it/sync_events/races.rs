@@ -42,7 +42,7 @@ fn a_machine_that_enrolls_into_the_group_meanwhile_stays_without_events_too() {
         .before("PUT", &format!("/groups/{h}"), move |netbird| {
             netbird.enroll(&secret, "hurried").unwrap();
         });
-    site.run(&["sync-events"]).expect(0).says("put back");
+    site.run(&["sync-events"]).expect(0).says("added again");
     assert_eq!(members(&site, "h"), ["a", "hurried"]);
 }
 

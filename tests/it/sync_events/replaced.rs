@@ -48,7 +48,7 @@ fn it_waits_for_the_old_peer_to_go_and_says_so_in_every_run() {
         let run = site.run(&["sync-events"]).expect(0);
         run.shows("setup key a: peer \"new-host\" enrolled with it; ")
             .shows(&format!(
-                "it replaces the peer \"a\" ({old}), and gets the name"
+                "it replaces peer \"a\" ({old}), and gets the name"
             ))
             .hides("left alone");
     }
@@ -91,7 +91,7 @@ fn one_that_calls_itself_so_waits_as_well() {
     let (site, [old, new]) = replaced("a");
     let before = site.file();
     let run = site.run(&["sync-events"]).expect(0);
-    run.shows(&format!("it replaces the peer \"a\" ({old})"));
+    run.shows(&format!("it replaces peer \"a\" ({old})"));
     assert_eq!(site.file(), before);
     site.run(&["apply", "--allow-deletes", "1"]).expect(0);
     assert_eq!(site.bench.id("/peers", "a"), new);
@@ -113,7 +113,7 @@ fn flipped_back_alone_it_is_marked_again_and_what_is_missing_is_said() {
     checked_out(&site, with(json!({})));
     let run = site.run(&["sync-events"]).expect(0);
     run.shows(
-        "note: setup key a was marked enrolled and is not any more, which alone changes nothing",
+        "note: setup key a was marked enrolled before, and now it is not. This has no effect",
     )
     .shows("1 key marked enrolled");
 }

@@ -186,11 +186,6 @@ fn over_the_limit_the_text_is_read_raw_by_commit() {
         let raw = gitea.requests().pop().unwrap();
         assert_eq!(raw.path, gitea.path(&format!("/raw/{PATH}")));
         assert_eq!(raw.query, format!("ref={commit}"));
-        assert_eq!(
-            branch.read_at(&commit).unwrap(),
-            Some(b"nine byte".to_vec())
-        );
-
         assert!(is_committed(&write(&branch, "one more", &["k"])));
         assert_eq!(text(&gitea), "nine byte\none more\n");
         let theirs = ".netbird-gitops/lab/inventory.json";
@@ -278,36 +273,4 @@ fn copies_are_of_one_commit_in_one_request_a_page() {
         gitea.fault(Fault::on("GET", &tree).always().then(Effect::ErrorBefore));
         assert!(branch.copies().is_err());
     }
-}
-
-#[test]
-fn history_is_of_the_inventory_alone() {
-    for gitea in both() {
-        let branch = branch(&gitea);
-        let first = gitea.push(BRANCH, PATH, "one", "one\n");
-        let beside = gitea.push(BRANCH, "x", "y", "another file\n");
-        let second = gitea.push(BRANCH, PATH, "two", "two\n");
-        assert_eq!(branch.history(9).unwrap(), [second.clone(), first.clone()]);
-        assert_eq!(branch.history(1).unwrap(), std::slice::from_ref(&second));
-        let at = |commit: &str| branch.read_at(commit).unwrap();
-        assert_eq!(at(&beside), Some(b"one".to_vec()));
-        assert_eq!(at(&second), Some(b"two".to_vec()));
-        assert_eq!(at(&gitea.tip("main").unwrap()), None);
-        for number in 0..60 {
-            gitea.push(BRANCH, PATH, number.to_string(), "again\n");
-        }
-        gitea.clear_requests();
-        let newest = branch.history(20).unwrap();
-        assert_eq!(newest.first(), gitea.tip(BRANCH).as_ref());
-        assert_eq!((newest.len(), gitea.requests().len()), (20, 1), "a page");
-    }
-}
-
-#[test]
-fn history_without_any() {
-    let gitea = Gitea::start();
-    let branch = branch(&gitea);
-    assert!(branch.history(9).is_err(), "no branch");
-    gitea.push(BRANCH, "x", "y", "a branch without an inventory\n");
-    assert_eq!(branch.history(9).unwrap(), [""; 0]);
 }
