@@ -197,7 +197,7 @@ fn a_gitea_that_does_not_answer_is_no_leave_to_apply() {
 }
 
 #[test]
-fn nothing_to_do_asks_for_the_inventory_alone() {
+fn nothing_to_do_asks_for_inventories_alone() {
     let site = Site::fake();
     site.commit(json!({ "groups": { "g": {} } }));
     site.run(&["apply"]).expect(0);
@@ -209,7 +209,8 @@ fn nothing_to_do_asks_for_the_inventory_alone() {
     let inventory = site.gitea().path(&format!("/contents/{}", INVENTORY[1]));
     let requests = site.gitea().requests();
     let paths: Vec<&str> = requests.iter().map(|it| it.path.as_str()).collect();
-    assert_eq!(paths, [inventory]);
+    let folder = site.gitea().path("/contents/.netbird-gitops");
+    assert_eq!(paths, [inventory, folder]);
 }
 
 #[test]
