@@ -66,6 +66,7 @@ pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Ch
         notices: look_alikes
             .chain(logins(changes))
             .chain(stricter(changes, actual))
+            .chain(asks_for_more(changes))
             .chain(people::blocked(changes, actual))
             .collect(),
         problems,
@@ -206,6 +207,20 @@ fn logins(changes: &[Change]) -> Vec<Notice> {
             _ => return None,
         };
         Some(Notice::about(&change.address, OfObject::Logins(what)))
+    };
+    changes.iter().filter_map(notice).collect()
+}
+
+/// Which live policies ask for a posture check that they did not ask for.
+fn asks_for_more(changes: &[Change]) -> Vec<Notice> {
+    let notice = |change: &Change| {
+        let before = change.operation.live()?.resource.others();
+        let after = change.operation.outcome()?;
+        let more = after.others().into_iter().filter(|of| !before.contains(of));
+        let checks = more.filter(|(what, _)| *what == Refers::Check);
+        let checks: Vec<String> = checks.map(|(_, name)| name.to_owned()).collect();
+        let is_meant = !checks.is_empty() && after.is_on();
+        is_meant.then(|| Notice::about(&change.address, OfObject::AsksFor(checks)))
     };
     changes.iter().filter_map(notice).collect()
 }

@@ -186,3 +186,25 @@ fn a_renamed_check_keeps_its_id_and_its_policies() {
     assert_eq!(bench.id("/posture-checks", "laptops"), before);
     bench.plan(&[]).expect(0).shows("No changes");
 }
+
+/// The two checks are one condition in who reaches whom, so this alone says that somebody may be cut off.
+#[test]
+fn a_policy_that_asks_for_another_check_says_so() {
+    let bench = Bench::scenario();
+    let mut wanted = file(whole());
+    wanted["posture_checks"]["newer"] = json!({ "nb_version": "0.70.0" });
+    bench.agreed(wanted.clone());
+    wanted["policies"]["ssh"]["source_posture_checks"] = json!(["newer"]);
+    bench.file(wanted.clone());
+    bench.plan(&[]).expect(0).shows(
+        "asks for the posture check \"newer\" from now on: a machine that does not pass loses at once what it allows",
+    );
+    wanted["policies"]["ssh"]["source_posture_checks"] = json!([]);
+    bench.file(wanted);
+    let plan = bench.plan(&[]).expect(0);
+    assert!(
+        !plan.stdout.contains("from now on: a machine"),
+        "{}",
+        plan.stdout
+    );
+}

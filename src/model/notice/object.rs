@@ -105,6 +105,12 @@ facts! {
             "waits: the peer that it names has no such address (machines have an IPv6 address where a group of theirs is in the \
              account's \"ipv6_enabled_groups\")"
         ),
+        /// It asks for these posture checks, and did not before.
+        AsksFor(checks: Vec<String>) => Code::Stricter.says(format!(
+            "asks for the posture {} {} from now on: a machine that does not pass loses at once what it allows",
+            if checks.len() == 1 { "check" } else { "checks" },
+            text::quoted(checks)
+        )),
         /// It is made, though what lives under that name looks the same.
         LookAlike(name: String) => Code::LookAlike.says(format!(
             "is made although {name:?} exists in NetBird: the names look the same, but their characters differ"
