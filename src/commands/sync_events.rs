@@ -246,8 +246,11 @@ impl Synced<'_> {
         let plan = sync::plan(&enrollments, &actual);
         let (statuses, labels) = match args.dry_run {
             true => {
-                let labels = enrollment::relabelled(&enrollments, &actual).into_iter();
-                let labels = labels.filter_map(|(peer, label)| Some((peer, label.after?)));
+                let labels = plan::peer_renames(&enrollments, &actual).into_iter();
+                let labels = labels.filter_map(|of| {
+                    let label = of.operation.fields().last()?.after.as_str()?.to_owned();
+                    Some((of.operation.live()?.id.clone(), label))
+                });
                 (vec![Status::Success; plan.changes.len()], labels.collect())
             }
             false => self.carry_out(api, &plan, &actual),

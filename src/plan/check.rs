@@ -5,9 +5,9 @@ mod account;
 use std::collections::BTreeSet;
 
 use super::Given;
+use super::later::{Later, later};
 use super::order::{Step, order};
 use super::people;
-use super::referrers::then;
 use super::resolve::Resolved;
 use crate::account::actual::Actual;
 use crate::base::text::did_you_mean;
@@ -232,15 +232,9 @@ fn stricter(changes: &[Change], actual: &Actual) -> Vec<Notice> {
             return None;
         };
         let name = (Refers::Check, change.address.name.as_str());
-        let names = |policy: &Resource| policy.others().contains(&name);
-        let new = changes
-            .iter()
-            .filter(|change| change.operation.live().is_none());
-        let new = new.filter(|change| change.operation.outcome().is_some_and(|it| names(&it)));
-        let new = new.map(|change| &change.address);
-        let live = actual.each().filter(|(at, _)| at.kind == Kind::Policy);
-        let live = live.filter(|(_, live)| then(live, changes).is_some_and(|it| names(&it)));
-        let policies: BTreeSet<&Address> = live.map(|(at, _)| at).chain(new).collect();
+        let asks = |(at, _, then): &Later| at.kind == Kind::Policy && then.others().contains(&name);
+        let policies = later(changes, actual).filter(asks);
+        let policies: BTreeSet<&Address> = policies.map(|(at, ..)| at).collect();
         let mut fields = change.operation.fields().iter();
         let is_asked =
             change.operation.live().is_none() || fields.any(|it| it.field != "description");

@@ -33,7 +33,12 @@ pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Diff
         parents: BTreeMap::new(),
     };
     let mut entries = Vec::new();
-    for (address, all) in &resolved.resources {
+    // what differs of machines is for `follow_up`
+    let compared = resolved
+        .resources
+        .iter()
+        .filter(|(at, _)| !at.kind.enrolls());
+    for (address, all) in compared {
         let claimed = claimed.managed.get(address).map(Vec::as_slice);
         for (index, after) in all.iter().enumerate() {
             // an object that waits for its peer has a place of its own

@@ -1,7 +1,6 @@
 //! Which declared keys were used since, and what that asks for: one pure function that `plan`, `apply` and
 //! `sync-events` share, so that a peer that enrolled a minute ago is never unmanaged for any of them.
 
-mod label;
 mod replaced;
 pub mod sync;
 
@@ -19,7 +18,6 @@ use crate::plan::keys::{Came, Decision, Decisions, Used};
 use crate::plan::options::Options;
 use crate::wire::api::objects::Peer;
 
-pub use label::relabelled;
 pub use replaced::Replaced;
 use replaced::{older, stays};
 

@@ -1,5 +1,5 @@
 //! What follows from the differences: the peer of a key that goes, the name of a machine that came, what others need and is
-//! held back. Each part sees what there is so far, and returns what it adds.
+//! held back. Each part sees what there is so far, and adds to it.
 
 mod enrolled;
 mod held;
@@ -7,7 +7,7 @@ mod moved;
 mod offboard;
 mod settings;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::Given;
 use super::claim::Claimed;
@@ -16,7 +16,6 @@ use super::rows::{Row, cause, removal};
 use crate::base::id::Id;
 use crate::model::change::Change;
 use crate::model::held::Held;
-use crate::model::kind::Live;
 use crate::model::notice::Notice;
 use crate::model::origin::Cause;
 use crate::model::problem::Problem;
@@ -24,9 +23,9 @@ use crate::plan::enrollment::Enrollment;
 
 pub use enrolled::{DNS_LABEL, answered_labels, peer_renames};
 
-/// The changes with all that follows from them; of a part, what it adds.
-#[derive(Debug, Default)]
-pub(super) struct FollowUp {
+/// The changes with all that follows from them.
+pub(super) struct FollowUp<'a> {
+    given: Given<'a>,
     /// What is to be done, by address.
     pub(super) changes: Vec<Change>,
     /// What stays all the same: it is in no change.
@@ -39,69 +38,61 @@ pub(super) struct FollowUp {
     pub(super) problems: Vec<Problem>,
 }
 
-impl FollowUp {
-    /// Adds a part.
-    fn add(&mut self, part: FollowUp) {
-        let is_held = |live: &Live| part.held.iter().any(|held| held.id == live.id);
-        // what stands in an object that is not replaced is not written either
-        let inside = |change: &Change| {
+impl FollowUp<'_> {
+    /// Holds these objects: nothing is done to them, nor to what stands in one that is not replaced.
+    fn hold(&mut self, held: Vec<Held>) {
+        let is_held = |change: &Change| {
             let parent = change.address.parent();
-            let mut held = part.held.iter();
-            held.any(|held| Some(&held.address) == parent.as_ref() && held.keeps_all())
+            held.iter().any(|of| {
+                let inside = of.keeps_all() && parent.as_ref() == Some(&of.address);
+                inside || change.is_about(&of.id)
+            })
         };
-        self.changes
-            .retain(|change| !change.operation.live().is_some_and(is_held) && !inside(change));
-        self.changes.extend(part.changes);
-        self.held.extend(part.held);
-        self.causes.extend(part.causes);
-        self.notices.extend(part.notices);
-        self.problems.extend(part.problems);
-    }
-
-    /// Returns what is deleted.
-    fn going(&self) -> BTreeSet<&Id> {
-        let deleted = self.changes.iter().filter_map(Change::deleted);
-        deleted.map(|live| &live.id).collect()
+        self.changes.retain(|change| !is_held(change));
+        self.held.extend(held);
     }
 }
 
 /// Adds to the changes what follows from them, and finds the cause of all that goes or is held. What no change of the file
 /// caused (flags, leftovers of killed runs) has none.
-pub(super) fn follow_up(
-    given: Given,
+pub(super) fn follow_up<'a>(
+    given: Given<'a>,
     changes: Vec<Change>,
     resolved: &Resolved,
     claimed: &Claimed,
-) -> FollowUp {
+) -> FollowUp<'a> {
     let (actual, ours) = (given.actual, &given.options.ours);
     let mut all = FollowUp {
+        given,
         changes,
         held: claimed.held.clone(),
-        ..FollowUp::default()
+        causes: BTreeMap::new(),
+        notices: Vec::new(),
+        problems: Vec::new(),
     };
-    all.add(held::keep_parents(given, &all));
-    all.add(held::keep_named(given, &all));
-    all.add(offboard::offboard(given, &all, &resolved.names));
-    all.add(offboard::replace(given, &all, &resolved.replaced));
+    all.keep_parents();
+    all.keep_named();
+    all.offboard(&resolved.names);
+    all.replace(&resolved.replaced);
     // the name is free once the peer of the older key goes
-    let going = all.going();
-    let has_room = |at: &&Enrollment| at.replaces.iter().all(|peer| going.contains(peer));
+    let goes = |peer: &Id| all.changes.iter().any(|change| change.ends(peer));
+    let has_room = |at: &&Enrollment| at.replaces.iter().all(goes);
     let renamed = resolved.enrollments.iter().filter(has_room).cloned();
     let renamed: Vec<Enrollment> = renamed.collect();
     all.changes.extend(peer_renames(&renamed, actual));
-    settings::settings(&mut all, &resolved.machines, actual);
-    all.add(held::keep_groups(given, &all, resolved));
-    all.changes
-        .extend(held::let_go(given, &all, &resolved.decisions));
+    all.set_machines(resolved);
+    all.keep_groups(resolved);
+    all.clear_dead_keys(&resolved.decisions);
     all.changes
         .sort_by(|a, b| (&a.address, a.operation.word()).cmp(&(&b.address, b.operation.word())));
     moved::machines(&mut all.changes, actual);
 
-    let rows = all.changes.iter().flat_map(Row::of);
-    let causes = rows.filter_map(|row| Some((cause(&row, actual, ours)?, row)));
-    let causes = causes.map(|(cause, row)| (row, cause));
-    // a part knew better
-    all.causes = causes.chain(all.causes).collect();
+    for row in all.changes.iter().flat_map(Row::of) {
+        // a part knew better
+        if let (None, Some(cause)) = (all.causes.get(&row), cause(&row, actual, ours)) {
+            all.causes.insert(row, cause);
+        }
+    }
     for held in &mut all.held {
         held.cause = held
             .cause

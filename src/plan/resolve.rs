@@ -13,7 +13,7 @@ use crate::base::id::Id;
 use crate::base::parallel;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
-use crate::model::kind::{Group, Kind, Live, Peer, PeerRef, Resource};
+use crate::model::kind::{Group, Kind, Live, PeerRef, Resource};
 use crate::model::label::{label_of, plain_label};
 use crate::model::notice::{Notice, OfKey, OfObject, OfRun};
 use crate::model::problem::Protection;
@@ -32,8 +32,6 @@ pub(super) struct Resolved<'a> {
     /// Entries of which an object waits for the peer that it names: the places of those that do not. What waits is not in
     /// `resources`.
     pub(super) places: BTreeMap<Address, Vec<usize>>,
-    /// What entries say of machines, by the machines that they mean.
-    pub(super) machines: BTreeMap<Id, Vec<(Address, Peer)>>,
     /// What is decided about each setup key.
     pub(super) decisions: Decisions,
     /// Pending keys that were used.
@@ -115,10 +113,7 @@ pub(super) fn resolve<'a>(given: Given<'a>) -> Resolved<'a> {
         };
         Some((address.clone(), all))
     });
-    let resources: BTreeMap<Address, Cow<[Resource]>> = entries.chain(groups).collect();
-    let (machines, resources) = resources
-        .into_iter()
-        .partition(|(address, _)| address.kind.enrolls());
+    let resources = entries.chain(groups).collect();
     let Peers {
         places,
         notices: of_peers,
@@ -128,7 +123,6 @@ pub(super) fn resolve<'a>(given: Given<'a>) -> Resolved<'a> {
     let of_members = members.values().flat_map(|members| &members.notices);
     Resolved {
         resources,
-        machines: by_machine(machines),
         places,
         notices: unlisted_peers
             .map(|ids| Notice::general(OfRun::UnlistedPeers(ids.clone())))
@@ -240,24 +234,6 @@ impl<'a> LiveGroups<'a> {
     fn is_second(&self, name: &str) -> bool {
         matches!(self.members.get(name), Some(Cow::Owned(_)))
     }
-}
-
-/// The entries of machines, by the machines that they mean.
-fn by_machine(entries: BTreeMap<Address, Cow<[Resource]>>) -> BTreeMap<Id, Vec<(Address, Peer)>> {
-    let mut machines: BTreeMap<Id, Vec<(Address, Peer)>> = BTreeMap::new();
-    let entries = entries.into_iter();
-    for (address, one) in
-        entries.flat_map(|(at, all)| all.into_owned().into_iter().map(move |it| (at.clone(), it)))
-    {
-        let Resource::Peer(peer) = one else {
-            continue;
-        };
-        if let Some(id) = peer.peer.as_ref().and_then(PeerRef::id) {
-            let of_machine = machines.entry(id.clone()).or_default();
-            of_machine.push((address, peer));
-        }
-    }
-    machines
 }
 
 /// The peers that entries name, as they are found.

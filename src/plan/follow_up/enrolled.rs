@@ -1,4 +1,6 @@
-//! The names of peers that enrolled: each gets its key's, and NetBird makes its DNS label of it.
+//! The names of peers that enrolled: each gets its key's, and NetBird makes its DNS label of it (docs/netbird-api.md, "DNS labels
+//! of peers"). The server decides alone, so all that is said before it answered is a prediction, but for a name that is its own
+//! label.
 
 use std::collections::BTreeMap;
 
@@ -7,43 +9,66 @@ use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::kind::{self, FieldChange, Kind, Resource};
+use crate::model::label::{label_of, plain_label};
 use crate::model::reason::{Guess, Reason};
-use crate::plan::enrollment::{self, Enrollment};
+use crate::plan::enrollment::Enrollment;
+use crate::wire::api::objects::Peer;
 
-/// Peers that enrolled under another name get their key's.
+/// Returns the renames of peers that enrolled under another name, in the order of their keys' names. Each meets the DNS labels that
+/// the one before it left, and the peers that they replace are gone by then.
 pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
-    let labels = enrollment::relabelled(enrolled, actual);
-    let renamed = enrolled
-        .iter()
-        .filter(|enrollment| enrollment.renamed_from.is_some());
-    let change = |enrollment: &Enrollment| {
-        let peer = actual.peers.get(&enrollment.peer)?;
-        let label = labels.get(&enrollment.peer)?;
+    let renamed = enrolled.iter().filter(|of| of.renamed_from.is_some());
+    let renamed: Vec<&Enrollment> = renamed.collect();
+    if renamed.is_empty() {
+        return Vec::new();
+    }
+    let goes = |peer: &&Peer| renamed.iter().any(|of| of.replaces.contains(&peer.id));
+    let peers = actual.peers.iter().filter(|peer| !goes(peer));
+    let labels = peers.map(|peer| (&peer.id, label_of(&peer.dns_label).to_owned()));
+    let mut labels: BTreeMap<&Id, String> = labels.collect();
+    let rename = |of: &&Enrollment| {
+        let peer = actual.peers.get(&of.peer)?;
+        let is_taken = |label: &String| labels.values().any(|other| other == label);
+        let label = plain_label(&of.key).map(|label| match is_taken(&label) {
+            false => label,
+            // also where the peer itself has it already
+            true => {
+                label
+                    + &peer
+                        .ip
+                        .split('.')
+                        .skip(2)
+                        .map(|part| format!("-{part}"))
+                        .collect::<String>()
+            }
+        });
+        labels.insert(&peer.id, label.clone().unwrap_or_default());
+        let guess = match &label {
+            Some(label) if *label == of.key => None,
+            Some(_) => Some(Guess::Predicted),
+            None => Some(Guess::Punycode),
+        };
         let live = actual.live_peer(peer);
-        let after = Resource::Peer(kind::Peer::named(&enrollment.key));
+        let after = Resource::Peer(kind::Peer::named(&of.key));
         let mut fields = kind::differences(&after, &live.resource);
         fields.push(FieldChange {
             field: DNS_LABEL.into(),
-            before: label.before.clone().into(),
-            after: label.after.clone().into(),
+            before: label_of(&peer.dns_label).into(),
+            after: label.into(),
         });
-        let guess = match label.after {
-            Some(_) => Guess::Predicted,
-            None => Guess::Punycode,
-        };
         let operation = Operation::Update {
             live,
             fields,
             after,
         };
         let why = Reason::Enrolled {
-            evidence: enrollment.evidence,
-            label: label.predicted.then_some(guess),
+            evidence: of.evidence,
+            label: guess,
         };
-        let address = Address::new(Kind::Peer, &enrollment.key);
+        let address = Address::new(Kind::Peer, &of.key);
         Some(Change::new(address, operation, why))
     };
-    renamed.filter_map(change).collect()
+    renamed.iter().filter_map(rename).collect()
 }
 
 /// The field of a rename that says what becomes of the peer's DNS label.
@@ -62,5 +87,61 @@ pub fn answered_labels(changes: &mut [Change], labels: &BTreeMap<Id, String>) {
                 *label = None;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::base::evidence::Evidence;
+    use crate::testing::{Case, id, over, peer};
+
+    /// Renames of peers (name, label, key), and what is said of each.
+    fn said(renames: &[(&str, &str, &str)]) -> Vec<String> {
+        let of = |(name, label, _): &(&str, &str, &str)| {
+            let fqdn = format!("{label}.netbird.selfhosted");
+            over(peer(name), json!({ "dns_label": fqdn }))
+        };
+        let peers: Vec<_> = renames.iter().map(of).collect();
+        let actual =
+            Case::new(json!({ "groups": { "g": {} } }), json!({ "peers": peers })).actual();
+        let enrollment = |(name, _, key): &(&str, &str, &str)| Enrollment {
+            key: (*key).to_owned(),
+            peer: Id(id(Kind::Peer, name).into()),
+            evidence: Evidence::Event,
+            replaces: BTreeSet::new(),
+            renamed_from: (name != key).then(|| (*name).to_owned()),
+            groups: BTreeSet::new(),
+        };
+        let enrollments: Vec<Enrollment> = renames.iter().map(enrollment).collect();
+        let line = |change: &Change| {
+            let label = change.operation.fields().last().expect("a label");
+            let is_sure = matches!(change.reason, Some(Reason::Enrolled { label: None, .. }));
+            let mark = if is_sure { "" } else { "?" };
+            let text = |value: &serde_json::Value| value.as_str().unwrap_or("-").to_owned();
+            format!("{} {}{mark}", text(&label.before), text(&label.after))
+        };
+        peer_renames(&enrollments, &actual)
+            .iter()
+            .map(line)
+            .collect()
+    }
+
+    #[test]
+    fn each_rename_meets_the_labels_that_the_one_before_it_left() {
+        // of two names that differ by case the second gets a suffix
+        assert_eq!(
+            said(&[("h1", "h1", "F2-Cam"), ("h2", "h2", "f2-cam")]),
+            ["h1 f2-cam?", "h2 f2-cam-14-7?"]
+        );
+        // the label that a rename gave up is free
+        assert_eq!(said(&[("b", "b", "a"), ("h2", "h2", "b")]), ["b a", "h2 b"]);
+        // a peer is in its own way
+        assert_eq!(said(&[("Web 1", "web-1", "web-1")]), ["web-1 web-1-14-7?"]);
+        assert_eq!(said(&[("h1", "h1", "ü")]), ["h1 -?"]);
     }
 }

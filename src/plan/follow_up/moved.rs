@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::account::actual::Actual;
 use crate::base::id::Id;
+use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::kind::{Kind, Moved, Moves};
 use crate::model::label::label_of;
+use crate::plan::later::later;
 use crate::wire::api::objects::Peer;
 
 /// Notes at each change the machines that it moves. A setting that moves nobody is like any other.
@@ -62,17 +64,8 @@ fn is_in(domain: &str, peer: &Peer) -> bool {
 
 /// The members that groups of these names have once the changes are carried out.
 fn members(groups: &BTreeSet<String>, changes: &[Change], actual: &Actual) -> BTreeSet<Id> {
-    let group = |name: &String| {
-        let mut written = changes
-            .iter()
-            .filter(|change| change.address.kind == Kind::Group && change.address.name == *name);
-        let after = written.find_map(|change| change.operation.after()?.members().cloned());
-        let live = || {
-            let live = actual.named(Kind::Group, name).iter();
-            let members = live.filter_map(|live| live.resource.members());
-            members.flatten().cloned().collect()
-        };
-        after.unwrap_or_else(live)
-    };
-    groups.iter().flat_map(group).collect()
+    let is_meant = |at: &Address| at.kind == Kind::Group && groups.contains(&at.name);
+    let meant = later(changes, actual).filter(|(at, ..)| is_meant(at));
+    let members = meant.filter_map(|(_, _, then)| then.members().cloned());
+    members.flatten().collect()
 }

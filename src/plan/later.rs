@@ -1,0 +1,59 @@
+//! The account as it is once the changes of a plan are carried out.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::account::actual::Actual;
+use crate::base::id::Id;
+use crate::model::address::Address;
+use crate::model::change::{Change, Operation};
+use crate::model::kind::{Kind, Live, Resource};
+
+/// An object as it will be; as it is, unless it is created.
+pub(super) type Later<'a> = (&'a Address, Option<&'a Live>, Cow<'a, Resource>);
+
+/// Returns every object that does not go. What is replaced is the old object in its new form.
+pub(super) fn later<'a>(
+    changes: &'a [Change],
+    actual: &'a Actual,
+) -> impl Iterator<Item = Later<'a>> {
+    let written = changes.iter().map(|change| &change.operation);
+    let written = written.filter_map(|operation| Some((&operation.live()?.id, operation)));
+    let written: HashMap<&Id, &Operation> = written.collect();
+    let there = actual.each().filter_map(move |(address, live)| {
+        let then = match written.get(&live.id) {
+            Some(operation) => Cow::Owned(operation.outcome()?),
+            None => Cow::Borrowed(&live.resource),
+        };
+        Some((address, Some(live), then))
+    });
+    let created = changes.iter().filter_map(|change| match &change.operation {
+        Operation::Create { after } => Some((&change.address, None, Cow::Borrowed(after))),
+        _ => None,
+    });
+    there.chain(created)
+}
+
+/// Returns the objects of a kind that go.
+pub(super) fn deleted(changes: &[Change], kind: Kind) -> impl Iterator<Item = (&Address, &Live)> {
+    let of_kind = changes
+        .iter()
+        .filter(move |change| change.address.kind == kind);
+    of_kind.filter_map(|change| Some((&change.address, change.deleted()?)))
+}
+
+/// Returns the fields of an object that name a group.
+pub(super) fn fields_naming(live: &Live, group: &str) -> String {
+    let names = |value: &Value| {
+        value
+            .as_array()
+            .is_some_and(|all| all.contains(&group.into()))
+    };
+    let fields = live.resource.fields().into_iter();
+    let fields: Vec<String> = fields
+        .filter_map(|(field, value)| names(&value).then_some(field))
+        .collect();
+    fields.join(", ")
+}
