@@ -2,7 +2,7 @@
 
 mod referrers;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -27,8 +27,8 @@ pub use referrers::{beside_the_kinds, holding_lists, optional_lists};
 pub struct Actual {
     /// Every object of the kinds that a file can declare; namesakes by id, which is by age.
     pub objects: BTreeMap<Address, Vec<Live>>,
-    /// The addresses of what others can stand in, by id.
-    parents: BTreeMap<Id, Address>,
+    /// The addresses of these objects, by id.
+    addresses: HashMap<Id, Address>,
     /// What objects are called here, where that is not their name.
     labels: BTreeMap<Id, String>,
     /// Names and ids of the groups.
@@ -266,9 +266,7 @@ impl Actual {
                 self.add(address.child(kind, self.label(&child)), child, lists)?;
             }
         }
-        if address.kind.children().next().is_some() {
-            self.parents.insert(live.id.clone(), address.clone());
-        }
+        self.addresses.insert(live.id.clone(), address.clone());
         let namesakes = self.objects.entry(address);
         // room for one: a list grows to four at its first entry, and most names are borne once
         let namesakes = namesakes.or_insert_with(|| Vec::with_capacity(1));
@@ -283,7 +281,14 @@ impl Actual {
 
     /// Returns the address of what an object stands in, if in anything.
     pub fn parent_of(&self, live: &Live) -> Option<&Address> {
-        self.parents.get(live.within.as_ref()?)
+        self.addresses.get(live.within.as_ref()?)
+    }
+
+    /// Returns the live object of that id, of the kinds that a file can declare.
+    pub fn live(&self, id: &Id) -> Option<(&Address, &Live)> {
+        let address = self.addresses.get(id)?;
+        let live = self.at(address).iter().find(|live| live.id == *id)?;
+        Some((address, live))
     }
 
     /// Returns what stands in that object.

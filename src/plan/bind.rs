@@ -141,9 +141,8 @@ fn whole(snapshot: &Snapshot, actual: &Actual) -> BTreeSet<Kind> {
 
 /// Returns the recorded objects that do not exist, and the keys of their entries.
 fn dead(whole: &BTreeSet<Kind>, actual: &Actual, options: &Options) -> BTreeMap<Id, Address> {
-    let living: FxHashSet<&Id> = actual.each().map(|(_, live)| &live.id).collect();
     let recorded = options.ours.inventory.recorded();
-    let dead = recorded.filter(|(_, id, _)| !living.contains(id));
+    let dead = recorded.filter(|(_, id, _)| actual.live(id).is_none());
     let dead = dead.filter_map(|(key, id, _)| Some((id.clone(), Address::of_key(key)?)));
     dead.filter(|(_, key)| whole.contains(&key.kind)).collect()
 }

@@ -8,14 +8,14 @@ mod sections;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use sections::gone;
 use serde_json::Value;
 
 use super::Given;
 use super::bind::{Leaving, is_protected};
 use super::resolve::Resolved;
-use super::{people, rows};
+use super::rows;
 use crate::account::actual::Actual;
 use crate::base::id::Id;
 use crate::inventory::RecordedAs;
@@ -114,18 +114,19 @@ pub(super) fn claim<'a>(given: Given<'a>, resolved: &Resolved) -> Claimed<'a> {
 
 /// Returns the live objects of each entry.
 fn managed<'a>(given: Given<'a>, resolved: &Resolved) -> BTreeMap<Address, Vec<Option<&'a Live>>> {
-    let live: FxHashMap<&Id, &Live> = given.actual.each().map(|(_, it)| (&it.id, it)).collect();
-    let found = |id: &Option<Id>| live.get(id.as_ref()?).copied();
+    let actual = given.actual;
+    let found = |id: &Option<Id>| Some(actual.live(id.as_ref()?)?.1);
     let bound = given.binding.stands.iter();
     let bound = bound.map(|(address, ids)| (address.clone(), ids.iter().map(found).collect()));
     // what no run makes
     let ones = resolved.resources.iter();
     let ones = ones.filter(|(address, _)| !address.kind.goes_with_entry());
     let ones = ones.map(|(address, all)| {
-        let one = match address.kind {
-            Kind::User => people::standing(address, all, given.actual),
-            _ => given.actual.at(address).first(),
+        let one = match &**all {
+            [Resource::User(user)] => user.id.as_ref().and_then(|id| actual.live(id)),
+            _ => actual.at(address).first().map(|live| (address, live)),
         };
+        let one = one.map(|(_, live)| live);
         (address.clone(), vec![one])
     });
     bound.chain(ones).collect()
@@ -144,7 +145,7 @@ fn references(desired: &Desired) -> BTreeSet<String> {
 /// Which group a name of the file means where an identity provider made one of that name too.
 fn issued_twins(desired: &Desired, actual: &Actual, referenced: &BTreeSet<String>) -> Vec<Notice> {
     let notice = |(id, issued): (&Id, &String)| {
-        let (_, twin) = actual.each().find(|(_, live)| live.id == *id)?;
+        let (_, twin) = actual.live(id)?;
         let address = Address::new(Kind::Group, &twin.name);
         let is_named = desired.declares(&address) || referenced.contains(&twin.name);
         let what = OfObject::IssuedTwin {
@@ -216,8 +217,7 @@ impl<'a> Claims<'a> {
             }
         }
         for id in &binding.keeps_name {
-            let stands = self.given.actual.each().find(|(_, live)| live.id == *id);
-            let Some((address, live)) = stands else {
+            let Some((address, live)) = self.given.actual.live(id) else {
                 continue;
             };
             let mut others = self.given.actual.each().filter(|(at, other)| {

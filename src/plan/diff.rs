@@ -219,9 +219,10 @@ fn unknown_adoptions(given: Given, decisions: &Decisions) -> Vec<Problem> {
             kind => {
                 // a key keeps its name
                 let can_be = |at: &Address| kind != Kind::SetupKey || at.name == address.name;
-                let exists =
-                    |(at, live): (&Address, &Live)| at.kind == kind && live.id == *id && can_be(at);
-                (desired.has(address), actual.each().any(exists))
+                let live = actual
+                    .live(id)
+                    .filter(|(at, _)| at.kind == kind && can_be(at));
+                (desired.has(address), live.is_some())
             }
         };
         // one that the file renames is the object of its new name

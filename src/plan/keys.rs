@@ -7,7 +7,7 @@
 mod choice;
 mod operation;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
@@ -182,9 +182,6 @@ fn machines(
 /// What is decided about each declared key, by name. The plan's operations, members and enrollments all read it, so that
 /// no two of them can take another key for the entry's.
 pub type Decisions = BTreeMap<String, Decision>;
-
-/// The same, to be looked up for each name of a machine.
-pub type ByName<'a> = HashMap<&'a str, &'a Decision>;
 
 /// Decides about every declared key.
 pub fn decisions(desired: &Desired, actual: &Actual, options: &Options) -> Decisions {

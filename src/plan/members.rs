@@ -19,7 +19,8 @@ use crate::model::desired::Desired;
 use crate::model::hint;
 use crate::model::kind::Kind;
 use crate::model::notice::{Notice, OfMember, OfPeer, WayOut};
-use crate::plan::keys::{ByName, Came, Used};
+use crate::plan::enrollment::Replaced;
+use crate::plan::keys::{Came, Decisions, Used};
 use crate::plan::options::{Options, Prune};
 use crate::wire::api::objects;
 use doubt::{gone, namesakes, several};
@@ -50,13 +51,11 @@ pub struct Known<'a> {
     /// The live account.
     pub actual: &'a Actual,
     /// What is decided about the file's keys.
-    pub decisions: &'a ByName<'a>,
+    pub decisions: &'a Decisions,
     /// Whom names mean that are no names of keys.
     pub names: &'a Names,
-    /// Peers of machines that were replaced: they leave their groups by being deleted.
-    pub replaced: &'a BTreeSet<Id>,
-    /// Peers that wait until somebody lets them in.
-    pub unapproved: &'a BTreeSet<Id>,
+    /// Machines that were replaced: they leave their groups by being deleted.
+    pub replaced: &'a [Replaced],
     /// What else was asked for.
     pub options: &'a Options,
 }
@@ -94,10 +93,11 @@ pub fn resolve<'a>(
             }
         }
     }
-    named.extend(live & known.replaced);
+    let replaced = known.replaced.iter().map(|of| &of.peer);
+    named.extend(replaced.filter(|id| live.contains(*id)).cloned());
     let named = BTreeSet::from_iter(named);
-    let waits = named.iter().filter(|id| known.unapproved.contains(*id));
-    let waits = waits.filter_map(|id| actual.peers.get(id));
+    let waits = named.iter().filter_map(|id| actual.peers.get(id));
+    let waits = waits.filter(|peer| peer.approval_required);
     members.notices.extend(waits.map(|peer| {
         let peer = Address::new(Kind::Peer, &peer.name);
         Notice::about(&peer, OfPeer::WaitsForApproval)

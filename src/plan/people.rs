@@ -87,19 +87,6 @@ pub(super) fn told(
     Ok(user.into())
 }
 
-/// Returns the user that stands for an entry.
-pub(super) fn standing<'a>(
-    address: &Address,
-    all: &[Resource],
-    actual: &'a Actual,
-) -> Option<&'a Live> {
-    let [Resource::User(user)] = all else {
-        return None;
-    };
-    let mut live = actual.at(address).iter();
-    live.find(|live| Some(&live.id) == user.id.as_ref())
-}
-
 /// Finds what cannot be told of people, and what of the changes NetBird or this program refuses.
 pub(super) fn problems(given: Given, changes: &[Change], resolved: &Resolved) -> Vec<Problem> {
     let (desired, actual) = (given.desired, given.actual);

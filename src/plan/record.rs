@@ -45,9 +45,10 @@ pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Addre
     record.delta.dead = binding.dead.keys().cloned().collect();
     let mut kinds = Kind::ALL.into_iter().filter(|kind| kind.goes_with_entry());
     if !inventory.released.is_empty() && kinds.all(|kind| binding.whole.contains(&kind)) {
-        let living: BTreeSet<&Id> = given.actual.each().map(|(_, live)| &live.id).collect();
         let released = inventory.released.iter();
-        let gone = released.filter(|id| !living.contains(id)).cloned();
+        let gone = released
+            .filter(|id| given.actual.live(id).is_none())
+            .cloned();
         record.delta.dead.extend(gone);
     }
     let versions = &options.ours.versions;

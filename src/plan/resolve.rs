@@ -2,10 +2,7 @@
 //! and peers that enrolled go into the groups of their keys.
 
 use std::borrow::Cow;
-use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
-
-use rustc_hash::FxHashMap;
 
 use super::Given;
 use crate::account::actual::Actual;
@@ -13,12 +10,12 @@ use crate::base::id::Id;
 use crate::base::parallel;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
-use crate::model::kind::{Group, Kind, Live, PeerRef, Resource};
+use crate::model::kind::{Group, Kind, PeerRef, Resource};
 use crate::model::label::{label_of, plain_label};
 use crate::model::notice::{Notice, OfKey, OfObject, OfRun};
 use crate::model::problem::Protection;
 use crate::plan::enrollment::{self, Enrollment, Replaced};
-use crate::plan::keys::{self, ByName, Decisions};
+use crate::plan::keys::{self, Decisions};
 use crate::plan::members::{self, Known, Members, Names};
 use crate::plan::ours::Standing;
 use crate::plan::people;
@@ -29,8 +26,7 @@ use crate::wire::api::objects;
 pub(super) struct Resolved<'a> {
     /// The entries in canonical form, but for setup keys; of one address several, where its kind has several.
     pub(super) resources: BTreeMap<Address, Cow<'a, [Resource]>>,
-    /// Entries of which an object waits for the peer that it names: the places of those that do not. What waits is not in
-    /// `resources`.
+    /// The places of the objects of `resources` in entries of which another object waits for the peer that it names.
     pub(super) places: BTreeMap<Address, Vec<usize>>,
     /// What is decided about each setup key.
     pub(super) decisions: Decisions,
@@ -51,286 +47,241 @@ pub(super) fn resolve<'a>(given: Given<'a>) -> Resolved<'a> {
     let (desired, actual, options) = (given.desired, given.actual, given.options);
     let decisions = keys::decisions(desired, actual, options);
     let detection = enrollment::detect(desired, actual, &decisions, options);
-    let by_name = decisions.iter().map(|(name, of)| (name.as_str(), of));
-    let by_name: ByName = by_name.collect();
-    let names = Names::of(desired, actual, &by_name, options);
-    let replaced = detection.replaced.iter().map(|at| at.peer.clone());
-    let unapproved = actual.peers.iter().filter(|peer| peer.approval_required);
+    let names = Names::of(desired, actual, &decisions, options);
     let known = Known {
         desired,
         actual,
-        decisions: &by_name,
+        decisions: &decisions,
         names: &names,
-        replaced: &replaced.collect(),
-        unapproved: &unapproved.map(|peer| peer.id.clone()).collect(),
+        replaced: &detection.replaced,
         options,
     };
-    let live_groups = LiveGroups::of(given);
-    let live = |name: &str| live_groups.members(name);
-    let groups: Vec<_> = desired.groups().collect();
-    let members = parallel::map(&groups, |(name, group)| {
-        let (recorded, live) = (live_groups.recorded.get(name.as_str()), live(name));
-        let names = (name.as_str(), recorded.unwrap_or(name).as_str());
-        let members = members::resolve(names, group.listed.as_ref()?, &live, known);
-        let members = match live_groups.protected.get(name.as_str()) {
-            Some(why) => of_issued(name, why, members, &live, given),
-            None => members,
-        };
-        Some(((*name).clone(), members))
-    });
-    let mut members: BTreeMap<String, Members<'a>> = members.into_iter().flatten().collect();
-    // a peer that enrolled goes into its key's groups even where the file leaves their members alone
-    let groups = desired.groups().map(|(name, _)| {
-        let joins = detection.enrollments.iter();
-        let joins = joins.filter(|enrollment| enrollment.groups.contains(name));
-        let joins: BTreeSet<Id> = joins.map(|enrollment| enrollment.peer.clone()).collect();
-        let peers = match members.get_mut(name) {
-            _ if live_groups.protected.contains_key(name.as_str()) => None,
-            Some(members) => {
-                let mut peers = std::mem::take(&mut members.peers);
-                peers.extend(joins);
-                Some(peers)
-            }
-            None => {
-                let live = live(name);
-                let is_ours = !joins.is_subset(&live) || live_groups.is_second(name);
-                is_ours.then(|| &*live | &joins)
-            }
-        };
-        let group = Resource::Group(Group::with(peers));
-        (Address::new(Kind::Group, name), Cow::Owned(vec![group]))
-    });
-    let mut peers = Peers {
-        known,
-        places: BTreeMap::new(),
-        notices: Vec::new(),
-    };
-    let entries = desired.resources();
-    let entries = entries.filter_map(|(address, all)| {
-        let all = match address.kind {
-            Kind::User => peers.person(address, all)?,
-            _ => peers.told(address, all)?,
-        };
-        Some((address.clone(), all))
-    });
-    let resources = entries.chain(groups).collect();
-    let Peers {
-        places,
-        notices: of_peers,
-        ..
-    } = peers;
     let unlisted_peers = actual.unlisted.get(&(Kind::Peer, None)).into_iter();
-    let of_members = members.values().flat_map(|members| &members.notices);
+    let unlisted_peers = unlisted_peers.map(|ids| OfRun::UnlistedPeers(ids.clone()));
+    let mut notices: Vec<Notice> = unlisted_peers
+        .map(Notice::general)
+        .chain(detection.notices())
+        .chain(names.notices.iter().cloned())
+        .chain(taken_labels(desired, actual, &decisions))
+        .collect();
+    let (mut resources, mut places) = (BTreeMap::new(), BTreeMap::new());
+    let mut members = BTreeMap::new();
+    let groups: Vec<_> = desired.groups().collect();
+    let groups = parallel::map(&groups, |(name, group)| {
+        let joins = detection.enrollments.iter();
+        let joins = joins.filter(|enrollment| enrollment.groups.contains(*name));
+        let joins = joins.map(|enrollment| enrollment.peer.clone());
+        LiveGroup::of(name, given).resolve(group, joins.collect(), known)
+    });
+    for ((name, _), (peers, of_group)) in desired.groups().zip(groups) {
+        let group = Resource::Group(Group::with(peers));
+        let address = Address::new(Kind::Group, name);
+        resources.insert(address, Cow::Owned(vec![group]));
+        if let Some(of_group) = of_group {
+            notices.extend(of_group.notices.iter().cloned());
+            members.insert(name.clone(), of_group);
+        }
+    }
+    for (address, all) in desired.resources() {
+        let mut told = match address.kind {
+            Kind::User => person(address, all, actual),
+            _ => told(address, all, known),
+        };
+        notices.append(&mut told.notices);
+        if told.places.len() < all.len() {
+            places.insert(address.clone(), told.places);
+        }
+        if !told.objects.is_empty() {
+            resources.insert(address.clone(), told.objects);
+        }
+    }
     Resolved {
         resources,
         places,
-        notices: unlisted_peers
-            .map(|ids| Notice::general(OfRun::UnlistedPeers(ids.clone())))
-            .chain(detection.notices())
-            .chain(names.notices.iter().cloned())
-            .chain(taken_labels(desired, actual, &decisions))
-            .chain(of_members.cloned())
-            .chain(of_peers)
-            .collect(),
         enrollments: detection.enrollments,
         replaced: detection.replaced,
         decisions,
         names,
         members,
+        notices,
     }
 }
 
-/// The members of the declared groups as they are.
-struct LiveGroups<'a> {
-    members: BTreeMap<&'a str, Cow<'a, BTreeSet<Id>>>,
-    /// The names that groups were recorded by, where those are others.
-    recorded: BTreeMap<&'a str, String>,
-    /// Those that nobody may touch.
-    protected: BTreeMap<&'a str, &'a Protection>,
+/// A declared group as it is.
+struct LiveGroup<'a> {
+    name: &'a str,
+    given: Given<'a>,
+    /// The name that it was recorded by.
+    recorded: String,
+    /// Its members; whoever is in a second one of the group, too.
+    members: Cow<'a, BTreeSet<Id>>,
+    /// Why nobody may touch it.
+    protected: Option<&'a Protection>,
 }
 
-/// Returns the members of a group that the file lists and an identity provider decides: they stay who they are.
-fn of_issued(
-    name: &str,
-    issued: &Protection,
-    members: Members,
-    live: &BTreeSet<Id>,
-    given: Given,
-) -> Members<'static> {
-    let (desired, actual, ours) = (given.desired, given.actual, &given.options.ours);
-    let listed = |file: &Desired| file.group(name).and_then(|group| group.listed.clone());
-    let is_new = match ours.versions.base() {
-        Some(base) => listed(base) != listed(desired),
-        None => ours.standing == Standing::First,
-    };
-    let meant = members.meant.into_iter().map(|(_, id)| id);
-    let meant: BTreeSet<Id> = meant.collect();
-    let label = |id: &Id| actual.peer_label(id);
-    let lacks = meant.difference(live).map(label).chain(members.pending);
-    let what = OfObject::IssuedPeers {
-        issued: issued.clone(),
-        more: live.difference(&meant).map(label).collect(),
-        lacks: lacks.collect(),
-        is_new,
-    };
-    Members {
-        notices: vec![Notice::about(&Address::new(Kind::Group, name), what)],
-        ..Members::default()
+impl<'a> LiveGroup<'a> {
+    fn of(name: &'a str, given: Given<'a>) -> Self {
+        let (_, actual, binding, options) = given.parts();
+        let address = Address::new(Kind::Group, name);
+        let stands = binding.stands.get(&address).into_iter().flatten();
+        let id = stands.flatten().next();
+        let members = |id: &Id| actual.live(id)?.1.resource.members();
+        let mut all = id.and_then(members).map(Cow::Borrowed).unwrap_or_default();
+        let seconds = binding.surplus.iter().filter(|(_, (at, _))| *at == address);
+        for (second, _) in seconds {
+            all.to_mut()
+                .extend(members(second).into_iter().flatten().cloned());
+        }
+        let moved = id.filter(|id| binding.moved.contains_key(*id));
+        let recorded = moved.and_then(|id| options.ours.inventory.entry_of(id));
+        let recorded = recorded.and_then(|(key, _)| Address::of_key(key));
+        LiveGroup {
+            name,
+            given,
+            recorded: recorded.map_or_else(|| name.to_owned(), |entry| entry.name),
+            members: all,
+            protected: id.and_then(|id| actual.protected_groups.get(id)),
+        }
     }
-}
 
-impl<'a> LiveGroups<'a> {
-    fn of(given: Given<'a>) -> Self {
-        let (actual, binding, options) = (given.actual, given.binding, given.options);
-        let groups = actual.each().filter(|(at, _)| at.kind == Kind::Group);
-        let live: FxHashMap<&Id, &Live> = groups.map(|(_, live)| (&live.id, live)).collect();
-        let members = |id: &Id| live.get(id)?.resource.members();
-        let mut groups = LiveGroups {
-            members: BTreeMap::new(),
-            recorded: BTreeMap::new(),
-            protected: BTreeMap::new(),
+    /// Returns the members that it is to have, where that is for the file to say, and what its list means. A peer that enrolled goes
+    /// into its key's groups even where the file leaves their members alone.
+    fn resolve(
+        self,
+        group: &'a Group,
+        joins: BTreeSet<Id>,
+        known: Known,
+    ) -> (Option<BTreeSet<Id>>, Option<Members<'a>>) {
+        let names = (self.name, self.recorded.as_str());
+        let listed = group.listed.as_ref();
+        let listed = listed.map(|listed| members::resolve(names, listed, &self.members, known));
+        match (self.protected, listed) {
+            (Some(why), listed) => (None, listed.map(|listed| self.of_issued(why, listed))),
+            (None, Some(mut listed)) => {
+                let mut peers = std::mem::take(&mut listed.peers);
+                peers.extend(joins);
+                (Some(peers), Some(listed))
+            }
+            (None, None) => {
+                let has_second = matches!(self.members, Cow::Owned(_));
+                let is_ours = !joins.is_subset(&self.members) || has_second;
+                (is_ours.then(|| &*self.members | &joins), None)
+            }
+        }
+    }
+
+    /// Returns the members of a group that the file lists and an identity provider decides: they stay who they are.
+    fn of_issued(&self, issued: &Protection, members: Members) -> Members<'a> {
+        let (desired, actual, _, options) = self.given.parts();
+        let address = Address::new(Kind::Group, self.name);
+        let listed = |file: &Desired| file.group(self.name).and_then(|group| group.listed.clone());
+        let is_new = match options.ours.versions.base() {
+            Some(base) => listed(base) != listed(desired),
+            None => options.ours.standing == Standing::First,
         };
-        let bound = binding
-            .stands
-            .iter()
-            .filter(|(at, _)| at.kind == Kind::Group);
-        for (address, stands) in bound {
-            let Some(id) = stands.iter().flatten().next() else {
-                continue;
-            };
-            if let Some(own) = members(id) {
-                groups.members.insert(&address.name, Cow::Borrowed(own));
-            }
-            let why = actual.protected_groups.get(id);
-            groups
-                .protected
-                .extend(why.map(|why| (address.name.as_str(), why)));
-            if binding.moved.contains_key(id) {
-                let recorded = options.ours.inventory.entry_of(id);
-                let entry = recorded.and_then(|(key, _)| Address::of_key(key));
-                let name = entry.map(|entry| (address.name.as_str(), entry.name));
-                groups.recorded.extend(name);
-            }
+        let meant = members.meant.into_iter().map(|(_, id)| id);
+        let meant: BTreeSet<Id> = meant.collect();
+        let label = |id: &Id| actual.peer_label(id);
+        let lacks = meant.difference(&self.members).map(label);
+        let what = OfObject::IssuedPeers {
+            issued: issued.clone(),
+            more: self.members.difference(&meant).map(label).collect(),
+            lacks: lacks.chain(members.pending).collect(),
+            is_new,
+        };
+        Members {
+            notices: vec![Notice::about(&address, what)],
+            ..Members::default()
         }
-        // who is in a second one of the group is a member of it
-        for (id, (address, _)) in binding
-            .surplus
-            .iter()
-            .filter(|(_, (at, _))| at.kind == Kind::Group)
-        {
-            let of_group = groups.members.entry(&address.name).or_default();
-            of_group
-                .to_mut()
-                .extend(members(id).into_iter().flatten().cloned());
-        }
-        groups
-    }
-
-    fn members(&self, name: &str) -> Cow<'a, BTreeSet<Id>> {
-        self.members.get(name).cloned().unwrap_or_default()
-    }
-
-    /// Whether members of a second group of the name were added.
-    fn is_second(&self, name: &str) -> bool {
-        matches!(self.members.get(name), Some(Cow::Owned(_)))
     }
 }
 
-/// The peers that entries name, as they are found.
-struct Peers<'a> {
-    known: Known<'a>,
-    /// The places of the objects of an entry that do not wait, where others do.
-    places: BTreeMap<Address, Vec<usize>>,
+/// The objects of an entry that do not wait.
+struct Told<'a> {
+    objects: Cow<'a, [Resource]>,
+    /// Their places in the entry.
+    places: Vec<usize>,
     /// What a reader should know.
     notices: Vec<Notice>,
 }
 
-impl Peers<'_> {
-    /// Returns the entry of a user, where something is done about it.
-    fn person(&mut self, address: &Address, all: &[Resource]) -> Option<Cow<'static, [Resource]>> {
-        match people::told(address, all, self.known.actual) {
-            Ok(told) => Some(Cow::Owned(vec![told])),
-            Err(why) => {
-                let notice = why.map(|why| Notice::about(address, why));
-                self.notices.extend(notice);
-                None
-            }
+/// Returns the entry of a user, where something is done about it.
+fn person(address: &Address, all: &[Resource], actual: &Actual) -> Told<'static> {
+    let (objects, notices) = match people::told(address, all, actual) {
+        Ok(told) => (vec![told], Vec::new()),
+        Err(why) => {
+            let notice = why.map(|why| Notice::about(address, why));
+            (Vec::new(), Vec::from_iter(notice))
         }
+    };
+    Told {
+        places: (0..objects.len()).collect(),
+        objects: objects.into(),
+        notices,
     }
+}
 
-    /// Returns the objects of an entry with the peers that they name; without those that have to wait for theirs. `None`
-    /// where all of them do.
-    fn told<'f>(&mut self, at: &Address, all: &'f [Resource]) -> Option<Cow<'f, [Resource]>> {
-        let mut named = all.iter().flat_map(Resource::peers);
-        if named.all(|peer| peer.id().is_some()) {
-            return Some(Cow::Borrowed(all));
-        }
-        let live = self.known.actual.at(at).iter();
-        let live = live.flat_map(|live| live.resource.peers());
-        let live: BTreeSet<Id> = live.filter_map(PeerRef::id).cloned().collect();
-        let (mut told, mut places) = (Vec::new(), Vec::new());
-        for (place, one) in all.iter().enumerate() {
-            let mut one = one.clone();
-            let mut waits = false;
-            for peer in one.peers_mut() {
-                let PeerRef::Name(name) = &*peer else {
-                    continue;
-                };
-                let (found, notice) = members::one(at, name, &live, self.known);
-                self.notices.extend(notice);
-                match found {
-                    Some(id) => *peer = PeerRef::Id(id),
-                    None => waits = true,
-                }
-            }
-            let address = |peer: &PeerRef, is_v6: bool| {
-                let peer = self.known.actual.peers.get(peer.id()?)?;
-                peer.address(is_v6).map(str::to_owned)
-            };
-            if !waits && !one.put_addresses(&address) {
-                self.notices.push(Notice::about(at, OfObject::NoAddress));
-                waits = true;
-            }
-            if !waits {
-                told.push(one);
-                places.push(place);
-            }
-        }
-        if told.len() < all.len() {
-            self.places.insert(at.clone(), places);
-        }
-        (!told.is_empty()).then_some(Cow::Owned(told))
+/// Returns the objects of an entry with the peers that they name; without those that have to wait for theirs.
+fn told<'f>(at: &Address, all: &'f [Resource], known: Known) -> Told<'f> {
+    let actual = known.actual;
+    let mut told = Told {
+        objects: Cow::Borrowed(all),
+        places: (0..all.len()).collect(),
+        notices: Vec::new(),
+    };
+    let mut named = all.iter().flat_map(Resource::peers);
+    if named.all(|peer| peer.id().is_some()) {
+        return told;
     }
+    let live = actual.at(at).iter().flat_map(|live| live.resource.peers());
+    let live: BTreeSet<Id> = live.filter_map(PeerRef::id).cloned().collect();
+    let mut objects = all.to_vec();
+    told.places.retain(|place| {
+        let mut waits = false;
+        for peer in objects[*place].peers_mut() {
+            let PeerRef::Name(name) = &*peer else {
+                continue;
+            };
+            let (found, notice) = members::one(at, name, &live, known);
+            told.notices.extend(notice);
+            match found {
+                Some(id) => *peer = PeerRef::Id(id),
+                None => waits = true,
+            }
+        }
+        let address = |peer: &PeerRef, is_v6: bool| {
+            let peer = actual.peers.get(peer.id()?)?;
+            peer.address(is_v6).map(str::to_owned)
+        };
+        if !waits && !objects[*place].put_addresses(&address) {
+            told.notices.push(Notice::about(at, OfObject::NoAddress));
+            waits = true;
+        }
+        !waits
+    });
+    let ready = told.places.iter().map(|place| objects[*place].clone());
+    told.objects = ready.collect();
+    told
 }
 
 /// Pending keys whose peer will not get the DNS label of its name, since another peer has it.
 fn taken_labels(desired: &Desired, actual: &Actual, decisions: &Decisions) -> Vec<Notice> {
+    let is_used = |name: &str| decisions.get(name).is_some_and(|of| of.used.is_some());
+    let keys = desired.setup_keys().map(|(name, _)| name);
+    let waiting = keys.filter(|name| desired.awaits_enrollment(name) && !is_used(name));
+    let waiting = waiting.filter_map(|name| Some((plain_label(name)?, name)));
+    let waiting: Vec<(String, &String)> = waiting.collect();
+    let mut holders: BTreeMap<&str, Vec<&objects::Peer>> = BTreeMap::new();
     // of most accounts no key waits
-    let holders = LazyCell::new(|| {
-        let mut holders: BTreeMap<&str, Vec<&objects::Peer>> = BTreeMap::new();
-        for peer in actual.peers.iter() {
-            let label = label_of(&peer.dns_label);
-            holders.entry(label).or_default().push(peer);
-        }
-        holders
-    });
-    let holder = |label: &str, name: &str| {
-        let mut peers = holders.get(label).into_iter().flatten();
-        peers.find(|peer| peer.name != name)
-    };
-    let is_waiting = |name: &&String| {
-        let is_used = decisions.get(*name).is_some_and(|of| of.used.is_some());
-        desired.awaits_enrollment(name) && !is_used
-    };
-    let notice = |name: &String| {
-        let label = plain_label(name)?;
-        let peer = holder(&label, name)?;
-        let what = OfKey::LabelTaken {
-            label,
-            peer: peer.name.clone(),
-        };
+    for peer in actual.peers.iter().filter(|_| !waiting.is_empty()) {
+        let label = label_of(&peer.dns_label);
+        holders.entry(label).or_default().push(peer);
+    }
+    let notice = |(label, name): (String, &String)| {
+        let mut peers = holders.get(label.as_str())?.iter();
+        let peer = peers.find(|peer| peer.name != *name)?.name.clone();
+        let what = OfKey::LabelTaken { label, peer };
         Some(Notice::about(&Address::new(Kind::SetupKey, name), what))
     };
-    let keys = desired.setup_keys().map(|(name, _)| name);
-    keys.filter(is_waiting).filter_map(notice).collect()
+    waiting.into_iter().filter_map(notice).collect()
 }

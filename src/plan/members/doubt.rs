@@ -43,9 +43,9 @@ pub(super) fn gone(member: &str, actual: &Actual) -> OfMember {
 /// one stays the member. `way_out` is what to do where the other is the right one.
 pub(super) fn namesakes(name: &str, meant: &Id, way_out: WayOut, known: Known) -> Option<OfMember> {
     let actual = known.actual;
-    let is_other = |peer: &&objects::Peer| {
-        !peer.ephemeral && peer.id != *meant && !known.replaced.contains(&peer.id)
-    };
+    let is_replaced = |peer: &objects::Peer| known.replaced.iter().any(|of| of.peer == peer.id);
+    let is_other =
+        |peer: &&objects::Peer| !peer.ephemeral && peer.id != *meant && !is_replaced(peer);
     let others = actual.peers_named(name).filter(is_other).map(machine);
     let others: Vec<Machine> = others.collect();
     if others.is_empty() {

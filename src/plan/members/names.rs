@@ -16,7 +16,7 @@ use crate::model::desired::Desired;
 use crate::model::hint::MAX_GUESSES;
 use crate::model::kind::{Kind, PeerRef};
 use crate::model::notice::{Machine, Notice, OfRun};
-use crate::plan::keys::ByName;
+use crate::plan::keys::Decisions;
 use crate::plan::options::Options;
 use crate::plan::ours::Standing;
 use crate::wire::api::objects::Peer;
@@ -59,7 +59,12 @@ enum Meaning<'a> {
 
 impl Names {
     /// Finds whom the names of a file mean.
-    pub fn of(desired: &Desired, actual: &Actual, decisions: &ByName, options: &Options) -> Names {
+    pub fn of(
+        desired: &Desired,
+        actual: &Actual,
+        decisions: &Decisions,
+        options: &Options,
+    ) -> Names {
         let ours = &options.ours;
         let uses = LazyLock::new(|| {
             let mut uses: BTreeMap<&str, Vec<&Address>> = BTreeMap::new();
