@@ -221,6 +221,13 @@ impl Resource {
         each!(self, it => it.others())
     }
 
+    /// Returns the names of all that it refers to, groups first.
+    pub fn refers(&self) -> impl Iterator<Item = (Refers, &str)> {
+        let groups = self.references().into_iter();
+        let groups = groups.map(|name| (Refers::Group, name));
+        groups.chain(self.others())
+    }
+
     /// Returns the members of a group, where it says which; nothing of what is not a group.
     pub fn members(&self) -> Option<&BTreeSet<Id>> {
         match self {

@@ -10,7 +10,7 @@ use super::order::{Step, order};
 use super::people;
 use super::resolve::Resolved;
 use crate::account::actual::Actual;
-use crate::base::text::did_you_mean;
+use crate::base::text::{self, did_you_mean};
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::desired::Desired;
@@ -34,6 +34,7 @@ pub(super) struct Checked {
 pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Checked {
     let (desired, actual) = (given.desired, given.actual);
     let mut problems = references(changes, resolved, desired, actual);
+    let mut notices = Vec::new();
     for change in changes {
         let found = [
             one_rule(change),
@@ -42,33 +43,38 @@ pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Ch
             not_there(change, desired, actual),
             protected(change, actual),
             takes_along(change, changes, actual),
+            people::refused(change),
+            people::taken(change, changes, resolved, actual),
         ];
         let found = found.into_iter().flatten();
+        let found = found.chain(account::refused(change, actual));
         problems.extend(found.map(|what| Problem::new(&change.address, what)));
+        let told = [
+            look_alike(change, actual),
+            logins(change),
+            stricter(change, changes, actual),
+            asks_for_more(change),
+        ];
+        let told = told.into_iter().flatten();
+        notices.extend(told.map(|what| Notice::about(&change.address, what)));
+        let blocked = people::blocked(change, actual);
+        notices.extend(blocked.map(|what| Notice::about(&change.address, what)));
     }
-    problems.extend(account::problems(changes, desired, actual));
-    problems.extend(people::problems(given, changes, resolved));
+    problems.extend(account::zone_of_domain(changes, desired, actual));
+    problems.extend(people::unclear(desired, actual));
     // what is there would be made again
     problems.extend(actual.unlisted.iter().filter_map(|((kind, within), ids)| {
         let within = within.as_ref().filter(|_| desired.manages(*kind))?;
-        Some(Problem::new(
-            within,
-            Impossible::Unlisted(*kind, ids.clone()),
-        ))
+        let what = Impossible::Unlisted(*kind, ids.clone());
+        Some(Problem::new(within, what))
     }));
     let steps = order(changes, actual).unwrap_or_else(|found| {
         problems.extend(found);
         Vec::new()
     });
-    let look_alikes = look_alikes(changes, actual).into_iter();
     Checked {
         steps,
-        notices: look_alikes
-            .chain(logins(changes))
-            .chain(stricter(changes, actual))
-            .chain(asks_for_more(changes))
-            .chain(people::blocked(changes, actual))
-            .collect(),
+        notices,
         problems,
     }
 }
@@ -80,16 +86,8 @@ fn references(
     desired: &Desired,
     actual: &Actual,
 ) -> Vec<Problem> {
-    let (resources, groups) = (&resolved.resources, &actual.groups);
-    let is_skipped = |name: &String| {
-        let decision = resolved.decisions.get(name);
-        decision.is_some_and(|decision| decision.is_skipped)
-    };
-    let keys = desired.setup_keys().filter(|(name, _)| !is_skipped(name));
-    let keys = keys.map(|(name, _)| Address::new(Kind::SetupKey, name));
-    let keys: Vec<Address> = keys.collect();
-    let keys = keys.iter().map(|at| (at, desired.resource(at)));
-    let made = resources.keys();
+    let groups = &actual.groups;
+    let made = resolved.resources.keys();
     let made = made.filter_map(|at| Some((at.kind.referred_as()?, at.name.as_str())));
     let made: BTreeSet<(Refers, &str)> = made.collect();
     let number = made.len() + actual.objects.len();
@@ -99,12 +97,9 @@ fn references(
     });
     let going: BTreeSet<(Refers, &str)> = going.collect();
     let (mut problems, mut guesses) = (Vec::new(), 0_usize);
-    let resources = resources.iter().map(|(at, all)| (at, &**all));
-    for (address, all) in resources.chain(keys) {
-        let groups_of = all.iter().flat_map(Resource::references);
-        let groups_of = groups_of.map(|group| (Refers::Group, group));
-        let others = all.iter().flat_map(Resource::others);
-        let all: BTreeSet<(Refers, &str)> = groups_of.chain(others).collect();
+    let is_skipped = |at: &Address| resolved.decision(at).is_some_and(|of| of.is_skipped);
+    for (address, all) in resolved.entries(desired).filter(|(at, _)| !is_skipped(at)) {
+        let all: BTreeSet<(Refers, &str)> = all.iter().flat_map(Resource::refers).collect();
         for (what, name) in all {
             let problem = match groups.other(what, name) {
                 Ok(_) if going.contains(&(what, name)) => Impossible::Goes(what, name.to_owned()),
@@ -188,64 +183,53 @@ fn ssh_sources(change: &Change) -> Option<Impossible> {
 
 /// Who may log in, where a policy becomes one of NetBird's SSH or stops to be one: the server forgets the users of any other
 /// protocol (docs/netbird-api.md, "Policies: what is accepted").
-fn logins(changes: &[Change]) -> Vec<Notice> {
-    let notice = |change: &Change| {
-        let Resource::Policy(after) = change.operation.outcome()? else {
-            return None;
-        };
-        let before = match change.operation.live().map(|live| &live.resource) {
-            Some(Resource::Policy(before)) => Some(before),
-            _ => None,
-        };
-        let is_ssh = |policy: &Policy| policy.protocol == Some(Protocol::NetbirdSsh);
-        let what = match (before.filter(|before| is_ssh(before)), is_ssh(&after)) {
-            (Some(before), false) => match users(before) {
-                users if users.is_empty() => Logins::NoMore,
-                users => Logins::Forgotten(users),
-            },
-            (None, true) => Logins::Of(users(&after)),
-            _ => return None,
-        };
-        Some(Notice::about(&change.address, OfObject::Logins(what)))
+fn logins(change: &Change) -> Option<OfObject> {
+    let Resource::Policy(after) = change.operation.outcome()? else {
+        return None;
     };
-    changes.iter().filter_map(notice).collect()
+    let before = match change.operation.live().map(|live| &live.resource) {
+        Some(Resource::Policy(before)) => Some(before),
+        _ => None,
+    };
+    let is_ssh = |policy: &Policy| policy.protocol == Some(Protocol::NetbirdSsh);
+    match (before.filter(|before| is_ssh(before)), is_ssh(&after)) {
+        (Some(before), false) => Some(OfObject::Logins(match users(before) {
+            users if users.is_empty() => Logins::NoMore,
+            users => Logins::Forgotten(users),
+        })),
+        (None, true) => Some(OfObject::Logins(Logins::Of(users(&after)))),
+        _ => None,
+    }
 }
 
-/// Which live policies ask for a posture check that they did not ask for.
-fn asks_for_more(changes: &[Change]) -> Vec<Notice> {
-    let notice = |change: &Change| {
-        let before = change.operation.live()?.resource.others();
-        let after = change.operation.outcome()?;
-        let more = after.others().into_iter().filter(|of| !before.contains(of));
-        let checks = more.filter(|(what, _)| *what == Refers::Check);
-        let checks: Vec<String> = checks.map(|(_, name)| name.to_owned()).collect();
-        let is_meant = !checks.is_empty() && after.is_on();
-        is_meant.then(|| Notice::about(&change.address, OfObject::AsksFor(checks)))
-    };
-    changes.iter().filter_map(notice).collect()
+/// Whether a live policy asks for a posture check that it did not ask for.
+fn asks_for_more(change: &Change) -> Option<OfObject> {
+    let before = change.operation.live()?.resource.others();
+    let after = change.operation.outcome()?;
+    let more = after.others().into_iter().filter(|of| !before.contains(of));
+    let checks = more.filter(|(what, _)| *what == Refers::Check);
+    let checks: Vec<String> = checks.map(|(_, name)| name.to_owned()).collect();
+    (!checks.is_empty() && after.is_on()).then_some(OfObject::AsksFor(checks))
 }
 
 /// Which policies ask for a posture check that changes: who does not pass it loses at once what they allow.
-fn stricter(changes: &[Change], actual: &Actual) -> Vec<Notice> {
-    let notice = |change: &Change| {
-        let Resource::PostureCheck(after) = change.operation.outcome()? else {
-            return None;
-        };
-        let name = (Refers::Check, change.address.name.as_str());
-        let asks = |(at, _, then): &Later| at.kind == Kind::Policy && then.others().contains(&name);
-        let policies = later(changes, actual).filter(asks);
-        let policies: BTreeSet<&Address> = policies.map(|(at, ..)| at).collect();
-        let mut fields = change.operation.fields().iter();
-        let is_asked =
-            change.operation.live().is_none() || fields.any(|it| it.field != "description");
-        let stricter = || OfObject::Stricter {
-            policies: policies.iter().map(|at| at.name.clone()).collect(),
-            fails: after.fails(),
-        };
-        let is_meant = is_asked && !policies.is_empty();
-        is_meant.then(|| Notice::about(&change.address, stricter()))
+fn stricter(change: &Change, changes: &[Change], actual: &Actual) -> Option<OfObject> {
+    let Resource::PostureCheck(after) = change.operation.outcome()? else {
+        return None;
     };
-    changes.iter().filter_map(notice).collect()
+    let mut fields = change.operation.fields().iter();
+    let is_new = change.operation.live().is_none();
+    if !is_new && !fields.any(|it| it.field != "description") {
+        return None;
+    }
+    let name = (Refers::Check, change.address.name.as_str());
+    let asks = |(at, _, then): &Later| at.kind == Kind::Policy && then.others().contains(&name);
+    let policies = later(changes, actual).filter(asks);
+    let policies: BTreeSet<&Address> = policies.map(|(at, ..)| at).collect();
+    (!policies.is_empty()).then(|| OfObject::Stricter {
+        policies: policies.iter().map(|at| at.name.clone()).collect(),
+        fails: after.fails(),
+    })
 }
 
 fn users(policy: &Policy) -> Vec<Users> {
@@ -276,19 +260,13 @@ fn takes_along(change: &Change, changes: &[Change], actual: &Actual) -> Option<I
     (!stay.is_empty()).then_some(Impossible::TakesAlong(stay))
 }
 
-/// Creations that look like what is there already, under another spelling of the same letters.
-fn look_alikes(changes: &[Change], actual: &Actual) -> Vec<Notice> {
-    let created = changes
-        .iter()
-        .filter(|change| matches!(change.operation, Operation::Create { .. }));
-    let twin = |address: &Address| {
-        let mut live = actual.objects.keys().filter(|at| at.kind == address.kind);
-        live.find(|at| crate::base::text::look_alike(&at.name, &address.name))
-    };
-    let notice = |change: &Change| {
-        let address = &change.address;
-        let what = OfObject::LookAlike(twin(address)?.name.clone());
-        Some(Notice::about(address, what))
-    };
-    created.filter_map(notice).collect()
+/// What is there already and looks like a creation, in another spelling of the same letters.
+fn look_alike(change: &Change, actual: &Actual) -> Option<OfObject> {
+    let address = &change.address;
+    let is_new = matches!(change.operation, Operation::Create { .. });
+    let mut live = actual.objects.keys();
+    let twin = live.find(|at| {
+        is_new && at.kind == address.kind && text::look_alike(&at.name, &address.name)
+    })?;
+    Some(OfObject::LookAlike(twin.name.clone()))
 }

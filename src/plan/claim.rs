@@ -78,7 +78,8 @@ impl<'a> Claimed<'a> {
 pub(super) fn claim<'a>(given: Given<'a>, resolved: &Resolved) -> Claimed<'a> {
     let (desired, actual) = (given.desired, given.actual);
     let gone_sections = gone(given);
-    let referenced = references(desired);
+    let declared = desired.entries.values().flatten();
+    let referenced: BTreeSet<&str> = declared.flat_map(Resource::references).collect();
     let mut notices = issued_twins(desired, actual, &referenced);
     notices.extend(issued_renames(given));
     notices.extend(said_less::said_less(given));
@@ -132,22 +133,12 @@ fn managed<'a>(given: Given<'a>, resolved: &Resolved) -> BTreeMap<Address, Vec<O
     bound.chain(ones).collect()
 }
 
-/// Returns the names of all groups that the file refers to.
-fn references(desired: &Desired) -> BTreeSet<String> {
-    let auto = desired
-        .setup_keys()
-        .flat_map(|(_, key)| key.auto_groups.iter().flatten());
-    let rest = desired.resources();
-    let rest = rest.flat_map(|(_, all)| all).flat_map(Resource::references);
-    auto.cloned().chain(rest.map(str::to_owned)).collect()
-}
-
 /// Which group a name of the file means where an identity provider made one of that name too.
-fn issued_twins(desired: &Desired, actual: &Actual, referenced: &BTreeSet<String>) -> Vec<Notice> {
+fn issued_twins(desired: &Desired, actual: &Actual, referenced: &BTreeSet<&str>) -> Vec<Notice> {
     let notice = |(id, issued): (&Id, &String)| {
         let (_, twin) = actual.live(id)?;
         let address = Address::new(Kind::Group, &twin.name);
-        let is_named = desired.declares(&address) || referenced.contains(&twin.name);
+        let is_named = desired.declares(&address) || referenced.contains(twin.name.as_str());
         let what = OfObject::IssuedTwin {
             id: id.clone(),
             issued: issued.clone(),
@@ -181,7 +172,7 @@ struct Claims<'a> {
     /// Objects that entries stand for.
     stands: FxHashSet<&'a Id>,
     /// Groups that the file refers to.
-    referenced: BTreeSet<String>,
+    referenced: BTreeSet<&'a str>,
     claimed: Claimed<'a>,
 }
 
@@ -349,7 +340,8 @@ impl<'a> Claims<'a> {
                 false => self.let_go(address, live, key.to_owned(), LetGoWhy::Before, left_by),
             };
         }
-        let is_referenced = address.kind == Kind::Group && self.referenced.contains(&live.name);
+        let is_referenced =
+            address.kind == Kind::Group && self.referenced.contains(live.name.as_str());
         let is_known = options.ours.standing != Standing::Unknown;
         // what the file refers to and never declared is somebody else's, whatever the flags
         let goes = options.prune == Prune::All && is_known && !is_referenced;

@@ -14,7 +14,6 @@ use crate::model::desired::Desired;
 use crate::model::kind::{FieldChange, Kind, Live, PeerRef, Resource, differences};
 use crate::model::problem::{Impossible, Problem};
 use crate::model::reason::Reason;
-use crate::plan::keys::Decisions;
 
 /// What differs.
 #[derive(Debug, Default)]
@@ -92,7 +91,7 @@ pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Diff
         changes: entries.into_iter().chain(keys).chain(pruned).collect(),
         problems: [
             unknown_replacements(&options.replace, desired),
-            unknown_adoptions(given, &resolved.decisions),
+            unknown_adoptions(given, resolved),
             taken_names(given),
         ]
         .concat(),
@@ -191,7 +190,7 @@ fn moved(address: &Address, live: &Live, actual: &Actual) -> Option<FieldChange>
 
 /// What `--adopt` names and cannot be adopted: without an entry, not there, somebody's already, for an entry that has its object, or
 /// a key that would be replaced at once.
-fn unknown_adoptions(given: Given, decisions: &Decisions) -> Vec<Problem> {
+fn unknown_adoptions(given: Given, resolved: &Resolved) -> Vec<Problem> {
     let (desired, actual, binding, options) = given.parts();
     let inventory = &options.ours.inventory;
     let is_one_more = |address: &Address, id: &Id| {
@@ -207,8 +206,9 @@ fn unknown_adoptions(given: Given, decisions: &Decisions) -> Vec<Problem> {
         address.kind != Kind::Peer && inventory.origin(id).is_none() && alive.count() >= places
     };
     let is_superseded = |address: &Address| {
-        let decision = decisions.get(&address.name);
-        address.kind == Kind::SetupKey && decision.is_some_and(|of| of.adopts_superseded)
+        resolved
+            .decision(address)
+            .is_some_and(|of| of.adopts_superseded)
     };
     let problem = |(address, id): (&Address, &Id)| {
         let (is_declared, exists) = match address.kind {

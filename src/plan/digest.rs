@@ -20,7 +20,7 @@ use crate::base::text::hex;
 use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::desired::Desired;
-use crate::model::kind::{Kind, Refers, Resource};
+use crate::model::kind::{Kind, Resource};
 use crate::plan::members::Meant;
 use crate::plan::memberships::granted;
 
@@ -68,10 +68,9 @@ impl Beside {
         let joined = joined.iter().map(|name| ids(Kind::Group, name));
         let named = changes.iter().map(|change| {
             let after = change.operation.outcome()?;
-            let groups = after.references().into_iter();
-            let groups = groups.map(|name| (Refers::Group, name));
-            let all = groups.chain(after.others());
-            let all = all.map(|(what, name)| actual.groups.other(what, name).ok());
+            let all = after
+                .refers()
+                .map(|(what, name)| actual.groups.other(what, name).ok());
             Some(all.collect::<Vec<_>>())
         });
         let within = changes.iter().map(|change| {

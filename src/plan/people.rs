@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use super::Given;
 use super::resolve::Resolved;
 use crate::account::actual::Actual;
 use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::change::Change;
+use crate::model::desired::Desired;
 use crate::model::kind::{Kind, Live, Resource, User, differences};
-use crate::model::notice::{Notice, OfUser};
+use crate::model::notice::OfUser;
 use crate::model::problem::{Impossible, Problem, Protection};
 use crate::wire::api::objects;
 
@@ -87,61 +87,51 @@ pub(super) fn told(
     Ok(user.into())
 }
 
-/// Finds what cannot be told of people, and what of the changes NetBird or this program refuses.
-pub(super) fn problems(given: Given, changes: &[Change], resolved: &Resolved) -> Vec<Problem> {
-    let (desired, actual) = (given.desired, given.actual);
-    let entries = desired.resources().filter(|(at, _)| at.kind == Kind::User);
+/// Finds the entries of which it cannot be told whom they mean.
+pub(super) fn unclear(desired: &Desired, actual: &Actual) -> Vec<Problem> {
+    let entries = desired.entries.iter();
     let unclear = entries.filter_map(|(address, all)| {
-        let [Resource::User(user)] = all else {
+        let [Resource::User(user)] = &all[..] else {
             return None;
         };
-        let providers = |all: Vec<&Live>| -> Vec<String> {
-            let names = all
-                .into_iter()
-                .map(|live| provider(live, actual)[0].to_owned());
+        let providers = |all: &[&Live]| -> Vec<String> {
+            let names = all.iter().map(|live| provider(live, actual)[0].to_owned());
             names.collect()
         };
-        let what = match meant(address, user, actual)[..] {
+        let namesakes = Vec::from_iter(actual.at(address));
+        let what = match &meant(address, user, actual)[..] {
             [_] => return None,
-            [] if actual.at(address).is_empty() => return None,
+            [] if namesakes.is_empty() => return None,
             [] => {
                 let wanted = user.identity_provider.clone()?;
-                Impossible::OtherProvider(wanted, providers(actual.at(address).iter().collect()))
+                Impossible::OtherProvider(wanted, providers(&namesakes))
             }
-            ref several => Impossible::SeveralUsers(providers(several.to_vec())),
+            several => Impossible::SeveralUsers(providers(several)),
         };
         Some(Problem::new(address, what))
     });
-    let of_people = changes.iter().filter(|of| of.address.kind == Kind::User);
-    let refused = of_people.flat_map(|change| {
-        let live = change.operation.live();
-        let answer = live.and_then(|live| live.wire.read::<objects::User>().ok());
-        let is_me = answer.as_ref().is_some_and(|answer| answer.is_current);
-        let is_owner = answer.is_some_and(|answer| answer.role == "owner");
-        let own = is_me.then_some(Impossible::OwnUser);
-        let owner = is_owner.then_some(Impossible::OwnerUser);
-        let found = own
-            .or(owner)
-            .into_iter()
-            .chain(taken(change, changes, resolved, actual));
-        let found: Vec<Problem> = found
-            .map(|what| Problem::new(&change.address, what))
-            .collect();
-        found
-    });
-    unclear.chain(refused).collect()
+    unclear.collect()
+}
+
+/// Whom this program does not change: its own user, and the owner, whom NetBird protects.
+pub(super) fn refused(change: &Change) -> Option<Impossible> {
+    let live = change.operation.live()?;
+    let answer = live.wire.read::<objects::User>();
+    let user = answer.ok().filter(|_| change.address.kind == Kind::User)?;
+    let owner = (user.role == "owner").then_some(Impossible::OwnerUser);
+    user.is_current.then_some(Impossible::OwnUser).or(owner)
 }
 
 /// Whether a group is taken from a user, and from the user's machines by that, and lists one of them.
-fn taken(
+pub(super) fn taken(
     change: &Change,
     changes: &[Change],
     resolved: &Resolved,
     actual: &Actual,
 ) -> Option<Impossible> {
     let live = change.operation.live()?;
-    let (Resource::User(before), Resource::User(after)) =
-        (&live.resource, change.operation.outcome()?)
+    let (Resource::User(before), Some(Resource::User(after))) =
+        (&live.resource, change.operation.outcome())
     else {
         return None;
     };
@@ -149,39 +139,25 @@ fn taken(
         return None;
     }
     let after = after.auto_groups.unwrap_or_default();
-    let lost = before
-        .auto_groups
-        .iter()
-        .flatten()
-        .filter(|name| !after.contains(*name));
+    let lost = before.auto_groups.iter().flatten();
+    let mut lost = lost.filter(|name| !after.contains(*name));
     let is_of_user = |id: &&Id| {
         let peer = actual.peers.get(id);
         peer.is_some_and(|peer| peer.user_id == live.id.0)
     };
-    lost.filter_map(|group| {
-        let members = resolved.members.get(group)?;
-        let mut machines = members.meant.iter().map(|(_, id)| id);
-        let machine = machines.find(is_of_user)?;
-        Some(Impossible::TakenAndListed(
-            group.clone(),
-            actual.peer_label(machine),
-        ))
+    lost.find_map(|group| {
+        let mut machines = resolved.members.get(group)?.meant.iter().map(|(_, id)| id);
+        let machine = actual.peer_label(machines.find(is_of_user)?);
+        Some(Impossible::TakenAndListed(group.clone(), machine))
     })
-    .next()
 }
 
 /// Says of whom a change locks out that the user's machines go along.
-pub(super) fn blocked(changes: &[Change], actual: &Actual) -> Vec<Notice> {
-    let notice = |change: &Change| {
-        let mut fields = change.operation.fields().iter();
-        fields.find(|of| of.field == "blocked" && of.after == true)?;
-        let live = change.operation.live()?;
-        let machines = actual.peers.iter().filter(|peer| peer.user_id == live.id.0);
-        Some(Notice::about(
-            &change.address,
-            OfUser::Blocked(machines.count()),
-        ))
-    };
-    let of_people = changes.iter().filter(|of| of.address.kind == Kind::User);
-    of_people.filter_map(notice).collect()
+pub(super) fn blocked(change: &Change, actual: &Actual) -> Option<OfUser> {
+    let live = change.operation.live()?;
+    let mut fields = change.operation.fields().iter();
+    let is_user = change.address.kind == Kind::User;
+    fields.find(|of| is_user && of.field == "blocked" && of.after == true)?;
+    let machines = actual.peers.iter().filter(|peer| peer.user_id == live.id.0);
+    Some(OfUser::Blocked(machines.count()))
 }

@@ -15,7 +15,7 @@ use crate::model::label::{label_of, plain_label};
 use crate::model::notice::{Notice, OfKey, OfObject, OfRun};
 use crate::model::problem::Protection;
 use crate::plan::enrollment::{self, Enrollment, Replaced};
-use crate::plan::keys::{self, Decisions};
+use crate::plan::keys::{self, Decision, Decisions};
 use crate::plan::members::{self, Known, Members, Names};
 use crate::plan::ours::Standing;
 use crate::plan::people;
@@ -40,6 +40,25 @@ pub(super) struct Resolved<'a> {
     pub(super) members: BTreeMap<String, Members<'a>>,
     /// What a reader should know.
     pub(super) notices: Vec<Notice>,
+}
+
+impl Resolved<'_> {
+    /// Returns the entries about which something is done, and all setup keys as the file has them.
+    pub(super) fn entries<'a>(
+        &'a self,
+        desired: &'a Desired,
+    ) -> impl Iterator<Item = (&'a Address, &'a [Resource])> {
+        let keys = desired.entries.iter();
+        let keys = keys.filter(|(at, _)| at.kind == Kind::SetupKey);
+        let others = self.resources.iter().map(|(at, all)| (at, &**all));
+        others.chain(keys.map(|(at, all)| (at, all.as_slice())))
+    }
+
+    /// Returns what is decided about the setup key of that address.
+    pub(super) fn decision(&self, address: &Address) -> Option<&Decision> {
+        let decision = self.decisions.get(&address.name);
+        decision.filter(|_| address.kind == Kind::SetupKey)
+    }
 }
 
 /// Resolves the names of the file. What cannot be told is a notice; whether it can be carried out is told by `check`.

@@ -7,7 +7,7 @@ use super::Given;
 use super::resolve::Resolved;
 use crate::base::id::Id;
 use crate::model::address::Address;
-use crate::model::kind::{Kind, Live, Resource, differences};
+use crate::model::kind::{Kind, Refers, Resource, differences};
 use crate::model::notice::{Notice, OfObject};
 
 /// What is skipped.
@@ -32,11 +32,14 @@ pub(super) fn skip(given: Given, resolved: &mut Resolved) -> Skipped {
         skipped.notices.push(Notice::about(address, what));
         skipped.entries.insert(address.clone());
     }
-    for (address, group, ids, is_same) in of_issued_twins(given, resolved) {
-        let what = OfObject::IssuedTwins { group, ids };
-        skipped.notices.push(Notice::about(&address, what));
-        if !is_same {
-            skipped.entries.insert(address);
+    // it is not known which group is meant, and no other one has the name
+    for (address, all) in resolved.entries(given.desired) {
+        let mut groups = all.iter().flat_map(Resource::references);
+        if let Some(twins) = groups.find_map(|group| issued_twins(group, given)) {
+            skipped.notices.push(Notice::about(address, twins));
+            if !is_done(address, all, given, resolved) {
+                skipped.entries.insert(address.clone());
+            }
         }
     }
     // what has the name is told beside it
@@ -74,68 +77,46 @@ pub(super) fn skip(given: Given, resolved: &mut Resolved) -> Skipped {
     skipped
 }
 
-/// Returns the entries that refer to a group by a name which several groups of an identity provider have: the group, its ids, and
-/// whether the entry is as it should be, so that nothing is written. It is not known which group is meant, and no other has the
-/// name.
-fn of_issued_twins(given: Given, resolved: &Resolved) -> Vec<(Address, String, Vec<Id>, bool)> {
-    let actual = given.actual;
-    let twins = |name: &str| {
-        let ids: Vec<Id> = actual.groups.ids(name).cloned().collect();
-        (ids.len() > 1 && actual.are_issued(&ids)).then(|| (name.to_owned(), ids))
+/// Names the groups of identity providers that have that name, where there are several and no other one.
+fn issued_twins(group: &str, given: Given) -> Option<OfObject> {
+    let ids: Vec<Id> = given.actual.groups.ids(group).cloned().collect();
+    let (is_several, group) = (ids.len() > 1, group.to_owned());
+    let is_so = is_several && given.actual.are_issued(&ids);
+    is_so.then_some(OfObject::IssuedTwins { group, ids })
+}
+
+/// Whether an entry is as it should be, so that nothing is written.
+fn is_done(address: &Address, all: &[Resource], given: Given, resolved: &Resolved) -> bool {
+    if address.kind == Kind::SetupKey {
+        let decision = resolved.decision(address);
+        return decision.is_none_or(|decision| decision.operation.is_none());
+    }
+    let stands = given.binding.stands.get(address);
+    let stands = stands.map(Vec::as_slice).unwrap_or_default();
+    let live = |id: &Option<Id>| Some(given.actual.live(id.as_ref()?)?.1);
+    let is_as = |(one, id): (&Resource, &Option<Id>)| {
+        live(id).is_some_and(|live| differences(one, &live.resource).is_empty())
     };
-    let is_same = |address: &Address, all: &[Resource]| {
-        let stands = given.binding.stands.get(address).into_iter().flatten();
-        let stands: Vec<&Id> = stands.flatten().collect();
-        let live = |id: &&Id| actual.at(address).iter().find(|live| live.id == **id);
-        let live: Vec<&Live> = stands.iter().filter_map(live).collect();
-        let mut both = all.iter().zip(&live);
-        all.len() == live.len()
-            && both.all(|(one, live)| differences(one, &live.resource).is_empty())
-    };
-    let entries = resolved.resources.iter();
-    let entries = entries.filter_map(|(address, all)| {
-        let mut names = all.iter().flat_map(Resource::references);
-        let (name, ids) = names.find_map(twins)?;
-        Some((address.clone(), name, ids, is_same(address, all)))
-    });
-    let keys = given.desired.setup_keys().filter_map(|(name, key)| {
-        let mut groups = key.auto_groups.iter().flatten();
-        let (group, ids) = groups.find_map(|group| twins(group))?;
-        let decision = resolved.decisions.get(name);
-        let is_same = decision.is_none_or(|decision| decision.operation.is_none());
-        Some((Address::new(Kind::SetupKey, name), group, ids, is_same))
-    });
-    entries.chain(keys).collect()
+    all.len() == stands.len() && all.iter().zip(stands).all(is_as)
 }
 
 /// Returns the entries that refer to a skipped one or stand in one, and which that is.
 fn next(given: Given, resolved: &Resolved, skipped: &BTreeSet<Address>) -> Vec<(Address, Address)> {
-    let of = |kind: Kind, name: &str| {
+    let meant = |(what, name): (Refers, &str)| {
         let mut all = skipped.iter();
-        all.find(|at| at.kind == kind && at.name == name).cloned()
+        all.find(|at| at.kind.referred_as() == Some(what) && at.name == name)
     };
-    let refers = |all: &[Resource]| {
-        let groups = all.iter().flat_map(Resource::references);
-        let others = all.iter().flat_map(Resource::others);
-        let others = others.filter_map(|(what, name)| of(what.kind()?, name));
-        groups
-            .filter_map(|name| of(Kind::Group, name))
-            .chain(others)
-            .next()
-    };
-    let entries = resolved.resources.iter();
-    let entries = entries.map(|(address, all)| {
+    let entries = resolved.entries(given.desired);
+    let entries = entries.filter(|(address, _)| !skipped.contains(address));
+    let found = entries.filter_map(|(address, all)| {
         let parent = address.parent().filter(|parent| skipped.contains(parent));
-        (address.clone(), parent.or_else(|| refers(all)))
+        let refers = || {
+            all.iter()
+                .flat_map(Resource::refers)
+                .find_map(meant)
+                .cloned()
+        };
+        Some((address.clone(), parent.or_else(refers)?))
     });
-    let keys = given.desired.setup_keys().map(|(name, key)| {
-        let mut groups = key.auto_groups.iter().flatten();
-        let because = groups.find_map(|group| of(Kind::Group, group));
-        (Address::new(Kind::SetupKey, name), because)
-    });
-    let found = entries.chain(keys);
-    let found = found.filter(|(address, _)| !skipped.contains(address));
-    found
-        .filter_map(|(address, because)| Some((address, because?)))
-        .collect()
+    found.collect()
 }

@@ -10,31 +10,24 @@ use crate::model::kind::{AccountSettings, Kind, Live, Resource};
 use crate::model::problem::{Impossible, Problem};
 
 /// Returns what is in the way of the settings that the file wants.
-pub(super) fn problems(changes: &[Change], desired: &Desired, actual: &Actual) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for change in changes {
-        let (
-            Operation::Update {
-                live,
-                after: Resource::AccountSettings(wanted),
-                ..
-            },
-            Some(Resource::AccountSettings(after)),
-        ) = (&change.operation, change.operation.outcome())
-        else {
-            continue;
-        };
-        let exposes = after.peer_expose_enabled == Some(true);
-        let has_groups = after.peer_expose_groups.iter().flatten().next().is_some();
-        let exposes_nobody = (exposes && !has_groups).then_some(Impossible::ExposesNobody);
-        let all = unknown(change, live)
-            .into_iter()
-            .chain(exposes_nobody)
-            .chain(dead_group(wanted, &after, actual));
-        problems.extend(all.map(|what| Problem::new(&change.address, what)));
-    }
-    problems.extend(zone_of_domain(changes, desired, actual));
-    problems
+pub(super) fn refused(change: &Change, actual: &Actual) -> Vec<Impossible> {
+    let (
+        Operation::Update {
+            live,
+            after: Resource::AccountSettings(wanted),
+            ..
+        },
+        Some(Resource::AccountSettings(after)),
+    ) = (&change.operation, change.operation.outcome())
+    else {
+        return Vec::new();
+    };
+    let exposes = after.peer_expose_enabled == Some(true);
+    let has_groups = after.peer_expose_groups.iter().flatten().next().is_some();
+    let exposes_nobody = (exposes && !has_groups).then_some(Impossible::ExposesNobody);
+    let unknown = unknown(change, live).into_iter();
+    let dead_group = dead_group(wanted, &after, actual);
+    unknown.chain(exposes_nobody).chain(dead_group).collect()
 }
 
 /// The settings that this server does not have. One without `extra` has nothing in it yet.
@@ -68,7 +61,11 @@ fn dead_group(
 }
 
 /// A zone of the domain that machines have, or are to have.
-fn zone_of_domain(changes: &[Change], desired: &Desired, actual: &Actual) -> Option<Problem> {
+pub(super) fn zone_of_domain(
+    changes: &[Change],
+    desired: &Desired,
+    actual: &Actual,
+) -> Option<Problem> {
     let address = Address::new(Kind::AccountSettings, "");
     let live = actual.at(&address).first()?;
     let changed = changes.iter().find(|change| change.address == address);
