@@ -134,6 +134,7 @@ struct LiveGroup<'a> {
     recorded: String,
     /// Its members; whoever is in a second one of the group, too.
     members: Cow<'a, BTreeSet<Id>>,
+    has_second: bool,
     /// Why nobody may touch it.
     protected: Option<&'a Protection>,
 }
@@ -145,12 +146,18 @@ impl<'a> LiveGroup<'a> {
         let stands = binding.stands.get(&address).into_iter().flatten();
         let id = stands.flatten().next();
         let members = |id: &Id| actual.live(id)?.1.resource.members();
-        let mut all = id.and_then(members).map(Cow::Borrowed).unwrap_or_default();
         let seconds = binding.surplus.iter().filter(|(_, (at, _))| *at == address);
-        for (second, _) in seconds {
-            all.to_mut()
-                .extend(members(second).into_iter().flatten().cloned());
-        }
+        let seconds: Vec<&BTreeSet<Id>> = seconds.filter_map(|(id, _)| members(id)).collect();
+        let own = id.and_then(members).map(Cow::Borrowed).unwrap_or_default();
+        let all = match &seconds[..] {
+            [] => own,
+            seconds => Cow::Owned(
+                own.iter()
+                    .chain(seconds.iter().copied().flatten())
+                    .cloned()
+                    .collect(),
+            ),
+        };
         let moved = id.filter(|id| binding.moved.contains_key(*id));
         let recorded = moved.and_then(|id| options.ours.inventory.entry_of(id));
         let recorded = recorded.and_then(|(key, _)| Address::of_key(key));
@@ -159,6 +166,7 @@ impl<'a> LiveGroup<'a> {
             given,
             recorded: recorded.map_or_else(|| name.to_owned(), |entry| entry.name),
             members: all,
+            has_second: !seconds.is_empty(),
             protected: id.and_then(|id| actual.protected_groups.get(id)),
         }
     }
@@ -182,8 +190,7 @@ impl<'a> LiveGroup<'a> {
                 (Some(peers), Some(listed))
             }
             (None, None) => {
-                let has_second = matches!(self.members, Cow::Owned(_));
-                let is_ours = !joins.is_subset(&self.members) || has_second;
+                let is_ours = !joins.is_subset(&self.members) || self.has_second;
                 (is_ours.then(|| &*self.members | &joins), None)
             }
         }
