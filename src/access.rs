@@ -50,10 +50,21 @@ pub struct Passage {
     pub traffic: Traffic,
     /// Whether all of it passes for each pair; else it is some for one and some for another.
     pub is_even: bool,
-    /// Where it depends on posture checks: whether they have to pass (or fail), and which.
-    pub condition: Option<(bool, BTreeSet<String>)>,
+    /// Where it depends on posture checks: on which, and how.
+    pub condition: Option<(Checks, BTreeSet<String>)>,
     /// By which rule.
     pub why: Why,
+}
+
+/// On what of its posture checks a passage depends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Checks {
+    /// They pass.
+    Pass,
+    /// They fail.
+    Fail,
+    /// One of them fails, and all others pass.
+    OneFails,
 }
 
 /// A side of a passage.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::reach::{ClassAt, PASS, Reach, bits};
+use super::reach::{ClassAt, Reach, State, bits};
 use super::routes::{self, Target};
 use super::traffic::Traffic;
-use super::world::{End, Grant, GroupAt, What, World};
+use super::world::{Check, End, Grant, GroupAt, What, World};
 use crate::base::id::Id;
 use crate::base::text::listed;
 
@@ -165,7 +165,7 @@ impl Asked<'_> {
                 let mut found = Vec::new();
                 self.reach.rules_into(self.side, a, *b, &mut found);
                 let ssh = self.reach.has_ssh(self.side, *b);
-                let traffic = self.reach.traffic(self.side, &found, ssh, PASS);
+                let traffic = self.reach.traffic(self.side, &found, ssh, &State::Pass);
                 if self.is_enough(&traffic) {
                     self.answer.pairs.0 += number;
                     let rules = bits(found.iter().copied());
@@ -194,7 +194,7 @@ impl Asked<'_> {
             policy: world.rules[rule].name.clone(),
             traffic,
             through: (!through.is_empty()).then(|| through.join(", ")),
-            checks: grant.checks.clone(),
+            checks: names(&grant.checks),
         })
     }
 
@@ -260,7 +260,7 @@ impl Asked<'_> {
             for target in targets {
                 let number = self.size(class);
                 self.answer.pairs.1 += number;
-                let traffic = target.traffic(self.reach, self.side, PASS, class);
+                let traffic = target.traffic(self.reach, self.side, &State::Pass, class);
                 if self.is_enough(&traffic) {
                     self.answer.pairs.0 += number;
                     let by = self.by_route(target, class, &traffic);
@@ -300,7 +300,7 @@ impl Asked<'_> {
 
     fn checks(&self, rule: usize) -> BTreeSet<String> {
         let grant = self.reach.world.rules[rule].on(self.side);
-        grant.map(|grant| grant.checks.clone()).unwrap_or_default()
+        grant.map(|grant| names(&grant.checks)).unwrap_or_default()
     }
 
     fn why_not(&self, target: &Target, class: ClassAt) -> String {
@@ -327,4 +327,8 @@ impl Asked<'_> {
             ),
         }
     }
+}
+
+fn names(checks: &BTreeSet<Check>) -> BTreeSet<String> {
+    checks.iter().map(|check| check.name.clone()).collect()
 }

@@ -5,10 +5,10 @@ mod rule;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::reach::{ClassAt, FAIL, PASS, Reach};
+use super::reach::{ClassAt, Reach, State};
 use super::traffic::Traffic;
-use super::world::{AFTER, BEFORE, End, GroupAt, Node, NodeAt, Rule, SIDES, What, World};
-use super::{Delta, Members, Passage, Place, Side, is_network, routes};
+use super::world::{AFTER, BEFORE, Check, End, GroupAt, Node, NodeAt, Rule, SIDES, What, World};
+use super::{Checks, Delta, Members, Passage, Place, Side, is_network, routes};
 use crate::model::address::Address;
 
 /// Most machines of a group that are named one by one where it is not all of them.
@@ -31,8 +31,7 @@ pub(super) fn delta(world: &World, peers: bool) -> Option<Delta> {
     let rules = world.rules.iter().enumerate();
     let affected = rules.filter(|(_, rule)| is_affected(rule));
     let affected: Vec<usize> = affected.map(|(at, _)| at).collect();
-    let mut paths = world.routes.iter().map(|route| &route.paths);
-    if affected.is_empty() && paths.all(|paths| paths[BEFORE] == paths[AFTER]) {
+    if affected.is_empty() && world.routes[BEFORE] == world.routes[AFTER] {
         return Some(Delta::default());
     }
     let mut maker = Maker {
@@ -65,7 +64,7 @@ impl Maker<'_> {
         for (said, pairs) in told {
             let is_one = !self.peers && said.is_news;
             let is_alike = |(other, ..): &&mut (Said, _, _)| {
-                is_one && (other.passes, other.by, other.is_news) == (said.passes, said.by, true)
+                is_one && (&other.when, other.by, other.is_news) == (&said.when, said.by, true)
             };
             match gathered.iter_mut().find(is_alike) {
                 Some((all, all_pairs, is_even)) => {
@@ -162,11 +161,22 @@ impl Maker<'_> {
             What::Peer(id) => self.reach.world.label(id),
             What::Key(name) => format!("{name} (not enrolled yet)"),
             // the address says how much that is, and which of the two
-            What::Resource(place) if place.is_moved || is_network(&place.address) => {
+            What::Resource(place)
+                if self.is_moved(node, &place.name) || is_network(&place.address) =>
+            {
                 format!("{} {}", place.name, place.address)
             }
             What::Resource(place) => place.name.clone(),
         }
+    }
+
+    /// Whether a resource of that name is at another place on the other side.
+    fn is_moved(&self, node: &Node, name: &str) -> bool {
+        let world = self.reach.world;
+        let group = world.find(End::Resource, name);
+        let group = group.map(|group| &world.groups[group as usize]);
+        let is_on_both = group.is_some_and(|it| it.members.iter().all(|of| !of.is_empty()));
+        node.is[BEFORE] != node.is[AFTER] && is_on_both
     }
 
     /// What `passage` makes of the two sides of these pairs, each with whether few of it are named.
@@ -237,8 +247,8 @@ impl Pairs {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Said {
     pub(super) traffic: Traffic,
-    /// Whether it depends on the posture checks: `Some(true)` while they pass, `Some(false)` while they fail.
-    pub(super) passes: Option<bool>,
+    /// Whether it depends on posture checks: on those of the rule, or on these of which one fails.
+    pub(super) when: Option<(Checks, BTreeSet<Check>)>,
     pub(super) by: By,
     /// Whether it is lost or gained; else others let it through anyway.
     pub(super) is_news: bool,
@@ -287,20 +297,50 @@ pub(super) enum By {
     Destination,
 }
 
-/// What of this is lost or gained within `of`: by the state of the checks where that makes a difference.
-pub(super) fn shares(traffic: &[Traffic; 2], of: &Traffic, by: By) -> Vec<Said> {
-    let [pass, fail] = [PASS, FAIL].map(|checks| traffic[checks].common(of));
-    let said = |traffic, passes| Said {
+/// What of this, which is in the order of the states, is lost or gained within `of`.
+pub(super) fn shares(states: &[State], traffic: &[Traffic], of: &Traffic, by: By) -> Vec<Said> {
+    let mut within = traffic.iter().map(|traffic| traffic.common(of));
+    let pass = within.next().unwrap_or_default();
+    let fail = within.next().unwrap_or_else(|| pass.clone());
+    let told = pass.union(&fail);
+    let of_rule = |checks| Some((checks, BTreeSet::new()));
+    let mut shares = vec![
+        (pass.common(&fail), None),
+        (pass.minus(&fail), of_rule(Checks::Pass)),
+        (fail.minus(&pass), of_rule(Checks::Fail)),
+    ];
+    for (state, traffic) in states.iter().skip(2).zip(within) {
+        let State::Without(check) = state else {
+            continue;
+        };
+        let rest = traffic.minus(&told);
+        let known = shares.iter_mut().skip(3).find(|(known, _)| *known == rest);
+        match known {
+            Some((_, Some((_, checks)))) => {
+                let whole = Check {
+                    side: None,
+                    ..check.clone()
+                };
+                if !checks.contains(&whole) {
+                    checks.insert(check.clone());
+                }
+            }
+            _ => shares.push((
+                rest,
+                Some((Checks::OneFails, BTreeSet::from([check.clone()]))),
+            )),
+        }
+    }
+    shares.retain(|(traffic, _)| !traffic.is_empty());
+    let said = |(traffic, when)| Said {
         traffic,
-        passes,
+        when,
         by,
         is_news: true,
     };
-    let mut all = vec![
-        said(pass.common(&fail), None),
-        said(pass.minus(&fail), Some(true)),
-        said(fail.minus(&pass), Some(false)),
-    ];
-    all.retain(|said| !said.traffic.is_empty());
-    all
+    shares.into_iter().map(said).collect()
+}
+
+fn labels(checks: &BTreeSet<Check>) -> BTreeSet<String> {
+    checks.iter().map(Check::to_string).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::traffic::Traffic;
-use super::world::{AFTER, BEFORE, GroupAt, Node, NodeAt, SIDES, World};
+use super::world::{AFTER, BEFORE, Check, Grant, GroupAt, Node, NodeAt, Rule, SIDES, World};
 use crate::model::address::Address;
 
 /// A place in `Reach::classes`.
@@ -28,17 +28,33 @@ pub(super) struct Class {
     to: [Vec<u64>; 2],
 }
 
-/// What comes and goes between two classes: while the posture checks of all rules pass, and while they fail.
-#[derive(Debug, Default)]
-pub(super) struct Diff {
-    pub(super) gained: [Traffic; 2],
-    pub(super) lost: [Traffic; 2],
+/// What is lost and what is gained between two classes, each in the order of the states.
+pub(super) type Diff = [Vec<Traffic>; 2];
+
+/// Which posture checks a source passes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum State {
+    /// Every one.
+    Pass,
+    /// None.
+    Fail,
+    /// Every other one. Of a check that changes both forms fail, or the one that is named.
+    Without(Check),
 }
 
-/// Every posture check passes.
-pub(super) const PASS: usize = 0;
-/// Every posture check fails.
-pub(super) const FAIL: usize = 1;
+impl State {
+    /// Whether a rule counts for the source.
+    fn meets(&self, grant: &Grant) -> bool {
+        match self {
+            State::Pass => true,
+            State::Fail => grant.checks.is_empty(),
+            State::Without(Check { name, side }) => {
+                let mut checks = grant.checks.iter().filter(|check| check.name == *name);
+                !checks.any(|check| side.is_none() || check.side == *side)
+            }
+        }
+    }
+}
 
 /// The most words of bits that are held: 256 MiB of them.
 const MOST_WORDS: usize = 1 << 25;
@@ -56,8 +72,8 @@ pub(super) struct Reach<'w> {
     differing: Vec<u64>,
     /// Rules that are on, by the groups of their destinations.
     to_groups: [Vec<Vec<u64>>; 2],
-    /// Whether a rule has posture checks.
-    has_checks: bool,
+    /// What is looked at: that all posture checks pass; where rules have some that none does, and that each of them alone fails.
+    pub(super) states: Vec<State>,
     /// Steps that may still be taken.
     left: Cell<usize>,
 }
@@ -124,16 +140,28 @@ impl<'w> Reach<'w> {
             });
             classes[class as usize].nodes.push(number(at));
             let causes = &mut classes[class as usize].causes;
-            causes.extend(node.causes.iter().cloned());
+            let own = node.causes.iter().filter(|_| node.differs());
+            causes.extend(own.cloned());
             class_of.push(class);
             if is_too_large(world.groups.len() + classes.len()) {
                 return None;
             }
         }
-        let mut grants = world
-            .rules
-            .iter()
-            .flat_map(|rule| rule.grants.iter().flatten());
+        let checks = world.rules.iter().flat_map(Rule::checks);
+        let forms = checks.flat_map(|check| {
+            [
+                Check {
+                    side: None,
+                    ..check.clone()
+                },
+                check.clone(),
+            ]
+        });
+        // who fails a form that the other one implies, fails both
+        let checks: BTreeSet<Check> = forms.filter(|it| !world.implied.contains(it)).collect();
+        let mut states = vec![State::Pass];
+        states.extend((!checks.is_empty()).then_some(State::Fail));
+        states.extend(checks.into_iter().map(State::Without));
         Some(Reach {
             world,
             classes,
@@ -142,7 +170,7 @@ impl<'w> Reach<'w> {
             both_ways,
             differing,
             to_groups: to,
-            has_checks: grants.any(|grant| !grant.checks.is_empty()),
+            states,
             left: Cell::new(MOST_STEPS),
         })
     }
@@ -245,22 +273,22 @@ impl<'w> Reach<'w> {
     }
 
     /// Whether some rule pairs two machines.
-    pub(super) fn are_paired(&self, side: usize, checks: usize, a: ClassAt, b: ClassAt) -> bool {
-        let has_no_checks = |rule: usize| {
-            let grant = self.world.rules[rule].on(side);
-            grant.is_some_and(|grant| grant.checks.is_empty())
-        };
+    pub(super) fn are_paired(&self, side: usize, state: &State, a: ClassAt, b: ClassAt) -> bool {
         let mut rules = self.pairing(side, a, b);
-        rules.any(|rule| checks == PASS || has_no_checks(rule))
+        rules.any(|rule| {
+            self.world.rules[rule]
+                .on(side)
+                .is_some_and(|it| state.meets(it))
+        })
     }
 
     /// What these rules let through to a machine, or a resource; `ssh`: whether it has NetBird's SSH server on.
-    pub(super) fn traffic(&self, side: usize, rules: &[u64], ssh: bool, checks: usize) -> Traffic {
+    pub(super) fn traffic(&self, side: usize, rules: &[u64], ssh: bool, state: &State) -> Traffic {
         self.spend(self.words());
         let (mut passes, mut dropped) = (Traffic::default(), Traffic::default());
         for at in bits(rules.iter().copied()) {
             let grant = self.world.rules[at].on(side);
-            let grant = grant.filter(|grant| checks == PASS || grant.checks.is_empty());
+            let grant = grant.filter(|grant| state.meets(grant));
             let Some(grant) = grant else { continue };
             let of_action = if grant.accepts {
                 &mut passes
@@ -303,18 +331,14 @@ impl<'w> Reach<'w> {
             return None;
         }
         let passing = |side: usize| {
-            self.by_checks(|checks| self.traffic(side, &rules[side], ssh[side], checks))
+            self.in_states(|state| self.traffic(side, &rules[side], ssh[side], state))
         };
         Some(between(&passing(BEFORE), &passing(AFTER)))
     }
 
-    /// What passes while all posture checks pass, and while they fail.
-    pub(super) fn by_checks(&self, passing: impl Fn(usize) -> Traffic) -> [Traffic; 2] {
-        let pass = passing(PASS);
-        match self.has_checks {
-            true => [pass, passing(FAIL)],
-            false => [pass.clone(), pass],
-        }
+    /// What passes in each of the states.
+    pub(super) fn in_states(&self, passing: impl Fn(&State) -> Traffic) -> Vec<Traffic> {
+        self.states.iter().map(passing).collect()
     }
 
     /// What the rules to these groups let through from a class, and nothing else.
@@ -323,10 +347,10 @@ impl<'w> Reach<'w> {
         side: usize,
         from: ClassAt,
         guards: &[GroupAt],
-        checks: usize,
+        state: &State,
     ) -> Traffic {
         let rules = self.rules_to(side, from, guards);
-        let mut traffic = self.traffic(side, &rules, false, checks);
+        let mut traffic = self.traffic(side, &rules, false, state);
         traffic.logins.clear();
         traffic
     }
@@ -355,12 +379,13 @@ impl<'w> Reach<'w> {
     }
 }
 
-/// What comes and goes, by the state of the checks.
-pub(super) fn between(before: &[Traffic; 2], after: &[Traffic; 2]) -> Diff {
-    Diff {
-        gained: [PASS, FAIL].map(|checks| after[checks].minus(&before[checks])),
-        lost: [PASS, FAIL].map(|checks| before[checks].minus(&after[checks])),
-    }
+/// Returns what is lost and what is gained, in each of the states.
+pub(super) fn between(before: &[Traffic], after: &[Traffic]) -> Diff {
+    let minus = |these: &[Traffic], those: &[Traffic]| {
+        let pairs = these.iter().zip(those);
+        pairs.map(|(these, those)| these.minus(those)).collect()
+    };
+    [minus(before, after), minus(after, before)]
 }
 
 fn set(bits: &mut [u64], at: usize) {

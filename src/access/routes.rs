@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::reach::{ClassAt, Reach};
+use super::reach::{ClassAt, Reach, State};
 use super::traffic::Traffic;
 use super::world::{GroupAt, Path, SIDES};
 
@@ -24,12 +24,9 @@ struct Way<'w> {
 /// Returns what the routes of a world lead to.
 pub(super) fn targets<'w>(reach: &Reach<'w>) -> Vec<Target<'w>> {
     let mut targets: BTreeMap<(&str, &str), [Vec<Way>; 2]> = BTreeMap::new();
-    for route in &reach.world.routes {
-        for side in SIDES {
-            let Some(path) = &route.paths[side] else {
-                continue;
-            };
-            let ways = targets.entry((&route.name, &path.target)).or_default();
+    for side in SIDES {
+        for path in &reach.world.routes[side] {
+            let ways = targets.entry((&path.name, &path.target)).or_default();
             if path.is_on {
                 let routers = path.routers.iter();
                 let routers = routers.flat_map(|group| reach.in_group(*group).to_vec());
@@ -146,7 +143,7 @@ impl Target<'_> {
         &self,
         reach: &Reach,
         side: usize,
-        checks: usize,
+        state: &State,
         class: ClassAt,
     ) -> Traffic {
         let mut traffic = Traffic::default();
@@ -159,10 +156,10 @@ impl Target<'_> {
                 continue;
             }
             let mut routers = routers.iter();
-            if routers.any(|router| reach.are_paired(side, checks, class, *router)) {
+            if routers.any(|router| reach.are_paired(side, state, class, *router)) {
                 let passes = match path.guards.is_empty() {
                     true => Traffic::everything(),
-                    false => reach.guarded(side, class, &path.guards, checks),
+                    false => reach.guarded(side, class, &path.guards, state),
                 };
                 traffic = traffic.union(&passes);
             }

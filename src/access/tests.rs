@@ -249,6 +249,111 @@ fn a_posture_check_is_a_condition() {
     );
 }
 
+/// A live account and a file with the posture checks `recent` and `other` for the policy `p` from `a` to `b`, which asks for those.
+fn checked(recent: &str, asks: &[&str]) -> (Value, Value) {
+    let check = |name: &str, version: &str| json!({ "id": name, "name": name, "checks": { "nb_version_check": { "min_version": version } } });
+    let policy = policy_with("p", &["a"], &["b"], json!({ "bidirectional": false }));
+    let live = account(json!({
+        "posture_checks": [check("recent", recent), check("other", "0.50.0")],
+        "policies": [over(policy, json!({ "source_posture_checks": asks }))],
+    }));
+    let mut file = one(json!({ "source_posture_checks": asks }));
+    file["posture_checks"] =
+        json!({ "recent": { "nb_version": recent }, "other": { "nb_version": "0.50.0" } });
+    (live, file)
+}
+
+#[test]
+fn a_posture_check_that_changes_is_told_with_each_policy_that_asks_for_it() {
+    let (live, _) = checked("0.60.0", &["recent"]);
+    let after = |recent: Value| {
+        let mut file = checked("0.60.0", &["recent"]).1;
+        file["posture_checks"]["recent"] = recent;
+        told(file, live.clone())
+    };
+    let rows = [
+        after(json!({ "nb_version": "0.60" })),
+        after(json!({ "nb_version": "0.61.0" })),
+        after(json!({ "nb_version": "0.9.0" })),
+        after(json!({ "nb_version": "", "processes": [{ "linux": "/usr/bin/a" }] })),
+    ];
+    assert_data_eq!(
+        rows.join("---\n"),
+        str![[r#"
+
+---
+- a (2 machines) → b (1 machine): everything, if posture check recent (as changed) fails, by posture check recent, policy p
+---
++ a (2 machines) → b (1 machine): everything, if posture check recent (as it was) fails, by posture check recent, policy p
+---
+- a (2 machines) → b (1 machine): everything, if posture check recent (as changed) fails, by posture check recent, policy p
++ a (2 machines) → b (1 machine): everything, if posture check recent (as it was) fails, by posture check recent, policy p
+
+"#]]
+    );
+}
+
+#[test]
+fn a_policy_that_asks_for_another_posture_check_is_told() {
+    let after = |before: &[&str], after: &[&str]| {
+        let live = checked("0.60.0", before).0;
+        told(checked("0.60.0", after).1, live)
+    };
+    let rows = [
+        after(&["recent"], &["other"]),
+        after(&["recent"], &["recent", "other"]),
+        after(&["recent", "other"], &["recent"]),
+        after(&["recent", "other"], &[]),
+    ];
+    assert_data_eq!(
+        rows.join("---\n"),
+        str![[r#"
+- a (2 machines) → b (1 machine): everything, if posture check other fails, by policy p
++ a (2 machines) → b (1 machine): everything, if posture check recent fails, by policy p
+---
+- a (2 machines) → b (1 machine): everything, if posture check other fails, by policy p
+---
++ a (2 machines) → b (1 machine): everything, if posture check other fails, by policy p
+---
++ a (2 machines) → b (1 machine): everything, if posture checks other, recent fail, by policy p
+
+"#]]
+    );
+}
+
+/// A live policy names the group and the posture check as NetBird does, one of the file that changes by their new names.
+#[test]
+fn what_is_renamed_keeps_its_rules() {
+    let (mut live, mut file) = checked("0.60.0", &["recent"]);
+    let by_hand = policy_with(
+        "by-hand",
+        &["a"],
+        &["r"],
+        json!({ "bidirectional": false, "protocol": "icmp" }),
+    );
+    live["policies"]
+        .as_array_mut()
+        .expect("a list")
+        .push(by_hand);
+    let before = over(file.clone(), json!({ "groups": { "a": {} } }));
+    file["groups"] = json!({ "x": { "renamed_from": "a", "peers": ["a1", "a2", "c1"] } });
+    file["posture_checks"] =
+        json!({ "newer": { "renamed_from": "recent", "nb_version": "0.60.0" } });
+    file["policies"]["p"] = json!({ "sources": ["x"], "destinations": ["b"], "bidirectional": false,
+                                    "protocol": "tcp", "source_posture_checks": ["newer"] });
+    let versions = [(MADE - 100, before), (MADE + 100, file.clone())];
+    let case = Case::new(file, live).history(&versions);
+    assert_data_eq!(
+        told_of(&case, false),
+        str![[r#"
+- a1, a2 (of x) → b (1 machine): udp on all ports; icmp; other protocols, if posture check newer passes, by policy p
++ c1 (of x) → b (1 machine): tcp on all ports, if posture check newer passes, by policy p
++ c1 (of x) → r (1 machine): icmp, by group x, policy by-hand
+
+"#]]
+    );
+}
+
 #[test]
 fn netbird_ssh_is_every_tcp_port_and_logins() {
     let ssh = json!({ "protocol": "netbird-ssh" });

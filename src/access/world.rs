@@ -3,16 +3,17 @@
 mod build;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt;
 
 use super::traffic::Traffic;
 use crate::account::actual::Actual;
 use crate::base::id::Id;
 use crate::model::address::Address;
-use crate::model::kind::{ALL, Kind, Reach};
+use crate::model::kind::ALL;
 use crate::plan::Plan;
 use crate::plan::memberships::Memberships;
 
-use build::objects;
+use build::Builder;
 
 /// As the account is.
 pub(super) const BEFORE: usize = 0;
@@ -58,12 +59,12 @@ pub(super) struct Node<'a> {
     pub(super) is_rerouted: bool,
     /// The groups that it is in, sorted.
     pub(super) groups: [Vec<GroupAt>; 2],
-    /// What changes about it.
-    pub(super) causes: Vec<Address>,
+    /// What changes about it, where something does.
+    pub(super) causes: BTreeSet<Address>,
 }
 
 /// What a node is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum What<'a> {
     /// A live peer.
     Peer(&'a Id),
@@ -73,15 +74,13 @@ pub(super) enum What<'a> {
     Resource(Place),
 }
 
-/// Where a resource is.
-#[derive(Debug, Clone)]
+/// Where a resource is: at another address, or behind the routers of another network, it is another one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     pub(super) name: String,
     /// A masked network, or a domain.
     pub(super) address: String,
-    /// Whether it is at another address on the other side.
-    pub(super) is_moved: bool,
-    network: [NetworkKey; 2],
+    network: NetworkKey,
 }
 
 impl Node<'_> {
@@ -112,12 +111,33 @@ pub(super) struct Grant {
     /// To whom or what: beside All others stand for their resources.
     pub(super) to: Vec<GroupAt>,
     /// Posture checks that the source has to pass.
-    pub(super) checks: BTreeSet<String>,
+    pub(super) checks: BTreeSet<Check>,
+}
+
+/// A posture check. One that the plan changes is two: as it is, and as it will be.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Check {
+    pub(super) name: String,
+    /// The side, of one that changes.
+    pub(super) side: Option<usize>,
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let when = match self.side {
+            None => "",
+            Some(BEFORE) => " (as it was)",
+            Some(_) => " (as changed)",
+        };
+        write!(f, "{}{when}", self.name)
+    }
 }
 
 /// The rule of a policy.
 pub(super) struct Rule {
     pub(super) name: String,
+    /// Whether the policy itself is changed.
+    pub(super) is_changed: bool,
     pub(super) grants: [Option<Grant>; 2],
 }
 
@@ -135,11 +155,18 @@ impl Rule {
     pub(super) fn on(&self, side: usize) -> Option<&Grant> {
         self.grants[side].as_ref().filter(|grant| grant.is_on)
     }
+
+    /// The posture checks that the source has to pass on either side.
+    pub(super) fn checks(&self) -> impl Iterator<Item = &Check> {
+        let grants = self.grants.iter().flatten();
+        grants.flat_map(|grant| &grant.checks)
+    }
 }
 
-/// What a route leads to.
+/// A route, and what it leads to.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Path {
+    pub(super) name: String,
     pub(super) is_on: bool,
     /// The network, or the domains.
     pub(super) target: String,
@@ -148,27 +175,12 @@ pub(super) struct Path {
     pub(super) guards: Vec<GroupAt>,
 }
 
-/// A route.
-pub(super) struct RouteOf {
-    pub(super) name: String,
-    pub(super) paths: [Option<Path>; 2],
-}
-
-/// A router of a network.
-pub(super) struct Router {
-    pub(super) network: [NetworkKey; 2],
-    /// Whether it is on, and whose peers route.
-    pub(super) through: [Option<(bool, Vec<GroupAt>)>; 2],
-}
-
-impl Router {
-    /// Whose peers route on that side.
-    fn on(&self, side: usize) -> &[GroupAt] {
-        match &self.through[side] {
-            Some((true, groups)) => groups,
-            _ => &[],
-        }
-    }
+/// A router of a network that is on.
+#[derive(Debug, PartialEq)]
+struct Router {
+    network: NetworkKey,
+    /// Whose peers route.
+    through: Vec<GroupAt>,
 }
 
 /// All of it.
@@ -177,11 +189,11 @@ pub(super) struct World<'a> {
     pub(super) nodes: Vec<Node<'a>>,
     pub(super) groups: Vec<Group>,
     pub(super) rules: Vec<Rule>,
-    pub(super) routes: Vec<RouteOf>,
-    pub(super) routers: Vec<Router>,
+    pub(super) routes: [Vec<Path>; 2],
+    routers: [Vec<Router>; 2],
+    /// Of posture checks that change: those that whoever passes the other form passes, too.
+    pub(super) implied: BTreeSet<Check>,
     by_name: HashMap<End, HashMap<String, GroupAt>>,
-    peers: HashMap<&'a Id, NodeAt>,
-    keys: HashMap<String, NodeAt>,
 }
 
 impl<'a> World<'a> {
@@ -193,33 +205,13 @@ impl<'a> World<'a> {
             nodes: Vec::new(),
             groups: Vec::new(),
             rules: Vec::new(),
-            routes: Vec::new(),
-            routers: Vec::new(),
+            routes: Default::default(),
+            routers: Default::default(),
+            implied: BTreeSet::new(),
             by_name: HashMap::new(),
-            peers: HashMap::new(),
-            keys: HashMap::new(),
         };
         world.group(End::Group, ALL);
-        let objects = objects(actual, plan);
-        world.add_peers(actual, plan);
-        for kind in Kind::ALL {
-            let reach = kind.descriptor().reach;
-            for object in objects.iter().filter(|it| it.address.kind == kind) {
-                match reach {
-                    // machines that no entry names, too, are there already; a network is what its parts say of it
-                    Reach::Nothing | Reach::Peer | Reach::Network => {}
-                    Reach::Group => world.add_group(object),
-                    Reach::SetupKey => world.add_key(object, actual, plan, memberships),
-                    Reach::Resource => world.add_resource(object),
-                    Reach::Router => world.add_router(object),
-                    Reach::Policy => world.add_policy(object, actual),
-                    Reach::Route => world.add_route(object),
-                }
-            }
-        }
-        world.follow_users(plan);
-        world.join();
-        world
+        Builder::new(world, plan, memberships).built()
     }
 
     /// The place of a group, or of what a rule names in the place of one; it is made where it is not there.
@@ -238,33 +230,22 @@ impl<'a> World<'a> {
         at
     }
 
-    fn groups<'b>(&mut self, names: impl IntoIterator<Item = &'b String>) -> Vec<GroupAt> {
-        let names = names.into_iter();
-        names.map(|name| self.group(End::Group, name)).collect()
-    }
-
     /// The place of a group that is there.
     pub(super) fn find(&self, end: End, name: &str) -> Option<GroupAt> {
         self.by_name.get(&end)?.get(name).copied()
     }
 
-    fn add_node(&mut self, what: What<'a>, is: [bool; 2], is_on: [bool; 2]) -> NodeAt {
+    fn add_node(&mut self, what: What<'a>, is: [bool; 2]) -> NodeAt {
         let at = place(self.nodes.len());
         self.nodes.push(Node {
             what,
             is,
-            is_on,
+            is_on: [false, false],
             is_rerouted: false,
             groups: [Vec::new(), Vec::new()],
-            causes: Vec::new(),
+            causes: BTreeSet::new(),
         });
         at
-    }
-
-    fn put(&mut self, node: NodeAt, groups: impl IntoIterator<Item = GroupAt>, side: usize) {
-        let node = &mut self.nodes[node as usize];
-        let groups = groups.into_iter().filter(|_| node.is[side]);
-        node.groups[side].extend(groups);
     }
 
     /// Puts the members into the groups.
@@ -279,31 +260,21 @@ impl<'a> World<'a> {
                 }
             }
         }
-        for side in SIDES {
-            let leading = self.leading(side);
-            for node in &mut self.nodes {
-                if let What::Resource(place) = &node.what {
-                    node.is_on[side] &= leading.contains(&place.network[side]);
-                }
-            }
-        }
-        self.reroute();
-    }
-
-    /// Marks the resources to which others lead after: who routes a network gets nothing of it.
-    fn reroute(&mut self) {
-        let is_other = |of: &Router| {
-            of.through[BEFORE] != of.through[AFTER] || of.network[BEFORE] != of.network[AFTER]
-        };
-        let differ = self.routers.iter().any(is_other);
+        let leading = SIDES.map(|side| self.leading(side));
+        let differ = self.routers[BEFORE] != self.routers[AFTER];
         for at in 0..self.nodes.len() {
             let What::Resource(resource) = &self.nodes[at].what else {
                 continue;
             };
-            if differ || resource.network[BEFORE] != resource.network[AFTER] {
-                let [before, after] = SIDES.map(|side| self.routing(place(at), side));
-                self.nodes[at].is_rerouted = before != after;
-            }
+            let leads = leading.each_ref().map(|it| it.contains(&resource.network));
+            // who routes a network gets nothing of it
+            let routing = |side: usize| self.routing(place(at), side);
+            let is_rerouted = differ && routing(BEFORE) != routing(AFTER);
+            let node = &mut self.nodes[at];
+            node.is_rerouted = is_rerouted;
+            SIDES
+                .iter()
+                .for_each(|side| node.is_on[*side] &= leads[*side]);
         }
     }
 
@@ -345,7 +316,7 @@ impl<'a> World<'a> {
             return;
         }
         let name = format!("a machine of {}", of.name);
-        let node = self.add_node(What::Key(name), [true, true], [false, false]);
+        let node = self.add_node(What::Key(name), [true, true]);
         self.enter(node, EVERYBODY);
         self.enter(node, group);
     }
@@ -355,9 +326,9 @@ impl<'a> World<'a> {
         let What::Resource(place) = &self.nodes[node as usize].what else {
             return Vec::new();
         };
-        let of = self.routers.iter();
-        let of = of.filter(|router| router.network[side] == place.network[side]);
-        of.flat_map(|router| router.on(side)).copied().collect()
+        let of = self.routers[side].iter();
+        let of = of.filter(|router| router.network == place.network);
+        of.flat_map(|router| &router.through).copied().collect()
     }
 
     /// The groups as people call them, with what it is where it is a machine.
@@ -389,9 +360,9 @@ impl<'a> World<'a> {
             let mut members = self.groups[*group as usize].members[side].iter();
             members.any(|node| !self.nodes[*node as usize].is_resource())
         };
-        let leads = |router: &&Router| router.on(side).iter().any(has_machine);
-        let leading = self.routers.iter().filter(leads);
-        leading.map(|router| router.network[side].clone()).collect()
+        let leads = |router: &&Router| router.through.iter().any(has_machine);
+        let leading = self.routers[side].iter().filter(leads);
+        leading.map(|router| router.network.clone()).collect()
     }
 }
 

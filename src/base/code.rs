@@ -131,7 +131,7 @@ codes! {
     Skipped,
     /// A policy of NetBird's SSH that comes or goes.
     Logins,
-    /// A posture check that policies ask for changes.
+    /// A posture check that machines fail which it does not name.
     Stricter,
     /// A new name looks like a live one.
     LookAlike,

@@ -5,7 +5,6 @@ mod account;
 use std::collections::BTreeSet;
 
 use super::Given;
-use super::later::{Later, later};
 use super::order::{Step, order};
 use super::people;
 use super::resolve::Resolved;
@@ -15,7 +14,7 @@ use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::desired::Desired;
 use crate::model::hint;
-use crate::model::kind::{Kind, Live, Policy, Protocol, Refers, Resource, Unresolved};
+use crate::model::kind::{Live, Policy, Protocol, Refers, Resource, Unresolved};
 use crate::model::notice::{Logins, Notice, OfObject, Users};
 use crate::model::problem::{Impossible, Problem};
 
@@ -49,12 +48,7 @@ pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Ch
         let found = found.into_iter().flatten();
         let found = found.chain(account::refused(change, actual));
         problems.extend(found.map(|what| Problem::new(&change.address, what)));
-        let told = [
-            look_alike(change, actual),
-            logins(change),
-            stricter(change, changes, actual),
-            asks_for_more(change),
-        ];
+        let told = [look_alike(change, actual), logins(change), fails(change)];
         let told = told.into_iter().flatten();
         notices.extend(told.map(|what| Notice::about(&change.address, what)));
         let blocked = people::blocked(change, actual);
@@ -202,34 +196,16 @@ fn logins(change: &Change) -> Option<OfObject> {
     }
 }
 
-/// Whether a live policy asks for a posture check that it did not ask for.
-fn asks_for_more(change: &Change) -> Option<OfObject> {
-    let before = change.operation.live()?.resource.others();
-    let after = change.operation.outcome()?;
-    let more = after.others().into_iter().filter(|of| !before.contains(of));
-    let checks = more.filter(|(what, _)| *what == Refers::Check);
-    let checks: Vec<String> = checks.map(|(_, name)| name.to_owned()).collect();
-    (!checks.is_empty() && after.is_on()).then_some(OfObject::AsksFor(checks))
-}
-
-/// Which policies ask for a posture check that changes: who does not pass it loses at once what they allow.
-fn stricter(change: &Change, changes: &[Change], actual: &Actual) -> Option<OfObject> {
-    let Resource::PostureCheck(after) = change.operation.outcome()? else {
-        return None;
+/// Which machines fail a posture check from now on, though it does not name them: who reaches whom does not say that.
+fn fails(change: &Change) -> Option<OfObject> {
+    let of = |resource: &Resource| match resource {
+        Resource::PostureCheck(check) => check.fails(),
+        _ => Vec::new(),
     };
-    let mut fields = change.operation.fields().iter();
-    let is_new = change.operation.live().is_none();
-    if !is_new && !fields.any(|it| it.field != "description") {
-        return None;
-    }
-    let name = (Refers::Check, change.address.name.as_str());
-    let asks = |(at, _, then): &Later| at.kind == Kind::Policy && then.others().contains(&name);
-    let policies = later(changes, actual).filter(asks);
-    let policies: BTreeSet<&Address> = policies.map(|(at, ..)| at).collect();
-    (!policies.is_empty()).then(|| OfObject::Stricter {
-        policies: policies.iter().map(|at| at.name.clone()).collect(),
-        fails: after.fails(),
-    })
+    let before = change.operation.live().map(|live| of(&live.resource));
+    let mut fails = change.operation.outcome().as_ref().map(of)?;
+    fails.retain(|who| !before.iter().flatten().any(|before| before == who));
+    (!fails.is_empty()).then_some(OfObject::Fails(fails))
 }
 
 fn users(policy: &Policy) -> Vec<Users> {

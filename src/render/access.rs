@@ -6,7 +6,7 @@ use std::mem::{Discriminant, discriminant};
 use serde_json::{Value, json};
 
 use super::tree::{Attached, Block, Look, Mark, Rank, Row, Rows};
-use crate::access::{Delta, Members, Passage, Side, Traffic, login};
+use crate::access::{Checks, Delta, Members, Passage, Side, Traffic, login};
 use crate::base::json::with;
 use crate::base::sentence::Sentence;
 use crate::base::text::{MOST_NAMES, count, listed, visible};
@@ -146,20 +146,21 @@ fn what(passage: &Passage) -> String {
 
 /// The posture checks that it depends on.
 fn condition(passage: &Passage) -> Option<String> {
-    let (passes, checks) = passage.condition.as_ref()?;
-    Some(on_checks(*passes, checks))
+    let (how, checks) = passage.condition.as_ref()?;
+    Some(on_checks(*how, checks))
 }
 
 /// The condition that these posture checks pass, or fail.
-pub(super) fn on_checks(passes: bool, checks: &BTreeSet<String>) -> String {
-    let [several, one] = match passes {
-        true => ["pass", "passes"],
-        false => ["fail", "fails"],
+pub(super) fn on_checks(how: Checks, checks: &BTreeSet<String>) -> String {
+    let [several, one] = match how {
+        Checks::Pass => ["pass", "passes"],
+        Checks::Fail | Checks::OneFails => ["fail", "fails"],
     };
-    match checks.len() {
-        0 => format!("if the posture checks {several}"),
-        1 => format!("if posture check {} {one}", listed(checks)),
-        _ => format!("if posture checks {} {several}", listed(checks)),
+    match (checks.len(), listed(checks)) {
+        (0, _) => format!("if the posture checks {several}"),
+        (1, check) => format!("if posture check {check} {one}"),
+        (_, all) if how == Checks::OneFails => format!("if one of the posture checks {all} fails"),
+        (_, all) => format!("if posture checks {all} {several}"),
     }
 }
 

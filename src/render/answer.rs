@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::access::{on_checks, parts};
 use super::tree::{Mark, Rank, Row, Rows, Tree};
-use crate::access::{Answer, By};
+use crate::access::{Answer, By, Checks};
 use crate::base::sentence::Sentence;
 use crate::base::text::joined;
 
@@ -28,7 +28,7 @@ pub fn tree(answer: &Answer, (from, to, wanted): (&str, &str, Option<&str>)) -> 
     let row = |by: &By| {
         let through = by.through.iter();
         let through = through.map(|through| format!("through {through}"));
-        let checks = (!by.checks.is_empty()).then(|| on_checks(true, &by.checks));
+        let checks = (!by.checks.is_empty()).then(|| on_checks(Checks::Pass, &by.checks));
         let (what, how) = (by.traffic.to_string(), joined(through.chain(checks), ", "));
         let cells = [format!("by policy {}", by.policy), what, how].map(Sentence::from);
         Row::with_cells(Mark::NONE, cells.into(), Rank::Must)

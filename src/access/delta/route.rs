@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::{By, Maker, Tally, place, shares};
+use super::{By, Maker, Tally, labels, place, shares};
 use crate::access::reach::{ClassAt, between};
 use crate::access::routes::Target;
 use crate::access::traffic::Traffic;
@@ -16,8 +16,8 @@ use crate::model::kind::Kind;
 /// About how many rules are named as those which open it.
 const MOST_RULES: usize = 3;
 
-/// What passes before and after, by the state of the checks.
-type Passing = [[Traffic; 2]; 2];
+/// What passes before and after, in each of the states.
+type Passing = [Vec<Traffic>; 2];
 
 impl Maker<'_> {
     /// What comes and goes behind a route: of machines that change, of routers that change, by rules that pair them anew.
@@ -52,17 +52,16 @@ impl Maker<'_> {
                 if reach.is_spent() {
                     return;
                 }
-                let passing = SIDES.map(|side| {
-                    reach.by_checks(|checks| target.traffic(reach, side, checks, class))
-                });
+                let passing = SIDES
+                    .map(|side| reach.in_states(|state| target.traffic(reach, side, state, class)));
                 if passing[BEFORE] == passing[AFTER] {
                     continue;
                 }
                 let places = known.entry(passing).or_insert_with_key(|[before, after]| {
                     let diff = between(before, after);
-                    let told = [(BEFORE, &diff.lost), (AFTER, &diff.gained)];
-                    told.map(|(which, traffic)| {
-                        let shares = shares(traffic, &Traffic::everything(), By::Rule);
+                    SIDES.map(|which| {
+                        let all = Traffic::everything();
+                        let shares = shares(&reach.states, &diff[which], &all, By::Rule);
                         let shares = shares.into_iter();
                         let shares = shares.filter(|_| target.is_for(which, client));
                         let places = shares.map(|share| place(&mut found[which], share));
@@ -94,7 +93,7 @@ impl Maker<'_> {
                         to: Side::Route(behind),
                         traffic: said.traffic,
                         is_even,
-                        condition: said.passes.map(|passes| (passes, BTreeSet::new())),
+                        condition: said.when.map(|(how, checks)| (how, labels(&checks))),
                         why: Why {
                             rule: Address::new(Kind::Route, &target.name),
                             causes: pairs.because.into_iter().collect(),

@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use super::{By, Maker, Outcome, Pair, Said, Tally, place, shares};
-use crate::access::reach::{FAIL, bits};
+use super::{By, Maker, Outcome, Pair, Said, Tally, labels, place, shares};
+use crate::access::reach::{State, bits};
 use crate::access::traffic::Traffic;
 use crate::access::world::{AFTER, BEFORE, EVERYBODY, Grant, GroupAt, Node, Rule, SIDES};
-use crate::access::{Passage, Side, Why};
+use crate::access::{Checks, Passage, Side, Why};
 use crate::base::text::listed;
 use crate::model::address::Address;
 use crate::model::kind::Kind;
@@ -45,7 +45,7 @@ impl Maker<'_> {
         }
         // of an account without machines nothing can be said
         let is_machine = |node: &Node| !node.is_resource() && node.is[AFTER];
-        let is_news = is_idle && rule.accepts(AFTER) && rule.differs();
+        let is_news = is_idle && rule.accepts(AFTER) && rule.is_changed && rule.differs();
         if is_news && world.nodes.iter().any(is_machine) {
             let (policy, why) = (&rule.name, self.why_idle(&from, &to));
             let idle = format!("nobody gets access by policy {policy}: {why}");
@@ -114,7 +114,13 @@ impl Maker<'_> {
             }
         }
         let world = self.reach.world;
-        let checks = self.checks(at);
+        let rule = &world.rules[at];
+        let changed = rule
+            .checks()
+            .filter(|check| !rule.is_changed && check.side.is_some());
+        let changed = changed.map(|check| Address::new(Kind::PostureCheck, &check.name));
+        let changed: BTreeSet<Address> = changed.collect();
+        let checks: BTreeSet<String> = rule.checks().map(|check| check.name.clone()).collect();
         for (which, told) in told.into_iter().enumerate() {
             let has_news = told.iter().any(|(said, _)| said.is_news);
             for (said, pairs, is_even) in self.gathered(told) {
@@ -125,7 +131,7 @@ impl Maker<'_> {
                 let others = pairs.rules.iter().take(MOST_RULES);
                 let why = Why {
                     rule: Address::new(Kind::Policy, &rule.name),
-                    causes: pairs.because.iter().cloned().collect(),
+                    causes: pairs.because.iter().chain(&changed).cloned().collect(),
                     others: others.map(|at| world.rules[*at].name.clone()).collect(),
                 };
                 let passage = |[from, to]: [Side; 2]| Passage {
@@ -133,7 +139,10 @@ impl Maker<'_> {
                     to,
                     traffic: said.traffic.clone(),
                     is_even,
-                    condition: said.passes.map(|passes| (passes, checks.clone())),
+                    condition: said.when.as_ref().map(|(how, of)| match how {
+                        Checks::OneFails => (*how, labels(of)),
+                        _ => (*how, checks.clone()),
+                    }),
                     why: why.clone(),
                 };
                 // the other side of a machine that joins is all of its group but itself
@@ -170,12 +179,12 @@ impl Maker<'_> {
             let accepts = rule.accepts(which);
             let same = self.reach.same(&rules[which]);
             // what rules that stay as they are let through: they tell it
-            let by_same = || self.reach.traffic(which, &same, pair.ssh[which], FAIL);
+            let by_same = || {
+                self.reach
+                    .traffic(which, &same, pair.ssh[which], &State::Fail)
+            };
             let moved = own[which].minus(&own[1 - which]);
-            let news = diff.as_ref().map(|diff| match which {
-                BEFORE => &diff.lost,
-                _ => &diff.gained,
-            });
+            let news = diff.as_ref().map(|diff| &diff[which]);
             let is_news = news.is_some_and(|news| {
                 let of_rule = moved.minus(&by_same());
                 news.iter().any(|news| !news.common(&of_rule).is_empty())
@@ -188,7 +197,7 @@ impl Maker<'_> {
                 if !others.is_empty() {
                     let said = Said {
                         traffic: moved,
-                        passes: None,
+                        when: None,
                         by: By::Rule,
                         is_news: false,
                     };
@@ -205,7 +214,7 @@ impl Maker<'_> {
             if pair.by == By::Rule && pair.is_moved && accepts {
                 of_rule = of_rule.minus(&by_same());
             }
-            for share in shares(news, &of_rule, pair.by) {
+            for share in shares(&self.reach.states, news, &of_rule, pair.by) {
                 let place = place(&mut told[which], share);
                 outcome.told[which].push(place);
             }
@@ -251,11 +260,6 @@ impl Maker<'_> {
             0 => Traffic::default(),
             _ => self.reach.of_rule(side, rule, ssh),
         }
-    }
-
-    fn checks(&self, rule: usize) -> BTreeSet<String> {
-        let grants = self.reach.world.rules[rule].grants.iter().flatten();
-        grants.flat_map(|grant| grant.checks.clone()).collect()
     }
 
     fn why_idle(&self, from: &BTreeSet<GroupAt>, to: &BTreeSet<GroupAt>) -> String {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::machine;
 use crate::access::traffic::{Ports, Traffic};
 use crate::access::world::World;
-use crate::access::{Delta, Passage, Side, delta};
+use crate::access::{Checks, Delta, Passage, Side, delta};
 use crate::model::kind::Kind;
 use crate::plan::Plan;
 use crate::plan::memberships::Memberships;
@@ -34,8 +34,8 @@ struct Rule {
     both_ways: bool,
     is_on: bool,
     protocol: usize,
-    /// Whether the source has to pass a posture check.
-    is_checked: bool,
+    /// The posture checks that the source has to pass.
+    checks: Vec<&'static str>,
 }
 
 #[derive(Debug, Clone)]
@@ -55,7 +55,12 @@ struct State {
     router: bool,
     /// Groups of the person whose machine m5 is: it follows them.
     person: Vec<&'static str>,
+    /// The version that the check `recent` asks for.
+    version: u8,
 }
+
+/// What decides which posture checks a machine passes: whether `other` does, and its version.
+type Passes = (bool, u8);
 
 fn some(names: &[&'static str]) -> impl Strategy<Value = Vec<&'static str>> + use<> {
     prop::sample::subsequence(names.to_vec(), 1..=2)
@@ -68,17 +73,17 @@ fn any_state() -> impl Strategy<Value = State> {
         any::<bool>(),
         prop::bool::weighted(0.8),
         0..5_usize,
-        prop::bool::weighted(0.3),
+        prop::sample::subsequence(vec!["recent", "other"], 0..=2),
     );
     let rule = (some(&all), prop::option::weighted(0.7, some(&all)), flags).prop_map(
-        |(from, to, (accepts, both_ways, is_on, protocol, is_checked))| Rule {
+        |(from, to, (accepts, both_ways, is_on, protocol, checks))| Rule {
             from,
             to,
             accepts,
             both_ways,
             is_on,
             protocol,
-            is_checked,
+            checks,
         },
     );
     let way = (
@@ -101,13 +106,14 @@ fn any_state() -> impl Strategy<Value = State> {
         any::<bool>(),
     );
     let person = prop::sample::subsequence(vec!["a", "b", "c"], 0..=2);
-    (rules, routes, resource, any::<bool>(), person).prop_map(
-        |(rules, routes, resource, router, person)| State {
+    (rules, routes, resource, any::<bool>(), person, 1..4_u8).prop_map(
+        |(rules, routes, resource, router, person, version)| State {
             rules,
             routes,
             resource,
             router,
             person,
+            version,
         },
     )
 }
@@ -145,7 +151,7 @@ impl State {
             let fields = over(fields, traffic(rule.protocol, json!("22")));
             let to = rule.to.clone().unwrap_or_default();
             let mut policy = policy_with(name, &rule.from, &to, fields);
-            policy["source_posture_checks"] = json!(rule.checks());
+            policy["source_posture_checks"] = json!(rule.checks);
             if rule.to.is_none() {
                 policy["rules"][0]["destinations"] = Value::Null;
                 policy["rules"][0]["destinationResource"] = json!({ "id": printer, "type": "host" });
@@ -169,7 +175,8 @@ impl State {
         });
         json!({
             "groups": (groups_now.collect::<Vec<_>>()),
-            "posture_checks": [{ "id": "recent", "name": "recent", "checks": { "nb_version_check": { "min_version": "1" } } }],
+            "posture_checks": (["recent", "other"].map(|name| json!({ "id": name, "name": name,
+                "checks": { "nb_version_check": { "min_version": self.version_of(name) } } }))),
             "users": [{ "id": "somebody", "email": "Mira@example.org", "role": "user", "auto_groups": (of_person.collect::<Vec<_>>()) }],
             "peers": (MACHINES.map(|name| match name {
                 "m5" => machine(name),
@@ -192,7 +199,7 @@ impl State {
             };
             let fields = json!({ "enabled": rule.is_on, "action": action(rule.accepts), "bidirectional": rule.both_ways, "sources": rule.from });
             let mut entry = over(over(fields, to), traffic(rule.protocol, json!(22)));
-            entry["source_posture_checks"] = json!(rule.checks());
+            entry["source_posture_checks"] = json!(rule.checks);
             if entry.get("ports").is_none() {
                 entry["ports"] = json!([]);
             }
@@ -209,7 +216,7 @@ impl State {
         json!({
             "groups": { "a": {}, "b": {}, "c": {} },
             "users": { "mira@example.org": { "auto_groups": self.person } },
-            "posture_checks": { "recent": { "nb_version": "1" } },
+            "posture_checks": { "recent": { "nb_version": self.version_of("recent") }, "other": { "nb_version": self.version_of("other") } },
             "policies": (rules.collect::<BTreeMap<_, _>>()),
             "routes": (routes.collect::<BTreeMap<_, _>>()),
             "networks": { "office": {
@@ -220,8 +227,8 @@ impl State {
     }
 
     /// Of the second model: whether a sample of traffic from a machine reaches a machine, the resource or the route's name.
-    /// `passes`: while machines pass the posture check.
-    fn reaches(&self, from: &str, to: &str, sample: &str, passes: bool) -> bool {
+    /// `passes`: which posture checks machines pass.
+    fn reaches(&self, from: &str, to: &str, sample: &str, passes: Passes) -> bool {
         if let Some(way) = self.routes.get(to) {
             return self.reaches_behind(way, from, sample, passes);
         }
@@ -229,7 +236,7 @@ impl State {
             let forth = self.is_in(from, &rule.from) && self.is_target(to, rule);
             let back = rule.both_ways && self.is_in(to, &rule.from) && self.is_target(from, rule);
             let back = back && to != "printer";
-            rule.counts(passes) && (forth || back) && is_about(rule.protocol, sample)
+            self.counts(rule, passes) && (forth || back) && is_about(rule.protocol, sample)
         };
         // who routes the network gets no route to it
         let is_open =
@@ -246,14 +253,14 @@ impl State {
         }
     }
 
-    fn reaches_behind(&self, way: &Way, from: &str, sample: &str, passes: bool) -> bool {
+    fn reaches_behind(&self, way: &Way, from: &str, sample: &str, passes: Passes) -> bool {
         if !way.is_on || !self.is_in(from, &way.clients) || self.is_in(from, &[way.through]) {
             return false;
         }
         let pairs = |router: &&str, rule: &Rule| {
             let forth = self.is_in(from, &rule.from) && self.is_target(router, rule);
             let back = self.is_in(router, &rule.from) && self.is_target(from, rule);
-            rule.counts(passes) && (forth || back)
+            self.counts(rule, passes) && (forth || back)
         };
         let routers = MACHINES
             .iter()
@@ -266,7 +273,7 @@ impl State {
         let guards = |rule: &&Rule| {
             let to = rule.to.iter().flatten();
             let mut to = to.filter(|group| way.guards.contains(group));
-            rule.counts(passes)
+            self.counts(rule, passes)
                 && self.is_in(from, &rule.from)
                 && to.next().is_some()
                 && is_about(rule.protocol, sample)
@@ -278,20 +285,23 @@ impl State {
 }
 
 impl State {
+    fn version_of(&self, check: &str) -> String {
+        let version = if check == "recent" { self.version } else { 7 };
+        format!("0.{version}.0")
+    }
+
+    fn counts(&self, rule: &Rule, (other, version): Passes) -> bool {
+        let passes = |check: &&str| match *check {
+            "recent" => version >= self.version,
+            _ => other,
+        };
+        rule.is_on && rule.checks.iter().all(passes)
+    }
+
     fn is_in(&self, machine: &str, names: &[&str]) -> bool {
         let mut of = MEMBERS.iter().filter(|(name, _)| names.contains(name));
         let of_person = || machine == "m5" && self.person.iter().any(|name| names.contains(name));
         of.any(|(_, members)| members.contains(&machine)) || of_person()
-    }
-}
-
-impl Rule {
-    fn checks(&self) -> &[&str] {
-        if self.is_checked { &["recent"] } else { &[] }
-    }
-
-    fn counts(&self, passes: bool) -> bool {
-        self.is_on && (passes || !self.is_checked)
     }
 }
 
@@ -335,13 +345,14 @@ fn delta_of(case: &Case, peers: bool) -> Delta {
     .expect("not too much")
 }
 
-/// From whom to whom which sample passes, by these passages, while machines pass the posture check or fail it.
-fn pairs(passages: &[Passage], passes: bool) -> BTreeSet<(String, String, &'static str)> {
+type Pairs = BTreeSet<(String, String, &'static str)>;
+
+/// From whom to whom which sample passes, by those of these passages whose condition holds.
+fn pairs(passages: &[Passage], holds: impl Fn(Checks, &BTreeSet<String>) -> bool) -> Pairs {
     let mut all = BTreeSet::new();
     let holds = |of: &&Passage| {
-        of.condition
-            .as_ref()
-            .is_none_or(|(wanted, _)| *wanted == passes)
+        let condition = of.condition.as_ref();
+        condition.is_none_or(|(how, checks)| holds(*how, checks))
     };
     for passage in passages.iter().filter(holds) {
         let names = |side: &Side| match side {
@@ -364,11 +375,7 @@ fn pairs(passages: &[Passage], passes: bool) -> BTreeSet<(String, String, &'stat
 }
 
 /// The same by the second model: what the one state has and the other has not.
-fn expected(
-    has: &State,
-    has_not: &State,
-    passes: bool,
-) -> BTreeSet<(String, String, &'static str)> {
+fn expected(has: &State, has_not: &State, passes: Passes) -> Pairs {
     let targets = MACHINES.into_iter().chain(["printer", "lan", "wan"]);
     let mut all = BTreeSet::new();
     for to in targets {
@@ -395,9 +402,31 @@ proptest! {
     #[test]
     fn the_delta_is_that_of_a_model_that_looks_at_each_pair(before in any_state(), after in any_state()) {
         let delta = delta_of(&case(&before, &after), true);
-        for passes in [true, false] {
-            prop_assert_eq!(pairs(&delta.gained, passes), expected(&after, &before, passes));
-            prop_assert_eq!(pairs(&delta.lost, passes), expected(&before, &after, passes));
+        let sides = [(&delta.lost, &before, &after), (&delta.gained, &after, &before)];
+        for (passages, has, has_not) in sides {
+            for (passes, how) in [((true, 9), Checks::Pass), ((false, 0), Checks::Fail)] {
+                let holds = |of: Checks, _: &BTreeSet<String>| of == how;
+                prop_assert_eq!(pairs(passages, holds), expected(has, has_not, passes));
+            }
+            let recent = match before.version < after.version {
+                true => "recent (as changed)",
+                false => "recent (as it was)",
+            };
+            let least = before.version.min(after.version);
+            let alone = [((false, 9), "other"), ((true, 0), "recent"), ((true, least), recent)];
+            for (passes, check) in alone {
+                // no check fails where nothing is between two equal versions
+                if check == recent && before.version == after.version {
+                    continue;
+                }
+                let expected = expected(has, has_not, passes);
+                let all = pairs(passages, |_, _| true);
+                prop_assert!(expected.is_subset(&all), "{}: {:?} {:?}", check, expected, all);
+                let is_own = |of: Checks, checks: &BTreeSet<String>| of == Checks::OneFails && checks.contains(check);
+                let own: Vec<Passage> = passages.iter().filter(|it| it.condition.is_some()).cloned().collect();
+                let own = pairs(&own, is_own);
+                prop_assert!(own.is_subset(&expected), "{}: {:?} {:?}", check, own, expected);
+            }
         }
     }
 

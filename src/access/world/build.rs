@@ -1,101 +1,259 @@
-//! Puts what was read, and what a plan makes of it, into a world.
+//! Puts what was read, and what a plan makes of it, into a world: one side after the other.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
-    AFTER, BEFORE, EVERYBODY, End, Grant, GroupAt, NetworkKey, NodeAt, Path, Place, RouteOf,
-    Router, Rule, SIDES, What, World,
+    AFTER, BEFORE, Check, EVERYBODY, End, Grant, GroupAt, NetworkKey, NodeAt, Path, Place, Router,
+    Rule, SIDES, What, World,
 };
 use crate::access::traffic::Traffic;
-use crate::account::actual::Actual;
 use crate::base::id::Id;
 use crate::base::text::joined;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::kind::{
-    ALL, Action, Kind, Live, NetworkResource, PeerRef, Policy, Protocol, Resource, Target,
+    ALL, Action, Kind, Live, PeerRef, Policy, Protocol, Resource, SetupKey, Target,
 };
 use crate::plan::Plan;
-use crate::plan::memberships::Memberships;
+use crate::plan::memberships::{ByKey, Memberships};
 
-/// The object of an address before a plan and after it, and where it stands then.
-pub(super) struct Object<'a> {
-    pub(super) address: &'a Address,
+/// An object with what becomes of it, and where it stands before and after.
+struct Object<'a> {
+    /// With the name that it has after.
+    address: &'a Address,
     live: Option<&'a Live>,
     change: Option<&'a Change>,
-    after: Option<Resource>,
     network: [NetworkKey; 2],
 }
 
-impl Object<'_> {
+impl<'a> Object<'a> {
     /// Its form on a side.
-    fn form(&self, side: usize) -> Option<&Resource> {
-        match (side, self.change) {
-            (BEFORE, _) | (_, None) => self.live.map(|live| &live.resource),
-            _ => self.after.as_ref(),
+    fn form(&self, side: usize) -> Option<Cow<'a, Resource>> {
+        match self.change.filter(|_| side == AFTER) {
+            None => self.live.map(|live| Cow::Borrowed(&live.resource)),
+            Some(change) => match &change.operation {
+                Operation::Replace { after, .. } => Some(Cow::Borrowed(after)),
+                operation => operation.outcome().map(Cow::Owned),
+            },
         }
     }
 }
 
-/// Every live object and every new one, with what becomes of it.
-pub(super) fn objects<'a>(actual: &'a Actual, plan: &'a Plan) -> Vec<Object<'a>> {
-    let changes = by_id(plan, |_| true);
-    let network_of = |address: &Address| -> NetworkKey {
-        let parent = address.parent()?;
-        let live = plan.parents.get(&parent);
-        Some(live.map_or_else(|| format!("new {}", parent.name), |id| id.to_string()))
-    };
-    let object = |address: &'a Address, live: Option<&'a Live>, change: Option<&'a Change>| {
-        let before = match live {
-            Some(live) => live.within.as_ref().map(Id::to_string),
-            None => network_of(address),
-        };
-        let after = match change {
-            Some(change) if before.is_some() => network_of(&change.address),
-            _ => before.clone(),
-        };
-        Object {
-            address: change.map_or(address, |change| &change.address),
-            live,
-            change,
-            after: change.and_then(|change| match &change.operation {
-                Operation::Replace { after, .. } => Some(after.clone()),
-                operation => operation.outcome(),
-            }),
-            network: [before, after],
-        }
-    };
-    let live = actual.each();
-    let live = live.map(|(at, live)| object(at, Some(live), changes.get(&live.id).copied()));
-    let is_new = |change: &&Change| matches!(change.operation, Operation::Create { .. });
-    let new = plan.changes.iter().filter(is_new);
-    let new = new.map(|change| object(&change.address, None, Some(change)));
-    live.chain(new).collect()
+/// A world in the making.
+pub(super) struct Builder<'a, 'b> {
+    world: World<'a>,
+    plan: &'a Plan,
+    memberships: &'b Memberships,
+    nodes: HashMap<What<'a>, NodeAt>,
+    peers: HashMap<&'a Id, NodeAt>,
+    /// By the place of the policy among the objects, and of the rule in it.
+    rules: BTreeMap<(usize, usize), Rule>,
+    /// The changes of live objects, by id.
+    changes: HashMap<&'a Id, &'a Change>,
+    /// Objects that get another name, by the one that they have, and whether another object gets that one.
+    renamed: HashMap<(Kind, &'a str), (&'a str, bool)>,
+    /// Posture checks that other machines pass after.
+    changed_checks: BTreeSet<&'a str>,
+    /// The side that is read.
+    side: usize,
+    /// Whether the object that is read names others as NetBird does: it is no change of the file.
+    is_live: bool,
 }
 
-/// The changes of live objects, by id.
-fn by_id(plan: &Plan, of: impl Fn(&&Change) -> bool) -> HashMap<&Id, &Change> {
-    let changes = plan.changes.iter().filter(of);
-    let by_id = changes.filter_map(|change| Some((&change.operation.live()?.id, change)));
-    by_id.collect()
-}
-
-impl<'a> World<'a> {
-    /// What stands for one peer alone in rules.
-    pub(super) fn one_peer(&mut self, id: &Id) -> GroupAt {
-        let group = self.group(End::Peer, &id.0);
-        if let Some(node) = self.peers.get(id).copied() {
-            SIDES.iter().for_each(|side| self.put(node, [group], *side));
+impl<'a, 'b> Builder<'a, 'b> {
+    pub(super) fn new(world: World<'a>, plan: &'a Plan, memberships: &'b Memberships) -> Self {
+        let changes = plan.changes.iter();
+        let live = changes.filter_map(|change| Some((&change.operation.live()?.id, change)));
+        Builder {
+            world,
+            plan,
+            memberships,
+            nodes: HashMap::new(),
+            peers: HashMap::new(),
+            rules: BTreeMap::new(),
+            changes: live.collect(),
+            renamed: HashMap::new(),
+            changed_checks: BTreeSet::new(),
+            side: BEFORE,
+            is_live: true,
         }
-        group
     }
 
-    pub(super) fn add_peers(&mut self, actual: &'a Actual, plan: &Plan) {
-        let of_peers = |change: &&Change| change.address.kind == Kind::Peer;
-        let changes = by_id(plan, of_peers);
-        for peer in actual.peers.iter() {
-            let change = changes.get(&peer.id);
-            let after = match change.map(|change| &change.operation) {
+    pub(super) fn built(mut self) -> World<'a> {
+        let objects = self.objects();
+        self.compare_checks(&objects);
+        for peer in self.world.actual.peers.iter() {
+            let node = self.world.add_node(What::Peer(&peer.id), [false, false]);
+            self.peers.insert(&peer.id, node);
+        }
+        for side in SIDES {
+            self.side = side;
+            self.add_peers();
+            for (at, object) in objects.iter().enumerate() {
+                self.is_live = side == BEFORE || object.change.is_none();
+                if let Some(form) = object.form(side) {
+                    self.add(at, object, &form);
+                }
+            }
+        }
+        self.follow_users();
+        self.world.rules = std::mem::take(&mut self.rules).into_values().collect();
+        self.world.join();
+        self.name_causes();
+        self.world
+    }
+
+    /// Every live object and every new one, by kind: what others refer to is first.
+    fn objects(&mut self) -> Vec<Object<'a>> {
+        let network_of = |address: &Address| -> NetworkKey {
+            let parent = address.parent()?;
+            let live = self.plan.parents.get(&parent);
+            Some(live.map_or_else(|| format!("new {}", parent.name), |id| id.to_string()))
+        };
+        let mut objects = Vec::new();
+        for (address, live) in self.world.actual.each() {
+            let change = self.changes.get(&live.id).copied();
+            let before = live.within.as_ref().map(Id::to_string);
+            let after = match change {
+                Some(change) if before.is_some() => network_of(&change.address),
+                _ => before.clone(),
+            };
+            let now = change.map_or(address, |change| &change.address);
+            if now.name != address.name {
+                let name = (address.kind, address.name.as_str());
+                self.renamed.insert(name, (&now.name, false));
+            }
+            objects.push(Object {
+                address: now,
+                live: Some(live),
+                change,
+                network: [before, after],
+            });
+        }
+        let is_new = |change: &&Change| matches!(change.operation, Operation::Create { .. });
+        objects.extend(self.plan.changes.iter().filter(is_new).map(|change| {
+            let network = network_of(&change.address);
+            Object {
+                address: &change.address,
+                live: None,
+                change: Some(change),
+                network: [network.clone(), network],
+            }
+        }));
+        for ((kind, name), (_, is_taken)) in &mut self.renamed {
+            let is_it = |at: &Address| at.kind == *kind && at.name == *name;
+            *is_taken = objects.iter().any(|object| is_it(object.address));
+        }
+        objects.sort_by_key(|object| object.address.kind);
+        objects
+    }
+
+    /// Notes which posture checks let others pass after.
+    fn compare_checks(&mut self, objects: &[Object<'a>]) {
+        for object in objects {
+            let forms = SIDES.map(|side| object.form(side));
+            let [Some(before), Some(after)] = forms.each_ref().map(|form| form.as_deref()) else {
+                continue;
+            };
+            let (Resource::PostureCheck(before), Resource::PostureCheck(after)) = (before, after)
+            else {
+                continue;
+            };
+            let implied = [after.implies(before), before.implies(after)];
+            if implied == [true, true] {
+                continue;
+            }
+            self.changed_checks.insert(&object.address.name);
+            for side in SIDES.into_iter().filter(|side| implied[*side]) {
+                let name = object.address.name.clone();
+                let side = Some(side);
+                self.world.implied.insert(Check { name, side });
+            }
+        }
+    }
+
+    /// Adds an object as it is on this side.
+    fn add(&mut self, at: usize, object: &Object<'a>, form: &Resource) {
+        let name = &object.address.name;
+        match form {
+            Resource::Group(form) if name != ALL => {
+                let group = self.world.group(End::Group, name);
+                for id in form.peers.iter().flatten() {
+                    self.put_peer(id, [group]);
+                }
+            }
+            Resource::SetupKey(key) => self.add_key(object, key),
+            Resource::NetworkResource(form) => {
+                let node = self.node(What::Resource(Place {
+                    name: name.clone(),
+                    address: form.address.clone(),
+                    network: object.network[self.side].clone(),
+                }));
+                let groups = self.groups(form.groups.iter().flatten());
+                let alone = self.group(End::Resource, name);
+                let side = self.side;
+                let of = &mut self.world.nodes[node as usize];
+                (of.is[side], of.is_on[side]) = (true, form.enabled.unwrap_or(true));
+                of.causes = match object.change {
+                    Some(_) => BTreeSet::from([object.address.clone()]),
+                    None => object.address.parent().into_iter().collect(),
+                };
+                self.put(node, groups.into_iter().chain([alone]));
+            }
+            Resource::NetworkRouter(form) if form.enabled.unwrap_or(true) => {
+                let network = object.network[self.side].clone();
+                let through = self.who(form.peer.as_ref(), &form.peer_groups);
+                self.world.routers[self.side].push(Router { network, through });
+            }
+            Resource::Policy(form) => {
+                // old servers kept several rules in one policy; one that is changed has one
+                let live = object.live.filter(|_| self.is_live);
+                let live = live.map(|live| Policy::rules(live, &self.world.actual.groups));
+                let rules = live.unwrap_or_else(|| vec![form.clone()]);
+                for (rule, policy) in rules.iter().enumerate() {
+                    let grant = self.grant(policy);
+                    let rule = self.rules.entry((at, rule)).or_insert_with(|| Rule {
+                        name: name.clone(),
+                        is_changed: object.change.is_some(),
+                        grants: [None, None],
+                    });
+                    rule.grants[self.side] = Some(grant);
+                }
+            }
+            Resource::Route(form) => {
+                let domains = || joined(form.domains.iter().flatten(), ", ");
+                let all = BTreeSet::from([ALL.to_owned()]);
+                let path = Path {
+                    name: name.clone(),
+                    is_on: form.enabled.unwrap_or(true),
+                    target: form.network.clone().unwrap_or_else(domains),
+                    routers: self.who(form.peer.as_ref(), &form.peer_groups),
+                    clients: self.groups(form.groups.as_ref().unwrap_or(&all)),
+                    guards: self.groups(form.access_control_groups.iter().flatten()),
+                };
+                self.world.routes[self.side].push(path);
+            }
+            // machines that no entry names, too, are there already; a network is what its parts say of it
+            Resource::Group(_)
+            | Resource::NetworkRouter(_)
+            | Resource::Peer(_)
+            | Resource::User(_)
+            | Resource::Network(_)
+            | Resource::PostureCheck(_)
+            | Resource::NameserverGroup(_)
+            | Resource::DnsZone(_)
+            | Resource::DnsRecord(_)
+            | Resource::DnsSettings(_)
+            | Resource::AccountSettings(_) => {}
+        }
+    }
+
+    fn add_peers(&mut self) {
+        let (side, peers) = (self.side, self.world.actual.peers.iter());
+        for (peer, node) in peers.zip(&mut self.world.nodes) {
+            let change = self.changes.get(&peer.id).filter(|_| side == AFTER);
+            let ssh_enabled = match change.map(|change| &change.operation) {
                 Some(Operation::Delete { .. }) => None,
                 Some(Operation::Update {
                     after: Resource::Peer(after),
@@ -103,226 +261,152 @@ impl<'a> World<'a> {
                 }) => after.ssh_enabled.or(Some(peer.ssh_enabled)),
                 _ => Some(peer.ssh_enabled),
             };
-            let is_on = [peer.ssh_enabled, after.unwrap_or(false)];
             // whoever waits for approval is in nobody's map
-            let is = [true, after.is_some()].map(|is| is && !peer.approval_required);
-            let node = self.add_node(What::Peer(&peer.id), is, is_on);
-            if after != Some(peer.ssh_enabled) {
-                let cause = change.map(|change| change.address.clone());
-                self.nodes[node as usize].causes.extend(cause);
-            }
-            self.peers.insert(&peer.id, node);
-            SIDES
-                .iter()
-                .for_each(|side| self.put(node, [EVERYBODY], *side));
-        }
-    }
-
-    pub(super) fn add_group(&mut self, object: &Object) {
-        let name = &object.address.name;
-        let group = self.group(End::Group, name);
-        if group == EVERYBODY {
-            return;
-        }
-        let mut members: [HashSet<NodeAt>; 2] = Default::default();
-        for side in SIDES {
-            let Some(Resource::Group(form)) = object.form(side) else {
-                continue;
-            };
-            let peers = form.peers.iter().flatten();
-            members[side] = peers.filter_map(|id| self.peers.get(id).copied()).collect();
-            let nodes = members[side].iter();
-            nodes.for_each(|node| self.put(*node, [group], side));
-        }
-        if object.change.is_none() {
-            return;
-        }
-        for node in members[BEFORE].symmetric_difference(&members[AFTER]) {
-            let causes = &mut self.nodes[*node as usize].causes;
-            causes.push(object.address.clone());
-        }
-    }
-
-    /// Machines whose user gets other groups follow at once, out of those that they were put into by hand, too.
-    pub(super) fn follow_users(&mut self, plan: &Plan) {
-        let actual = self.actual;
-        let people = plan
-            .changes
-            .iter()
-            .filter(|of| of.address.kind == Kind::User);
-        for change in people.filter(|_| actual.propagates_groups(&plan.changes)) {
-            let live = change.operation.live();
-            let groups = |user: &Resource| match user {
-                Resource::User(user) => user.auto_groups.clone().unwrap_or_default(),
-                _ => BTreeSet::new(),
-            };
-            let before = live.map(|live| groups(&live.resource)).unwrap_or_default();
-            let after = change
-                .operation
-                .outcome()
-                .as_ref()
-                .map(groups)
-                .unwrap_or_default();
-            let lost = self.groups(before.difference(&after));
-            let gained = self.groups(after.difference(&before));
-            let is_of = |user: &str| live.is_some_and(|live| live.id.0 == user);
-            for peer in actual.peers.iter().filter(|peer| is_of(&peer.user_id)) {
-                let Some(node) = self.peers.get(&peer.id).copied() else {
-                    continue;
-                };
-                let of = &mut self.nodes[node as usize];
-                of.groups[AFTER].retain(|group| !lost.contains(group));
-                of.causes.push(change.address.clone());
-                self.put(node, gained.iter().copied(), AFTER);
-            }
+            node.is[side] = ssh_enabled.is_some() && !peer.approval_required;
+            node.is_on[side] = ssh_enabled == Some(true);
+            node.groups[side].extend(node.is[side].then_some(EVERYBODY));
         }
     }
 
     /// A key that somebody can still enroll with: its machines join its groups, and those that list it.
-    pub(super) fn add_key(
-        &mut self,
-        object: &Object,
-        actual: &Actual,
-        plan: &Plan,
-        memberships: &Memberships,
-    ) {
+    fn add_key(&mut self, object: &Object, key: &SetupKey) {
         let name = &object.address.name;
-        let key = object.live.and_then(|live| actual.keys.get(&live.id));
-        let is_usable = key.is_some_and(|key| key.valid);
-        let makes = object.change.is_some_and(Change::makes_key);
-        let is = [
-            is_usable,
-            object.form(AFTER).is_some() && (is_usable || makes),
-        ];
-        if is == [false, false] {
+        let live = object
+            .live
+            .and_then(|live| self.world.actual.keys.get(&live.id));
+        let makes = object.change.is_some_and(Change::makes_key) && self.side == AFTER;
+        if !live.is_some_and(|key| key.valid) && !makes {
             return;
         }
         // of several keys of an entry each lets its machine in
-        let node = match self.keys.get(name) {
-            Some(node) => *node,
-            None => self.add_node(What::Key(name.clone()), is, [false, false]),
-        };
-        self.keys.insert(name.clone(), node);
-        for side in SIDES {
-            self.nodes[node as usize].is[side] |= is[side];
+        let node = self.node(What::Key(name.clone()));
+        let of = |all: &ByKey| all.get(name).cloned().unwrap_or_default();
+        let mut groups = of(&self.plan.pending_groups);
+        if self.side == BEFORE {
+            let Memberships { new, gone, .. } = self.memberships;
+            groups = &(&groups - &of(new)) | &of(gone);
         }
-        let lists = plan.pending_members.iter();
-        let lists = lists.filter(|(_, keys)| keys.contains(name));
-        let listed: BTreeSet<String> = lists.map(|(group, _)| group.clone()).collect();
-        let none = BTreeSet::new();
-        let new = memberships.new.get(name).unwrap_or(&none);
-        let gone = memberships.gone.get(name).unwrap_or(&none);
-        let before = &(&listed - new) | gone;
-        let mut groups: [BTreeSet<String>; 2] = [before, listed];
-        for side in SIDES {
-            if let Some(Resource::SetupKey(key)) = object.form(side) {
-                groups[side].extend(key.auto_groups.iter().flatten().cloned());
+        groups.extend(key.auto_groups.iter().flatten().cloned());
+        let groups = self.groups(&groups);
+        let of = &mut self.world.nodes[node as usize];
+        of.is[self.side] = true;
+        of.causes = BTreeSet::from([object.address.clone()]);
+        self.put(node, groups.into_iter().chain([EVERYBODY]));
+    }
+
+    /// Machines whose user gets other groups follow at once, out of those that they were put into by hand, too.
+    fn follow_users(&mut self) {
+        let (actual, plan) = (self.world.actual, self.plan);
+        let people = plan.changes.iter();
+        let people = people.filter(|change| change.address.kind == Kind::User);
+        for change in people.filter(|_| actual.propagates_groups(&plan.changes)) {
+            let Some(live) = change.operation.live() else {
+                continue;
+            };
+            let groups = |user: &Resource| match user {
+                Resource::User(user) => user.auto_groups.clone().unwrap_or_default(),
+                _ => BTreeSet::new(),
+            };
+            let before = groups(&live.resource);
+            let after = change.operation.outcome().as_ref().map(groups);
+            let after = after.unwrap_or_default();
+            let lost = self.groups(before.difference(&after));
+            let gained = self.groups(after.difference(&before));
+            for (peer, node) in actual.peers.iter().zip(&mut self.world.nodes) {
+                if peer.user_id == live.id.0 {
+                    node.causes.insert(change.address.clone());
+                    node.groups[AFTER].retain(|group| !lost.contains(group));
+                    let gained = gained.iter().filter(|_| node.is[AFTER]);
+                    node.groups[AFTER].extend(gained);
+                }
             }
-            groups[side].insert(ALL.to_owned());
-            if is[side] {
-                let groups = self.groups(&groups[side]);
-                self.put(node, groups, side);
-            }
-        }
-        if is[BEFORE] != is[AFTER] || groups[BEFORE] != groups[AFTER] {
-            let causes = &mut self.nodes[node as usize].causes;
-            causes.push(object.address.clone());
         }
     }
 
-    /// Who routes.
+    /// Names what changes about the machines that change.
+    fn name_causes(&mut self) {
+        let changed = self.plan.changes.iter();
+        let changed = changed.filter(|change| change.address.kind == Kind::Group);
+        let changed: HashMap<GroupAt, &Address> = changed
+            .filter_map(|change| {
+                let group = self.world.find(End::Group, &change.address.name)?;
+                Some((group, &change.address))
+            })
+            .collect();
+        for node in self.world.nodes.iter_mut().filter(|node| node.differs()) {
+            let What::Peer(id) = node.what else { continue };
+            if (node.is[BEFORE], node.is_on[BEFORE]) != (node.is[AFTER], node.is_on[AFTER]) {
+                let change = self.changes.get(id);
+                node.causes
+                    .extend(change.map(|change| change.address.clone()));
+            }
+            let [before, after] = &node.groups;
+            for group in before.iter().chain(after) {
+                if before.contains(group) != after.contains(group) {
+                    let group = changed.get(group).copied();
+                    node.causes.extend(group.cloned());
+                }
+            }
+        }
+    }
+
+    /// The place of a machine or a resource; it is made where it is not there.
+    fn node(&mut self, what: What<'a>) -> NodeAt {
+        let world = &mut self.world;
+        let node = self.nodes.entry(what);
+        *node.or_insert_with_key(|what| world.add_node(what.clone(), [false, false]))
+    }
+
+    /// Puts what is there on this side into groups.
+    fn put(&mut self, node: NodeAt, groups: impl IntoIterator<Item = GroupAt>) {
+        let node = &mut self.world.nodes[node as usize];
+        let groups = groups.into_iter().filter(|_| node.is[self.side]);
+        node.groups[self.side].extend(groups);
+    }
+
+    fn put_peer(&mut self, id: &Id, groups: impl IntoIterator<Item = GroupAt>) {
+        if let Some(node) = self.peers.get(id) {
+            self.put(*node, groups);
+        }
+    }
+
+    /// The name after of what the object that is read calls so.
+    fn name_after<'c>(&self, kind: Kind, name: &'c str) -> &'c str
+    where
+        'a: 'c,
+    {
+        match self.renamed.get(&(kind, name)) {
+            // what the file leaves out has the names of NetBird
+            Some((renamed, is_taken)) if self.is_live || !is_taken => renamed,
+            _ => name,
+        }
+    }
+
+    /// The place of what the object that is read calls so.
+    fn group(&mut self, end: End, name: &str) -> GroupAt {
+        let kind = match end {
+            End::Resource => Kind::NetworkResource,
+            _ => Kind::Group,
+        };
+        let name = self.name_after(kind, name).to_owned();
+        self.world.group(end, &name)
+    }
+
+    fn groups<'c>(&mut self, names: impl IntoIterator<Item = &'c String>) -> Vec<GroupAt> {
+        let names = names.into_iter();
+        names.map(|name| self.group(End::Group, name)).collect()
+    }
+
+    /// What stands for one peer alone in rules, or else the groups.
     fn who(&mut self, peer: Option<&PeerRef>, groups: &BTreeSet<String>) -> Vec<GroupAt> {
         match peer {
-            Some(PeerRef::Id(id)) => vec![self.one_peer(id)],
+            Some(PeerRef::Id(id)) => {
+                let group = self.world.group(End::Peer, &id.0);
+                self.put_peer(id, [group]);
+                vec![group]
+            }
             Some(PeerRef::Name(_)) => Vec::new(),
             None => self.groups(groups),
-        }
-    }
-
-    pub(super) fn add_router(&mut self, object: &Object) {
-        let through = SIDES.map(|side| match object.form(side) {
-            Some(Resource::NetworkRouter(form)) => {
-                let who = self.who(form.peer.as_ref(), &form.peer_groups);
-                Some((form.enabled.unwrap_or(true), who))
-            }
-            _ => None,
-        });
-        let network = object.network.clone();
-        self.routers.push(Router { network, through });
-    }
-
-    pub(super) fn add_resource(&mut self, object: &Object) {
-        let forms = SIDES.map(|side| match object.form(side) {
-            Some(Resource::NetworkResource(form)) => Some(form.clone()),
-            _ => None,
-        });
-        let is_moved = match &forms {
-            [Some(before), Some(after)] => {
-                before.address != after.address || object.network[BEFORE] != object.network[AFTER]
-            }
-            _ => false,
-        };
-        match (is_moved, forms) {
-            // what is at another address, or behind another network's routers, is another thing, whatever its name
-            (true, [before, after]) => {
-                self.add_resource_node(object, is_moved, &[before, None]);
-                self.add_resource_node(object, is_moved, &[None, after]);
-            }
-            (false, forms) => self.add_resource_node(object, is_moved, &forms),
-        }
-    }
-
-    fn add_resource_node(
-        &mut self,
-        object: &Object,
-        is_moved: bool,
-        forms: &[Option<NetworkResource>; 2],
-    ) {
-        let Some(form) = forms.iter().flatten().last() else {
-            return;
-        };
-        let name = &object.address.name;
-        let is = forms.each_ref().map(Option::is_some);
-        let is_on = forms.each_ref().map(|form| {
-            let is_on = |form: &NetworkResource| form.enabled.unwrap_or(true);
-            form.as_ref().is_some_and(is_on)
-        });
-        let what = What::Resource(Place {
-            name: name.clone(),
-            address: form.address.clone(),
-            is_moved,
-            network: object.network.clone(),
-        });
-        let node = self.add_node(what, is, is_on);
-        let alone = self.group(End::Resource, name);
-        for side in SIDES {
-            let groups = forms[side].as_ref().and_then(|form| form.groups.as_ref());
-            let groups = self.groups(groups.into_iter().flatten());
-            self.put(node, groups.into_iter().chain([alone]), side);
-        }
-        let causes = match object.change {
-            Some(_) => vec![object.address.clone()],
-            None => object.address.parent().into_iter().collect(),
-        };
-        self.nodes[node as usize].causes = causes;
-    }
-
-    pub(super) fn add_policy(&mut self, object: &Object, actual: &Actual) {
-        // old servers kept several rules in one policy; one that is changed has one
-        let live = object.live.map(|live| Policy::rules(live, &actual.groups));
-        let live = live.unwrap_or_default();
-        let mut after = match &object.after {
-            Some(Resource::Policy(policy)) => Some(policy),
-            _ => None,
-        };
-        for at in 0..live.len().max(usize::from(after.is_some())) {
-            let before = live.get(at).map(|rule| self.grant(rule));
-            let grants = match object.change {
-                Some(_) => [before, after.take().map(|rule| self.grant(rule))],
-                None => [before.clone(), before],
-            };
-            let name = object.address.name.clone();
-            self.rules.push(Rule { name, grants });
         }
     }
 
@@ -332,38 +416,28 @@ impl<'a> World<'a> {
             Some(Target::Resource(name)) => vec![self.group(End::Resource, name)],
             None => self.groups(groups),
         };
+        let from = match side(&policy.source_resource, &policy.sources) {
+            // all others are among them
+            from if from.contains(&EVERYBODY) => vec![EVERYBODY],
+            from => from,
+        };
+        let to = side(&policy.destination_resource, &policy.destinations);
+        let checks = policy.source_posture_checks.iter().flatten();
+        let check = |name: &String| {
+            let name = self.name_after(Kind::PostureCheck, name).to_owned();
+            let changes = self.changed_checks.contains(name.as_str());
+            let side = changes.then_some(self.side);
+            Check { name, side }
+        };
         Grant {
             is_on: policy.enabled.unwrap_or(true),
             accepts: policy.action != Some(Action::Drop),
             both_ways: policy.bidirectional.unwrap_or(true),
             traffic: Traffic::of(policy),
             opens_ssh: matches!(policy.protocol, None | Some(Protocol::All)),
-            from: match side(&policy.source_resource, &policy.sources) {
-                // all others are among them
-                from if from.contains(&EVERYBODY) => vec![EVERYBODY],
-                from => from,
-            },
-            to: side(&policy.destination_resource, &policy.destinations),
-            checks: policy.source_posture_checks.clone().unwrap_or_default(),
+            from,
+            to,
+            checks: checks.map(check).collect(),
         }
-    }
-
-    pub(super) fn add_route(&mut self, object: &Object) {
-        let paths = SIDES.map(|side| match object.form(side) {
-            Some(Resource::Route(form)) => {
-                let domains = || joined(form.domains.iter().flatten(), ", ");
-                let all = BTreeSet::from([ALL.to_owned()]);
-                Some(Path {
-                    is_on: form.enabled.unwrap_or(true),
-                    target: form.network.clone().unwrap_or_else(domains),
-                    routers: self.who(form.peer.as_ref(), &form.peer_groups),
-                    clients: self.groups(form.groups.as_ref().unwrap_or(&all)),
-                    guards: self.groups(form.access_control_groups.iter().flatten()),
-                })
-            }
-            _ => None,
-        });
-        let name = object.address.name.clone();
-        self.routes.push(RouteOf { name, paths });
     }
 }

@@ -297,6 +297,35 @@ impl PostureCheck {
         self.geo.as_ref().is_some_and(|of| !of.locations.is_empty())
     }
 
+    /// Returns whether every machine that passes this check passes that one, too, as far as it can be told.
+    pub(crate) fn implies(&self, other: &PostureCheck) -> bool {
+        let systems = |of: &Self| of.os_version.clone().unwrap_or_default();
+        let (our_systems, their_systems) = (systems(self), systems(other));
+        let mut systems = our_systems.each().into_iter().zip(their_systems.each());
+        // a system that is not named does not pass
+        let systems = their_systems == Systems::default()
+            || our_systems != Systems::default()
+                && systems.all(|(ours, theirs)| {
+                    ours.is_none() || theirs.is_some() && is_newer(ours, theirs)
+                });
+        let geo = |of: &Self| of.geo.clone().unwrap_or_default();
+        let (our_geo, their_geo) = (geo(self), geo(other));
+        let ranges = |of: &Self| of.network_range.clone().unwrap_or_default();
+        let (our_ranges, their_ranges) = (ranges(self), ranges(other));
+        let processes = |of: &Self| of.processes.clone().unwrap_or_default();
+        is_newer(&self.nb_version, &other.nb_version)
+            && systems
+            && is_within(
+                (our_geo.action, &our_geo.locations),
+                (their_geo.action, &their_geo.locations),
+            )
+            && is_within(
+                (our_ranges.action, &our_ranges.ranges),
+                (their_ranges.action, &their_ranges.ranges),
+            )
+            && processes(self).is_superset(&processes(other))
+    }
+
     /// Returns which machines do not pass, beside those that a check names.
     pub(crate) fn fails(&self) -> Vec<&'static str> {
         let systems = self
@@ -304,10 +333,48 @@ impl PostureCheck {
             .as_ref()
             .filter(|of| **of != Systems::default());
         let systems = systems.map(|_| "a machine whose operating system is not named");
-        let location = "a machine whose location is not known, as in a local network,";
+        let location = "a machine whose location is not known, as in a local network";
         let geo = self.needs_locations().then_some(location);
         systems.into_iter().chain(geo).collect()
     }
+}
+
+impl Systems {
+    fn each(&self) -> [&Option<String>; 5] {
+        [
+            &self.linux,
+            &self.windows,
+            &self.darwin,
+            &self.ios,
+            &self.android,
+        ]
+    }
+}
+
+/// Whether a least version asks for no less than another one; what is empty asks for nothing.
+fn is_newer(version: &Option<String>, other: &Option<String>) -> bool {
+    let numbers = |version: &Option<String>| -> Vec<u64> {
+        let core = version
+            .as_deref()
+            .unwrap_or_default()
+            .trim_start_matches('v');
+        let core = core.split(['-', '+']).next().unwrap_or_default();
+        let parts = core.split('.').map(|part| part.parse().unwrap_or(0));
+        parts.chain(std::iter::repeat(0)).take(8).collect()
+    };
+    numbers(version) >= numbers(other)
+}
+
+/// Whether what one list lets pass is in what another one does; an empty one lets everything pass.
+fn is_within<T: Ord>(
+    (verdict, list): (Option<Verdict>, &BTreeSet<T>),
+    (other_verdict, other): (Option<Verdict>, &BTreeSet<T>),
+) -> bool {
+    let is_within = match verdict {
+        Some(Verdict::Deny) => list.is_superset(other),
+        _ => list.is_subset(other),
+    };
+    other.is_empty() || !list.is_empty() && verdict == other_verdict && is_within
 }
 
 impl Spec for PostureCheck {
@@ -457,5 +524,54 @@ mod tests {
         let wanted = json!({ "name": "p", "description": "d", "checks": {
             "nb_version_check": { "min_version": "2" }, "disk_check": { "encrypted": true } } });
         assert_eq!(body.expect("a body"), wanted);
+    }
+
+    #[test]
+    fn one_check_implies_another_one_where_it_asks_for_no_less() {
+        let check = |checks: Value| {
+            let live = json!({ "id": "c", "name": "p", "checks": checks });
+            let read = Resource::read(Kind::PostureCheck, live, &Groups::default());
+            match read.expect("an answer").resource {
+                Resource::PostureCheck(check) => check,
+                other => panic!("{other:?}"),
+            }
+        };
+        let version = |least: &str| json!({ "nb_version_check": { "min_version": least } });
+        let systems = |systems: Value| json!({ "os_version_check": systems });
+        let linux = |least: &str| json!({ "linux": { "min_kernel_version": least } });
+        let both = |least: &str| json!({ "linux": { "min_kernel_version": least }, "ios": { "min_version": "1" } });
+        let within = |action: &str, ranges: &[&str]| json!({ "peer_network_range_check": { "action": action, "ranges": ranges } });
+        let nl = json!({ "country_code": "NL", "city_name": "" });
+        let de = json!({ "country_code": "DE", "city_name": "" });
+        let geo = |locations: &[&Value]| json!({ "geo_location_check": { "action": "allow", "locations": locations } });
+        let runs = |paths: &[&str]| {
+            let processes: Vec<Value> = paths
+                .iter()
+                .map(|path| json!({ "linux_path": path }))
+                .collect();
+            json!({ "process_check": { "processes": processes } })
+        };
+        let (ten, more) = (["10.0.0.0/8"], ["10.0.0.0/8", "172.16.0.0/12"]);
+        for (one, other, implies) in [
+            (version("0.61.0"), version("v0.9-rc1"), [true, false]),
+            (version("0.61"), version("0.61.0"), [true, true]),
+            (version("1"), json!({}), [true, false]),
+            (systems(linux("6.2")), systems(linux("6.1")), [true, false]),
+            (systems(linux("6.1")), systems(both("6.1")), [true, false]),
+            (systems(linux("6.1")), systems(both("6.2")), [false, false]),
+            (systems(linux("6.1")), json!({}), [true, false]),
+            (within("allow", &ten), within("allow", &more), [true, false]),
+            (within("deny", &more), within("deny", &ten), [true, false]),
+            (within("deny", &ten), within("allow", &ten), [false, false]),
+            (within("deny", &ten), json!({}), [true, false]),
+            (geo(&[&nl]), geo(&[&nl, &de]), [true, false]),
+            (geo(&[&nl]), geo(&[&de]), [false, false]),
+            (runs(&["/a", "/b"]), runs(&["/a"]), [true, false]),
+            (runs(&["/a"]), version("1"), [false, false]),
+        ] {
+            let (one, other) = (check(one), check(other));
+            let found = [one.implies(&other), other.implies(&one)];
+            assert_eq!(found, implies, "{one:?} {other:?}");
+        }
     }
 }

@@ -91,26 +91,13 @@ facts! {
         ),
         /// Who may log in by a policy changes.
         Logins(logins: Logins) => Code::Logins.says(logins.words()),
-        /// A posture check that these policies ask for becomes another one; who does not pass it, besides.
-        Stricter { policies: Vec<String>, fails: Vec<&'static str> } => Code::Stricter.says(format!(
-            "changes what machines have to be like for {}: a machine that does not pass loses at once what they allow{}",
-            match policies.len() {
-                1 => format!("the policy {}", text::quoted(policies)),
-                _ => format!("the policies {}", text::quoted(policies)),
-            },
-            fails.iter().map(|who| format!("; {who} does not pass")).collect::<String>()
-        )),
+        /// A posture check that these machines fail from now on, though it does not name them.
+        Fails(who: Vec<&'static str>) => Code::Stricter.says(format!("fails for {}", text::joined(who, " and for "))),
         /// Its content is the address of a peer that has none of the kind.
         NoAddress => Code::PeerAwaited.says(
             "waits: the peer that it names has no such address (machines have an IPv6 address where a group of theirs is in the \
              account's \"ipv6_enabled_groups\")"
         ),
-        /// It asks for these posture checks, and did not before.
-        AsksFor(checks: Vec<String>) => Code::Stricter.says(format!(
-            "asks for the posture {} {} from now on: a machine that does not pass loses at once what it allows",
-            if checks.len() == 1 { "check" } else { "checks" },
-            text::quoted(checks)
-        )),
         /// It is made, though what lives under that name looks the same.
         LookAlike(name: String) => Code::LookAlike.says(format!(
             "is made although {name:?} exists in NetBird: the names look the same, but their characters differ"
