@@ -92,7 +92,7 @@ struct Part {
     /// What it is called where it is left out as a whole.
     title: String,
     before: String,
-    /// Each in its long form and in its short one.
+    /// Each in its long form and in its short one, in the order of their ranks.
     rows: Vec<(Rank, [String; 2])>,
 }
 
@@ -248,9 +248,12 @@ fn rows(of: &Rows) -> Part {
         true => before,
         false => format!("{before}|   | {head} |\n|---|{rules}\n"),
     };
+    // what there is room for is counted by rank, from the first row
+    let mut rows: Vec<_> = shown.iter().chain(&more).map(row).collect();
+    rows.sort_by_key(|(rank, _)| *rank);
     Part {
         before,
-        rows: shown.iter().chain(&more).map(row).collect(),
+        rows,
         ..Part::default()
     }
 }

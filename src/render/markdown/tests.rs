@@ -9,9 +9,10 @@ use snapbox::{IntoData, assert_data_eq, file};
 
 use super::{BUDGET, comment};
 use crate::access::{Delta, Members, Passage, Place, Side, Traffic, Why};
+use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::kind::Kind;
-use crate::model::notice::{Notice, OfAgreement};
+use crate::model::notice::{Notice, OfAgreement, OfObject};
 use crate::render::terminal::{self, Color};
 use crate::render::{Document, Status, testing as examples, tree};
 use crate::testing::{Case, group, key, peer, policy};
@@ -56,6 +57,22 @@ fn whole_documents_in_markdown() {
         document(&examples::mixed(), false, 3_000),
         file!["../snapshots/too_long.md"].raw()
     );
+}
+
+#[test]
+fn a_warning_among_notes_is_in_the_comment() {
+    let mut made = examples::no_changes();
+    let warning = OfObject::Unclear(vec![Id::from("an-id")]);
+    let note = |text: &str| Notice::general(OfAgreement::NotAsked(text.into()));
+    made.notices = vec![
+        note("first"),
+        Notice::about(&Address::new(Kind::Policy, "p"), warning),
+        note("second"),
+    ];
+    let text = document(&made, false, BUDGET);
+    for part in ["first", "second", "policy \"p\" is skipped"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
 }
 
 /// A plan with so many creations, updates and deletions, and a notice each.
