@@ -403,7 +403,7 @@ fn twins(groups: &[objects::Group]) -> BTreeMap<Id, String> {
 }
 
 /// Returns the entries of a list with their types.
-fn typed<T: DeserializeOwned + Send>(
+pub(crate) fn typed<T: DeserializeOwned + Send>(
     list: &'static str,
     entries: &[Entry],
 ) -> Result<Vec<T>, Unreadable> {

@@ -1,5 +1,6 @@
 //! Fetches the live account: one request a list, in parallel, none for a single object.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread::JoinHandle;
 
@@ -17,7 +18,7 @@ use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::{Groups, Kind, Reach, Refers, Resource};
 use crate::wire::api::objects;
-use crate::wire::api::{Api, ApiError};
+use crate::wire::api::{Api, ApiError, numbers};
 
 /// The lists that a run needs at first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -298,6 +299,13 @@ fn fetch_all(
         .into_iter()
         .map(|thread| thread.join().expect("a fetching thread does not panic"));
     let answers: Vec<_> = answers.collect();
+    // a list that such a server has was not found by something else: nothing says that it is empty
+    let version = OnceCell::new();
+    let is_newer = |since: &str| {
+        let version = version.get_or_init(|| api.version().ok());
+        let version = version.as_deref().and_then(numbers);
+        version.is_some_and(|version| Some(version) >= numbers(since))
+    };
     // the token's own trouble is the cause of all the others
     let mut failed = None;
     for (path, answer) in paths.iter().zip(answers) {
@@ -312,13 +320,19 @@ fn fetch_all(
             }
             Ok(answer) => store(snapshot, path, answer),
             // a server that does not have it holds nothing by it; one before 0.46 takes "routers" for a network's id
-            Err(error) if is_optional(path) && !used.contains(path) && error.is_absent() => {
+            Err(error)
+                if is_optional(path)
+                    && !used.contains(path)
+                    && error.is_absent()
+                    && !since(path).is_some_and(&is_newer) =>
+            {
                 store(snapshot, path, Fetched::default());
             }
             Err(error) => {
                 let access = error.is_access();
                 let what = what(path);
-                let context = match since(path).filter(|_| error.is_absent()) {
+                let too_old = |since: &&str| error.is_absent() && !is_newer(since);
+                let context = match since(path).filter(too_old) {
                     Some(since) => format!(
                         "this NetBird has no {what}, which the file uses: it is too old, NetBird {since} has them"
                     ),

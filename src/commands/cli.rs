@@ -47,8 +47,13 @@ impl Cli {
         let matches = command.try_get_matches()?;
         let mut cli = Cli::from_arg_matches(&matches)?;
         let of_command = matches.subcommand().map(|(_, of_command)| of_command);
-        let wait = of_command.and_then(|it| it.try_get_one::<f64>("retry_wait").ok()?);
-        cli.global.retry_wait = wait.copied();
+        let wait = |name: &str| of_command?.try_get_one::<f64>(name).ok()?.copied();
+        cli.global.waits = Waits {
+            connect_timeout: wait("connect_timeout"),
+            timeout: wait("timeout"),
+            retry_wait: wait("retry_wait"),
+            throttle_wait: wait("throttle_wait"),
+        };
         if let Command::Validate(ValidateArgs { path: Some(path) }) = &cli.command {
             if matches.value_source("file") == Some(ValueSource::CommandLine) {
                 let text = "the file is named twice: by --file, and behind the command";
@@ -129,9 +134,18 @@ pub struct Global {
     /// Form of what goes to stderr; auto is JSON lines when CI is set
     #[arg(long, global = true, default_value = "auto", value_name = "FORMAT")]
     pub log_format: LogFormat,
-    /// The wait of a command that has one, for Gitea, too.
+    /// The waits of a command that has them, for Gitea, too.
     #[arg(skip)]
-    pub retry_wait: Option<f64>,
+    pub(super) waits: Waits,
+}
+
+/// How long a command waits for its servers, in seconds, where it has options for that.
+#[derive(Debug, Default)]
+pub(super) struct Waits {
+    pub(super) connect_timeout: Option<f64>,
+    pub(super) timeout: Option<f64>,
+    pub(super) retry_wait: Option<f64>,
+    pub(super) throttle_wait: Option<f64>,
 }
 
 /// How to reach NetBird.

@@ -71,9 +71,16 @@ impl Forge {
         };
         let mut config = crate::forge::gitea::config(&url)?;
         config.ca_file = environment("NETBIRD_GITOPS_CA_FILE").map(PathBuf::from);
-        if let Some(wait) = run.cli.global.retry_wait {
-            config.retry.base = Duration::from_secs_f64(wait);
+        let waits = &run.cli.global.waits;
+        for (wait, seconds) in [
+            (&mut config.connect_timeout, waits.connect_timeout),
+            (&mut config.total_timeout, waits.timeout),
+            (&mut config.retry.base, waits.retry_wait),
+            (&mut config.retry.throttle_wait, waits.throttle_wait),
+        ] {
+            *wait = seconds.map_or(*wait, Duration::from_secs_f64);
         }
+        config.retry.sleep = super::signals::wait;
         let wait = config.retry.base;
         let repo = Repo::new(config, &token, &name)?;
         Ok(Some(Forge {

@@ -22,7 +22,7 @@ use super::settings::{connect, readable, setting};
 use super::signals::signals;
 use super::versions::of_netbird;
 use super::{Ending, Exit, Failure, Result, Run};
-use crate::account::actual::Actual;
+use crate::account::actual::{Actual, typed};
 use crate::account::fetch::{Needs, fetch};
 use crate::apply::{Conduct, NotRecorded, Recorder, Writer};
 use crate::base::entry::Entry;
@@ -122,7 +122,7 @@ impl Synced<'_> {
         let api = connect(&args.servers.server, context.is_pull_request_event())?;
         let keys = api.list(Kind::SetupKey.path());
         self.requests = api.requests();
-        let used = used_keys(&keys?);
+        let used = used_keys(&keys?)?;
         let is_marked = |name: &String| {
             let declared = valid.desired.setup_key(name);
             declared.is_some_and(|key| key.enrolled)
@@ -315,8 +315,10 @@ fn joined(done: &[Done], desired: &Desired) -> Vec<(String, String, Id)> {
 const EVENTS_KEPT: usize = 10_000;
 
 /// Returns the names of the used keys that are for one peer.
-fn used_keys(keys: &[Entry]) -> BTreeSet<String> {
-    let keys = keys.iter().filter_map(|key| key.read().ok());
-    let used = keys.filter(|key: &objects::SetupKey| key.is_for_one_peer() && key.used_times > 0);
-    used.map(|key| key.name).collect()
+fn used_keys(keys: &[Entry]) -> Result<BTreeSet<String>> {
+    let keys: Vec<objects::SetupKey> = typed("setup_keys", keys)?;
+    let used = keys
+        .into_iter()
+        .filter(|key| key.is_for_one_peer() && key.used_times > 0);
+    Ok(used.map(|key| key.name).collect())
 }

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use crate::forge::gitea::{GiteaError, Repo};
-use crate::wire::api::{Api, ApiError};
+use crate::wire::api::{Api, ApiError, numbers};
 use crate::wire::http::Trouble;
 
 /// The oldest NetBird that everything works with (docs/netbird-api.md, "Versions").
@@ -85,16 +85,11 @@ pub(super) fn told_of_gitea(version: &str) -> Option<String> {
     })
 }
 
-/// Returns major and minor; `None` of a text that is not a version, as a server built by hand answers.
-fn numbers(version: &str) -> Option<(u32, u32)> {
-    let mut parts = version.trim_start_matches('v').split(['.', '+', '-']);
-    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
-}
-
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
 #[cfg(test)]
 mod tests {
-    use super::{numbers, told_of_gitea};
+    use super::told_of_gitea;
+    use crate::wire::api::numbers;
 
     #[test]
     fn versions_are_compared_as_numbers() {

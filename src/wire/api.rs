@@ -198,6 +198,12 @@ impl Api {
     }
 }
 
+/// Returns major and minor; `None` of a text that is not a version, as a server built by hand answers.
+pub(crate) fn numbers(version: &str) -> Option<(u32, u32)> {
+    let mut parts = version.trim_start_matches('v').split(['.', '+', '-']);
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
 fn object(reply: &Reply) -> Result<Value> {
     match reply.json()? {
         value @ Value::Object(_) => Ok(value),

@@ -337,6 +337,11 @@ fn an_older_server_without_networks_and_zones_is_no_trouble() {
             "404 page not found\n",
         ))
     };
+    let version = |text: &str| Effect::Status(200, json!({ "management_current_version": text }));
+    let of_version = Fault::on("GET", "/instance/version").always();
+    bench
+        .netbird()
+        .fault(of_version.clone().then(version("0.11.0")));
     for path in [
         "/networks",
         "/networks/resources",
@@ -357,7 +362,22 @@ fn an_older_server_without_networks_and_zones_is_no_trouble() {
         .file(json!({ "groups": { "a": {} } }))
         .apply(&["--prune", "all"])
         .expect(0);
-    // a list that every server has is another matter
+    // so is a list that such a server has
+    bench.netbird().clear_faults();
+    bench
+        .netbird()
+        .fault(Fault::on("GET", "/networks").always().then(missing()));
+    for (text, code) in [("0.34.9", 0), ("development", 0), ("0.35.0", 1)] {
+        let fault = of_version.clone().then(version(text));
+        bench.netbird().fault(fault);
+        let run = bench.run(&["export"]);
+        assert_eq!(run.code, code, "{text}: {}", run.stderr);
+        bench.netbird().clear_faults();
+        bench
+            .netbird()
+            .fault(Fault::on("GET", "/networks").always().then(missing()));
+    }
+    // and one that every server has
     bench
         .netbird()
         .fault(Fault::on("GET", "/groups").always().then(missing()));

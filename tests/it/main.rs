@@ -45,6 +45,7 @@ mod plan;
 mod plan_comment;
 mod posture_checks;
 mod progress;
+mod proof;
 mod protected;
 mod races;
 mod readme;

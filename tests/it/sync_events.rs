@@ -104,6 +104,26 @@ fn an_idle_run_is_one_request() {
     assert_eq!(run.json()["requests"], 1);
 }
 
+#[test]
+fn a_list_of_keys_that_cannot_be_read_is_no_idle_run() {
+    let site = used(Site::fake(), ["a"]);
+    let garbled = Fault::on("GET", "/setup-keys").then(Effect::Status(200, json!([{}])));
+    site.bench.netbird().fault(garbled);
+    let run = site.run(&["sync-events"]).expect(1);
+    run.says("setup_keys: entry without an id cannot be read");
+}
+
+#[test]
+fn a_forge_that_hangs_ends_the_run_in_the_time_that_the_command_has_for_its_servers() {
+    let site = used(Site::fake(), ["a"]);
+    let path = site.gitea().path("/contents/netbird.json");
+    let slow = Effect::Slow(std::time::Duration::from_secs(600));
+    site.gitea()
+        .fault(Fault::on("GET", &path).always().then(slow));
+    let run = site.run(&["sync-events", "--timeout", "0.5"]).expect(1);
+    run.says("no complete answer within 0.5 s");
+}
+
 /// People have one reusable key a machine: it is bound and marked as a one-off key is.
 #[test]
 fn a_reusable_key_of_one_machine_is_marked() {

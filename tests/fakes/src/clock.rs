@@ -7,7 +7,7 @@ use jiff::Timestamp;
 pub(crate) const NEVER: &str = "0001-01-01T00:00:00Z";
 
 /// Nanoseconds since 1970 throughout.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Clock {
     /// Where it stands, once it was set.
     set: Option<i128>,

@@ -56,6 +56,14 @@ pub enum Effect {
     SlowAfter(Duration),
     /// This status (301, 302, 307, 308) with this `Location`; nothing is done.
     Redirect(u16, String),
+    /// It is done, and answered with half of the text, which is no JSON any more.
+    CutJson,
+    /// It is done, and answered with this JSON in the place of the right one.
+    Otherwise(serde_json::Value),
+    /// The last entry of each list of ids in the body is left out, and the rest is done.
+    DropIds,
+    /// The server ends: nothing is done, and connections are refused until the faults are cleared.
+    Down,
 }
 
 impl Fault {
@@ -128,10 +136,36 @@ impl Effect {
             | Effect::CutBefore
             | Effect::CutAfter
             | Effect::CutBody
+            | Effect::CutJson
+            | Effect::Otherwise(_)
+            | Effect::DropIds
+            | Effect::Down
             | Effect::Slow(_)
             | Effect::SlowAfter(_) => return None,
         })
     }
+}
+
+/// Returns a request whose body lacks the last entry of each list of texts.
+pub(crate) fn without_last_ids(request: &Request) -> Request {
+    fn drop_last(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::Array(entries) => {
+                if entries.iter().all(serde_json::Value::is_string) {
+                    entries.pop();
+                }
+                entries.iter_mut().for_each(drop_last);
+            }
+            serde_json::Value::Object(fields) => fields.values_mut().for_each(drop_last),
+            _ => {}
+        }
+    }
+    let mut request = request.clone();
+    if let Some(body) = &mut request.body {
+        drop_last(body);
+        request.bytes = body.to_string().into_bytes();
+    }
+    request
 }
 
 /// A method and a path, or everything below it.

@@ -31,6 +31,7 @@ mod trees;
 mod users;
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -65,6 +66,13 @@ const BRANCH: &str = "main";
 #[derive(Clone)]
 pub struct Gitea {
     inner: Arc<Inner>,
+}
+
+/// All that a fake knew at a moment.
+#[derive(Clone)]
+pub struct SavedForge {
+    forge: Forge,
+    refs: Vec<(PathBuf, Vec<u8>)>,
 }
 
 struct Inner {
@@ -168,6 +176,21 @@ impl Gitea {
         (response.status, body)
     }
 
+    /// Returns all that the server knows, for [`Gitea::restore`].
+    pub fn save(&self) -> SavedForge {
+        let forge = self.inner.shared.forge();
+        let refs = forge.repo(self.inner.repo).git.refs();
+        let forge = forge.clone();
+        SavedForge { forge, refs }
+    }
+
+    /// Makes the server, and the branches of its repository, as they were.
+    pub fn restore(&self, saved: &SavedForge) {
+        let mut forge = self.inner.shared.forge();
+        *forge = saved.forge.clone();
+        forge.repo(self.inner.repo).git.set_refs(&saved.refs);
+    }
+
     /// Returns the requests so far, in the order of arrival.
     pub fn requests(&self) -> Vec<Request> {
         self.inner.server.requests()
@@ -188,6 +211,12 @@ impl Gitea {
     /// request does. [`Gitea::clear_faults`] ends it.
     pub fn watch(&self, run: impl Fn(&Request) + Send + Sync + 'static) {
         self.inner.server.watch(run);
+    }
+
+    /// Waits until all clients are gone and what they asked for is done, then does what [`Gitea::clear_faults`] does.
+    pub fn quiesce(&self) {
+        self.inner.server.quiesce();
+        self.inner.shared.clear_races();
     }
 
     /// Takes back all faults, hooks, watchers and races.

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::fault::{Effect, Fault, Hook, Script, When};
+use crate::fault::{Effect, Fault, Hook, Script, When, without_last_ids};
 use wire::{Connection, Part};
 
 /// One request, as it came and as the log keeps it.
@@ -107,6 +107,12 @@ impl Response {
         )
     }
 
+    /// The same with the first half of its body.
+    fn halved(mut self) -> Response {
+        self.body.truncate(self.body.len() / 2);
+        self
+    }
+
     /// Adds a header.
     pub fn with(mut self, name: &str, value: &str) -> Response {
         self.headers.push((name.to_owned(), value.to_owned()));
@@ -132,8 +138,27 @@ struct Shared {
     script: Script,
     log: Mutex<Log>,
     open: Mutex<HashMap<u64, TcpStream>>,
-    stopped: Mutex<bool>,
+    stopped: Mutex<Stopped>,
     stop: Condvar,
+    /// Whether it refuses connections, and whether it is meant to.
+    down: Mutex<Down>,
+    turned: Condvar,
+    rested: Condvar,
+    address: SocketAddr,
+}
+
+/// Whether a server was dropped, and whether nobody waits for slow answers any more.
+#[derive(Clone, Copy, Default)]
+struct Stopped {
+    ends: bool,
+    hurries: bool,
+}
+
+/// Whether a server refuses connections, and whether it is meant to.
+#[derive(Clone, Copy, Default)]
+struct Down {
+    is: bool,
+    meant: bool,
 }
 
 /// Requests in the order of arrival. `first` numbers the first of them, so that clearing does not
@@ -163,12 +188,22 @@ impl Server {
             script: Script::default(),
             log: Mutex::default(),
             open: Mutex::default(),
-            stopped: Mutex::new(false),
+            stopped: Mutex::default(),
             stop: Condvar::new(),
+            down: Mutex::default(),
+            turned: Condvar::new(),
+            rested: Condvar::new(),
+            address,
         });
         let acceptor = thread::spawn({
             let shared = Arc::clone(&shared);
-            move || accept(&listener, &shared)
+            move || {
+                let mut listener = Some(listener);
+                while let Some(open) = listener.take() {
+                    accept(open, &shared);
+                    listener = shared.listen_again();
+                }
+            }
         });
         Ok(Server {
             address,
@@ -205,9 +240,20 @@ impl Server {
         self.shared.script.add_watcher(run);
     }
 
+    /// Ends every wait, and returns once all connections are closed, which is when their clients are gone; then takes back all
+    /// faults, hooks and watchers.
+    pub fn quiesce(&self) {
+        self.shared.hurry(true);
+        let open = lock(&self.shared.open);
+        drop(self.shared.rested.wait_while(open, |open| !open.is_empty()));
+        self.shared.hurry(false);
+        self.clear_faults();
+    }
+
     /// Takes back all faults, hooks and watchers.
     pub fn clear_faults(&self) {
         self.shared.script.clear();
+        self.shared.turn(false);
     }
 
     /// Runs `run` once, when the next request of this method and path arrives, or after it was
@@ -221,7 +267,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        *lock(&self.shared.stopped) = true;
+        self.shared.turn(false);
+        lock(&self.shared.stopped).ends = true;
         self.shared.stop.notify_all();
         // A connection of our own wakes the acceptor, which then sees that it is to end and drops
         // the listener.
@@ -237,11 +284,11 @@ impl Drop for Server {
     }
 }
 
-/// Accepts connections until the server is dropped.
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+/// Accepts connections until the server is dropped or goes down.
+fn accept(listener: TcpListener, shared: &Arc<Shared>) {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     for stream in listener.incoming() {
-        if *lock(&shared.stopped) {
+        if lock(&shared.stopped).ends || lock(&shared.down).meant {
             return;
         }
         // A client that is gone before it was accepted is its own affair.
@@ -274,10 +321,69 @@ impl Drop for OpenConnection {
             // The other side may have closed it already.
             let _ = stream.shutdown(Shutdown::Both);
         }
+        self.shared.rested.notify_all();
     }
 }
 
 impl Shared {
+    /// Refuses connections from here on, and closes those that are open.
+    fn go_down(&self) {
+        self.turn(true);
+        for stream in lock(&self.open).values() {
+            // The other side may have closed it already.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn hurry(&self, hurries: bool) {
+        lock(&self.stopped).hurries = hurries;
+        self.stop.notify_all();
+    }
+
+    /// Refuses connections or accepts them, and returns once it is so.
+    fn turn(&self, down: bool) {
+        let mut state = lock(&self.down);
+        if state.meant == down {
+            return;
+        }
+        state.meant = down;
+        drop(state);
+        self.turned.notify_all();
+        if down {
+            // A connection of our own wakes the acceptor.
+            let _ = TcpStream::connect(self.address);
+        }
+        let state = lock(&self.down);
+        let waited = self
+            .turned
+            .wait_while(state, |state| state.is != down && state.meant == down);
+        drop(waited);
+    }
+
+    /// Waits until connections are to be accepted again. None where the server was dropped.
+    fn listen_again(&self) -> Option<TcpListener> {
+        if lock(&self.stopped).ends {
+            return None;
+        }
+        let mut state = lock(&self.down);
+        state.is = true;
+        self.turned.notify_all();
+        let waited = self.turned.wait_while(state, |state| state.meant);
+        state = waited.unwrap_or_else(PoisonError::into_inner);
+        // The port is nobody else's within this moment, but for an unlikely one.
+        let listener = (0..1000).find_map(|_| {
+            let listener = TcpListener::bind(self.address).ok();
+            if listener.is_none() {
+                thread::yield_now();
+            }
+            listener
+        });
+        state.is = false;
+        drop(state);
+        self.turned.notify_all();
+        Some(listener.expect("the port that the server had"))
+    }
+
     /// Answers the requests of one connection, until one side closes it.
     fn talk(&self, stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
@@ -320,6 +426,11 @@ impl Shared {
             .and_then(|effect| effect.instead(&self.internal_error));
         let response = match &effect {
             Some(Effect::CutBefore) => None,
+            Some(Effect::Down) => {
+                self.go_down();
+                None
+            }
+            Some(Effect::DropIds) => (self.handler)(&without_last_ids(request)),
             Some(_) if instead.is_some() => instead,
             Some(Effect::Slow(time)) if !self.wait(*time, connection) => None,
             _ => (self.handler)(request),
@@ -331,6 +442,11 @@ impl Shared {
             }
             Some(Effect::CutAfter) => (None, Part::Whole),
             Some(Effect::CutBody) => (response, Part::Half),
+            Some(Effect::CutJson) => (response.map(Response::halved), Part::Whole),
+            Some(Effect::Otherwise(body)) => {
+                let status = response.as_ref().map_or(200, |response| response.status);
+                (Some(Response::json(status, &body)), Part::Whole)
+            }
             Some(Effect::SlowAfter(time)) => (
                 response.filter(|_| self.wait(time, connection)),
                 Part::Whole,
@@ -360,9 +476,9 @@ impl Shared {
         let stopped = lock(&self.stopped);
         let waited = self
             .stop
-            .wait_timeout_while(stopped, time, |stopped| !*stopped);
+            .wait_timeout_while(stopped, time, |stopped| !stopped.ends && !stopped.hurries);
         let (stopped, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        !*stopped && connection.is_open()
+        !stopped.ends && connection.is_open()
     }
 }
 

@@ -57,6 +57,6 @@ mod url;
 
 pub use disk::{in_memory, init};
 pub use fault::{Effect, Fault, When};
-pub use gitea::{Commit, Gitea, How, Push, Signature};
+pub use gitea::{Commit, Gitea, How, Push, SavedForge, Signature};
 pub use http::{Request, Response};
-pub use netbird::NetBird;
+pub use netbird::{NetBird, Saved};

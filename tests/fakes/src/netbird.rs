@@ -45,6 +45,10 @@ pub struct NetBird {
     inner: Arc<Inner>,
 }
 
+/// All that a fake knew at a moment.
+#[derive(Clone)]
+pub struct Saved(Account);
+
 struct Inner {
     server: Server,
     account: Arc<Mutex<Account>>,
@@ -293,6 +297,16 @@ impl NetBird {
         answer
     }
 
+    /// Returns all that the server knows, for [`NetBird::restore`].
+    pub fn save(&self) -> Saved {
+        Saved(self.account().clone())
+    }
+
+    /// Makes the account as it was. Ids that are made from here on are those that were made from there on.
+    pub fn restore(&self, saved: &Saved) {
+        *self.account() = saved.0.clone();
+    }
+
     /// Returns the requests so far, in the order of arrival.
     pub fn requests(&self) -> Vec<Request> {
         self.inner.server.requests()
@@ -370,6 +384,11 @@ impl NetBird {
     /// request does. [`NetBird::clear_faults`] ends it.
     pub fn watch(&self, run: impl Fn(&Request) + Send + Sync + 'static) {
         self.inner.server.watch(run);
+    }
+
+    /// Waits until all clients are gone and what they asked for is done, then does what [`NetBird::clear_faults`] does.
+    pub fn quiesce(&self) {
+        self.inner.server.quiesce();
     }
 
     /// Takes back all faults, hooks and watchers.

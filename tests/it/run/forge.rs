@@ -1,7 +1,7 @@
 //! The repository of a site: the fake, or one with a random name on a real server.
 
-use std::cell::OnceCell;
 use std::io;
+use std::sync::OnceLock;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -23,7 +23,7 @@ pub(crate) struct Real {
     /// Who `admin` is.
     person: String,
     /// The user who may only read, where a test made one.
-    reader: OnceCell<String>,
+    reader: OnceLock<String>,
 }
 
 impl Repo {
@@ -45,7 +45,7 @@ impl Repo {
             admin,
             full_name: String::new(),
             person: String::new(),
-            reader: OnceCell::new(),
+            reader: OnceLock::new(),
         };
         let name = format!("it-{}", &chance[10..20]);
         let new =

@@ -304,6 +304,12 @@ impl Server {
     /// Changes fields of a live object: its answer becomes a request, as a careful person's script would do it.
     #[track_caller]
     pub(crate) fn edit(&self, path: &str, live: &Value, changes: Value) {
+        let body = Server::edited(path, live, changes);
+        self.write("PUT", &format!("{path}/{}", id(live)), body);
+    }
+
+    /// The request of such a change.
+    pub(crate) fn edited(path: &str, live: &Value, changes: Value) -> Value {
         let mut body = live.as_object().expect("an object").clone();
         let ids = |list: &Value| -> Value {
             let entries = list.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -334,11 +340,12 @@ impl Server {
                 let by_peer = body["peer"] != "";
                 body.remove(if by_peer { "peer_groups" } else { "peer" });
             }
+            _ if path.ends_with("/resources") => body["groups"] = ids(&live["groups"]),
             _ => {}
         }
         let changes: Map<String, Value> = changes.as_object().expect("changes").clone();
         body.extend(changes.into_iter().filter(|(field, _)| field != "rule"));
-        self.write("PUT", &format!("{path}/{}", id(live)), Value::Object(body));
+        Value::Object(body)
     }
 
     /// Registers a machine with a key, as a client does; returns the peer's id, or what the client is told.

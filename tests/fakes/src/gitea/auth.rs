@@ -211,7 +211,7 @@ pub(super) fn level(forge: &Forge, caller: &Caller, repo: &Repo, unit: Unit) -> 
 }
 
 /// A team of the organisation that owns a repository.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Team {
     pub(super) id: i64,
     pub(super) name: String,

@@ -21,6 +21,7 @@ use crate::clock::Clock;
 pub(super) const ACTIONS: i64 = -2;
 
 /// Everything that one server knows.
+#[derive(Clone)]
 pub(super) struct Forge {
     pub(super) flavour: Flavour,
     /// Where the server is, without a slash at the end.
@@ -41,6 +42,7 @@ pub(super) struct Forge {
 }
 
 /// One repository.
+#[derive(Clone)]
 pub(super) struct Repo {
     pub(super) id: i64,
     pub(super) owner: i64,

@@ -83,6 +83,37 @@ impl Git {
         self.resolve(&format!("refs/heads/{branch}"))
     }
 
+    /// Returns the files that git keeps its refs in, with their bytes.
+    pub(super) fn refs(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut folders = vec![self.folder.join("refs")];
+        let mut found = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("a folder of refs") {
+                let path = entry.expect("an entry of a folder").path();
+                match fs::read(&path) {
+                    Ok(bytes) => found.push((path, bytes)),
+                    Err(_) => folders.push(path),
+                }
+            }
+        }
+        found.push((
+            self.folder.join("packed-refs"),
+            fs::read(self.folder.join("packed-refs")).unwrap_or_default(),
+        ));
+        found
+    }
+
+    /// Brings the refs back to what [`Git::refs`] returned; objects are never taken away.
+    pub(super) fn set_refs(&self, refs: &[(PathBuf, Vec<u8>)]) {
+        fs::remove_dir_all(self.folder.join("refs")).expect("a folder of refs");
+        for (path, bytes) in refs {
+            let folder = path.parent().expect("a folder around a file");
+            fs::create_dir_all(folder).expect("a folder of refs");
+            fs::write(path, bytes).expect("a ref");
+        }
+        fs::create_dir_all(self.folder.join("refs/heads")).expect("a folder of refs");
+    }
+
     /// Returns the names of all branches, in order.
     pub(super) fn branches(&self) -> Vec<String> {
         let listed = self.get(&["for-each-ref", "--format=%(refname)", "refs/heads"]);

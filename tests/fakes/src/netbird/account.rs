@@ -23,6 +23,7 @@ use crate::clock::{self, Clock};
 
 const TOKEN_DAYS: i64 = 365;
 
+#[derive(Clone)]
 pub(super) struct Account {
     pub(super) id: String,
     created_at: Timestamp,

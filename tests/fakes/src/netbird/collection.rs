@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 /// A list of objects with ids. Looking one up costs little; removing one costs a walk through the
 /// rest, which no test is slowed down by.
+#[derive(Clone)]
 pub(super) struct Collection<T> {
     items: Vec<(String, T)>,
     places: HashMap<String, usize>,

@@ -15,6 +15,7 @@ pub(super) const ROUTES: &[Route] = &[
     route("GET", "/events/audit", Module::Events, list),
 ];
 
+#[derive(Clone)]
 struct Event {
     number: u64,
     timestamp: Timestamp,
@@ -27,7 +28,7 @@ struct Event {
 }
 
 /// All events, the latest written last.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Events {
     written: Vec<Event>,
     last_number: u64,

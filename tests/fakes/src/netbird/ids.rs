@@ -10,6 +10,7 @@ const SECRET_LENGTH: usize = 30;
 const CHECKSUM_LENGTH: usize = 6;
 
 /// Makes ids and secrets, other ones in each fake.
+#[derive(Clone)]
 pub(super) struct Ids {
     random: u64,
     machine: u64,

@@ -19,6 +19,7 @@ pub(super) const ROUTES: &[Route] = &[
     route("DELETE", "/posture-checks/*", Module::Policies, delete),
 ];
 
+#[derive(Clone)]
 pub(super) struct PostureCheck {
     name: String,
     description: String,

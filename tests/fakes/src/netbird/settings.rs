@@ -47,6 +47,7 @@ const FLAGS: [&str; 12] = [
 ];
 
 /// What the settings hold, as `GET /accounts` shows it.
+#[derive(Clone)]
 pub(super) struct Settings(Map<String, Value>);
 
 impl Settings {

@@ -39,6 +39,7 @@ const RECORD: Form = Form {
     ..ZONE
 };
 
+#[derive(Clone)]
 pub(super) struct Zone {
     name: String,
     pub(super) domain: String,

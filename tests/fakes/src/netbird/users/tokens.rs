@@ -10,6 +10,7 @@ use crate::netbird::refusal::{Refusal, denied, invalid, missing};
 
 const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
 
+#[derive(Clone)]
 pub(in crate::netbird) struct Token {
     pub(in crate::netbird) plain: String,
     /// Id of the user that it speaks for.
