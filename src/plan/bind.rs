@@ -559,12 +559,20 @@ impl<'a> Binder<'a> {
     /// Notes what the objects of an entry are called while the file is planned; `others` have its name and keep it.
     fn name(&mut self, address: &'a Address, stands: &[Option<&'a Live>], others: &[&Live]) {
         let (kind, bound) = (address.kind, &mut self.bound);
+        let prune = self.options.prune;
+        let is_too_many = |bound: &Bound, live: &Live| match bound.surplus.get(&live.id) {
+            Some((_, RecordedAs::Created)) => prune != Prune::None,
+            Some(_) => prune == Prune::All,
+            None => false,
+        };
         for live in stands.iter().flatten() {
             self.entries.insert(&live.id, address);
             if live.name != address.name {
                 let name = address.name.clone();
                 bound.names.insert((kind, live.id.clone()), name);
-                if !others.is_empty() {
+                // what is too many goes in the same run; a group does so when nothing refers to it any more, which is too late
+                let goes = |other: &&Live| kind != Kind::Group && is_too_many(bound, other);
+                if !others.iter().all(goes) {
                     bound.keeps_name.insert(live.id.clone());
                 }
             }
