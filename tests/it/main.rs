@@ -24,6 +24,7 @@ mod files;
 mod formats;
 mod gates;
 mod gateways;
+mod histories;
 mod impossible;
 mod init;
 mod jobs;
