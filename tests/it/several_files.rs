@@ -100,3 +100,41 @@ fn a_group_that_the_other_file_uses_is_held_back() {
         .shows("it is still used by")
         .shows("policy \"web\"");
 }
+
+/// Neither file declares the zone: each has its own records in it, and leaves those of the other.
+#[test]
+fn both_have_records_in_a_zone_of_neither() {
+    let files = Files::applied();
+    let staff = files.0.bench.id("/groups", "staff");
+    let zone = json!({ "name": "corp", "domain": "corp.example", "distribution_groups": [staff], "enabled": true });
+    let zone = crate::run::id(&files.0.bench.create("/dns/zones", zone));
+    let with = |file: Value, record: &str| {
+        let record =
+            json!({ "name": format!("{record}.corp.example"), "type": "A", "content": "10.0.0.1" });
+        let mut file = file;
+        file["dns"] = json!({ "zones": { "corp": { "records": [record] } } });
+        file
+    };
+    let records = || -> Vec<String> {
+        let records = format!("/dns/zones/{zone}/records");
+        let records = files.0.bench.server().list(&records);
+        let names = records
+            .iter()
+            .map(|record| record["name"].as_str().unwrap());
+        let mut names: Vec<String> = names.map(str::to_owned).collect();
+        names.sort();
+        names
+    };
+    files.write("base", &with(base(), "one"));
+    files.write("clients", &with(clients(), "two"));
+    files.run("base", &["apply"]).expect(0);
+    files.run("clients", &["apply"]).expect(0);
+    files.run("base", &["plan"]).expect(0).shows("No changes");
+    assert_eq!(records(), ["one.corp.example", "two.corp.example"]);
+    files.write("clients", &clients());
+    files.run("clients", &["apply"]).expect(0);
+    files.write("clients", &with(clients(), "three"));
+    files.run("clients", &["apply"]).expect(0);
+    files.run("base", &["plan"]).expect(0).shows("No changes");
+    assert_eq!(records(), ["one.corp.example", "three.corp.example"]);
+}

@@ -301,11 +301,20 @@ fn an_agreement_of_before_gives_no_role_again() {
     site.checkout(&head);
     let (head, base) = (head.as_str(), base.as_str());
     let job = Job::pull_request(&site, &Pull { number, head, base });
-    let red = site.in_job(&["plan", "--format", "json"], &job).expect(3);
+    let args = ["plan", "--comment", "--format", "json"];
+    let red = site.in_job(&args, &job).expect(3);
     let line = red.json()["agreements"][0]["line"]
         .as_str()
         .unwrap()
         .to_owned();
+    let comments = site.repo().comments(number);
+    let comment = comments[0]["body"].as_str().unwrap();
+    let gate = "the role admin\n>   - `user mira@example.org`";
+    assert!(comment.contains("apply would refuse it"), "{comment}");
+    assert!(
+        comment.contains(gate) && comment.contains(&line),
+        "{comment}"
+    );
     site.repo().describe(number, &line);
     site.in_job(&["plan"], &job).expect(0);
     site.repo().merge_by(number, How::Merge);
