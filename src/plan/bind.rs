@@ -580,8 +580,9 @@ impl<'a> Binder<'a> {
             if recorded.is_some_and(|(key, _)| key != address && key.key() != address.key()) {
                 bound.moved.insert(live.id.clone(), address.key());
             }
-            // others refer to these by name, and mean the entry's own
-            for other in others.iter().filter(|_| kind.referred_as().is_some()) {
+            // others refer to these by name, or stand in them, and mean the entry's own
+            let is_meant = kind.referred_as().is_some() || kind.children().next().is_some();
+            for other in others.iter().filter(|_| is_meant) {
                 let aside = format!("{} ({})", other.name, other.id);
                 bound.names.insert((kind, other.id.clone()), aside);
             }

@@ -316,6 +316,14 @@ impl<'a> Claims<'a> {
                 }
             };
         }
+        // what a run made in an object of which there are too many
+        let of = live.within.as_ref().and_then(|of| binding.surplus.get(of));
+        if of.is_some_and(|(_, origin)| *origin == RecordedAs::Created)
+            && options.prune != Prune::None
+            && options.ours.is_made(id)
+        {
+            return Fate::Goes(Reason::NoLongerDeclared { agreed: false });
+        }
         let agreed = options.prune == Prune::All || options.release.contains(id);
         if let Some(left) = binding.leaving.get(id) {
             return match options.prune {

@@ -190,7 +190,7 @@ impl World {
             }
             "networks" => {
                 let resource = json!({ "address": format!("{name}.example"), "groups": ["g0"] });
-                json!({ "resources": { format!("r-{name}"): resource } })
+                json!({ "resources": { format!("r-{name}"): resource }, "routers": [{ "peer_groups": ["g0"] }] })
             }
             _ => json!({}),
         };

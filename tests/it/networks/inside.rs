@@ -115,6 +115,35 @@ fn a_second_network_of_our_name_stays_with_what_is_in_it() {
     );
 }
 
+/// Two runs at once can make two networks of one entry. The younger one goes once its resource moved to the older one.
+#[test]
+fn of_two_networks_of_one_entry_the_first_gets_what_is_in_the_second() {
+    let bench = Bench::fake();
+    let wanted = office(
+        json!({ "nas": { "address": "10.1.1.1", "groups": ["g"] } }),
+        json!([{ "peer_groups": ["h"] }]),
+    );
+    bench.agreed(office(json!({}), json!([])));
+    let first = bench.id("/networks", "office");
+    let groups = ["g", "h"].map(|name| bench.id("/groups", name));
+    let second = id(&bench.as_program("POST", "/networks", json!({ "name": "office" })));
+    let within = |kind: &str| format!("/networks/{second}/{kind}");
+    let nas =
+        json!({ "name": "nas", "address": "10.1.1.1", "enabled": true, "groups": [groups[0]] });
+    let nas = id(&bench.as_program("POST", &within("resources"), nas));
+    let router =
+        json!({ "peer_groups": [groups[1]], "metric": 9999, "masquerade": true, "enabled": true });
+    bench.as_program("POST", &within("routers"), router);
+    bench.file(wanted);
+    bench.plan(&[]).expect(0).shows("→ office");
+    bench.apply(&[]).expect(0);
+    bench.plan(&[]).expect(0).shows("No changes");
+    assert_eq!(bench.id("/networks", "office"), first);
+    assert_eq!(bench.id("/networks/resources", "nas"), nas);
+    assert_eq!(resources(&bench, "office"), ["nas 10.1.1.1/32"]);
+    assert_eq!(routers(&bench, "office").len(), 1);
+}
+
 #[test]
 fn where_all_else_goes_somebodys_resource_moves_with_the_policy_to_it() {
     let bench = Bench::fake();
