@@ -169,9 +169,10 @@ pub struct Applied {
     pub next: Option<String>,
     /// Whether the file is still the one to apply could not be said, or it is not.
     pub stale: Option<anyhow::Error>,
-    /// Objects that this run made and that live, by id.
+    /// Objects that this run made and that live, by id; also those that another run of ours made meanwhile, as the event log
+    /// proves.
     pub(super) made: BTreeMap<Id, Address>,
-    /// Objects that another run made meanwhile for entries of this plan, by id.
+    /// Objects that somebody made meanwhile for entries of this plan, by id.
     pub(super) met: BTreeMap<Id, Address>,
     /// The inventory as it was after this run wrote its newest keys into it.
     pub recorded: Option<Inventory>,

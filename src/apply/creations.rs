@@ -69,8 +69,7 @@ impl Execution<'_> {
         } else {
             same(after, &live).context("another run made it meanwhile, and otherwise")?;
         }
-        let met = &mut self.applied.met;
-        met.insert(live.id, address.clone());
+        self.found(address, &live);
         Ok(StepOutcome::otherwise("was made by another run meanwhile"))
     }
 
@@ -89,12 +88,7 @@ impl Execution<'_> {
         match (found.pop(), found.is_empty()) {
             (Some(live), true) => {
                 self.learn(address, &live);
-                // without a proof it is adopted: then it is never deleted for having been made
-                let of_whom = match self.is_made_by_us(&live.id).unwrap_or_default() {
-                    true => &mut self.applied.made,
-                    false => &mut self.applied.met,
-                };
-                of_whom.insert(live.id.clone(), address.clone());
+                self.found(address, &live);
                 same(after, &live)?;
                 self.observer
                     .say(&format!("{address}: {error:#}; it arrived all the same"));
@@ -112,7 +106,17 @@ impl Execution<'_> {
         }
     }
 
-    /// Returns whether the event log proves that this run made an object whose answer was lost.
+    /// Notes an object that stands for an entry by now. Without a proof that a run of ours made it it is adopted: then it is
+    /// never deleted for having been made.
+    fn found(&mut self, address: &Address, live: &Live) {
+        let of_whom = match self.is_made_by_us(&live.id).unwrap_or_default() {
+            true => &mut self.applied.made,
+            false => &mut self.applied.met,
+        };
+        of_whom.insert(live.id.clone(), address.clone());
+    }
+
+    /// Returns whether the event log proves that a run of ours made an object whose answer was lost.
     pub(super) fn is_made_by_us(&self, id: &Id) -> Result<bool> {
         let (Some(me), Some(records)) = (self.me, self.records) else {
             return Ok(false);

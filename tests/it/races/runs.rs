@@ -167,3 +167,31 @@ fn a_network_that_two_runs_make_at_once_is_one_after_the_next_run() {
     bench.plan(&[]).expect(0).shows("No changes");
     assert_eq!(bench.server().list("/networks").len(), 1);
 }
+
+/// It was killed before it recorded the group, and the event log proves whose it is.
+#[test]
+fn what_another_run_made_meanwhile_goes_with_its_entry() {
+    for is_ours in [true, false] {
+        let bench = Bench::fake();
+        bench.agreed(json!({ "groups": { "keep": {} } }));
+        let token = bench.server().token();
+        bench.netbird().before("POST", "/groups", move |netbird| {
+            let (url, body) = (
+                format!("{}/api/groups", netbird.url()),
+                json!({ "name": "g" }),
+            );
+            match is_ours {
+                true => drop(fakes::client::send("POST", &url, Some(&token), Some(&body))),
+                false => drop(netbird.create("/groups", body)),
+            }
+        });
+        let file = json!({ "groups": { "keep": {}, "g": {} } });
+        bench.file(file).apply(&[]).expect(0);
+        let origin = if is_ours { "created" } else { "adopted" };
+        let recorded = &bench.inventory()[origin]["groups/g"];
+        assert_eq!(*recorded, json!([bench.id("/groups", "g")]));
+        bench.file(json!({ "groups": { "keep": {} } }));
+        bench.apply(&[]).expect(0);
+        assert_eq!(bench.all("/groups", "g").is_empty(), is_ours);
+    }
+}
