@@ -52,8 +52,12 @@ pub struct Passage {
     pub is_even: bool,
     /// Where it depends on posture checks: on which, and how.
     pub condition: Option<(Checks, BTreeSet<String>)>,
-    /// By which rule.
-    pub why: Why,
+    /// By which policy or route.
+    pub rule: Address,
+    /// What changes beside it, where the rule itself stays as it is.
+    pub causes: BTreeSet<Address>,
+    /// Of what was reachable before and after: the first of the policies that let it through, too.
+    pub others: BTreeSet<String>,
 }
 
 /// On what of its posture checks a passage depends.
@@ -127,17 +131,6 @@ fn is_network(address: &str) -> bool {
         Some((_, "32" | "128")) | None => false,
         Some(_) => true,
     }
-}
-
-/// By which rule, and by which other change where the rule itself stays as it is.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Why {
-    /// The policy or the route.
-    pub rule: Address,
-    /// What changes beside it.
-    pub causes: Vec<Address>,
-    /// Of what was reachable before and after: the first of the policies that let it through, too.
-    pub others: BTreeSet<String>,
 }
 
 impl Delta {

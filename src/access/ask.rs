@@ -96,7 +96,7 @@ pub(super) fn ask(world: &mut World, side: usize, question: &Question) -> Result
         Some(to) => asked.machines(from, to),
         None => {
             let mut targets = routes::targets(&reach);
-            targets.retain(|route| route.name == *target);
+            targets.retain(|route| route.place.name == *target);
             if targets.is_empty() {
                 return Err(NoAnswer::Nowhere(target.clone()));
             }
@@ -131,11 +131,26 @@ impl Asked<'_> {
         self.reach.at(class).nodes.len()
     }
 
-    /// Whether this is what was asked for.
-    fn is_enough(&self, traffic: &Traffic) -> bool {
-        match &self.question.traffic {
+    /// Counts pairs by what passes: with the rules by which it does, or else with what comes near.
+    fn count(
+        &mut self,
+        pairs: usize,
+        traffic: &Traffic,
+        by: impl FnOnce(&Self) -> Vec<By>,
+        near: impl FnOnce(&Self) -> Vec<String>,
+    ) {
+        let is_enough = match &self.question.traffic {
             Some(wanted) => traffic.has(wanted),
             None => !traffic.is_empty(),
+        };
+        self.answer.pairs.1 += pairs;
+        if is_enough {
+            self.answer.pairs.0 += pairs;
+            let by = by(self);
+            self.answer.rules.extend(by);
+        } else {
+            let near = near(self);
+            self.answer.nearest.extend(near);
         }
     }
 
@@ -161,21 +176,16 @@ impl Asked<'_> {
                 if number == 0 || self.reach.at(a).is_resource {
                     continue;
                 }
-                self.answer.pairs.1 += number;
                 let mut found = Vec::new();
                 self.reach.rules_into(self.side, a, *b, &mut found);
                 let ssh = self.reach.has_ssh(self.side, *b);
                 let traffic = self.reach.traffic(self.side, &found, ssh, &State::Pass);
-                if self.is_enough(&traffic) {
-                    self.answer.pairs.0 += number;
+                let by = |of: &Self| {
                     let rules = bits(found.iter().copied());
-                    let by = rules.filter_map(|rule| self.by(rule, *b, ssh, &traffic));
-                    let by: Vec<By> = by.collect();
-                    self.answer.rules.extend(by);
-                } else {
-                    let near = self.near(a, *b);
-                    self.answer.nearest.extend(near);
-                }
+                    let by = rules.filter_map(|rule| of.by(rule, *b, ssh, &traffic));
+                    by.collect()
+                };
+                self.count(number, &traffic, by, |of| of.near(a, *b));
             }
         }
         if self.answer.nearest.is_empty() && self.answer.pairs.0 < self.answer.pairs.1 {
@@ -258,17 +268,11 @@ impl Asked<'_> {
                 continue;
             }
             for target in targets {
-                let number = self.size(class);
-                self.answer.pairs.1 += number;
                 let traffic = target.traffic(self.reach, self.side, &State::Pass, class);
-                if self.is_enough(&traffic) {
-                    self.answer.pairs.0 += number;
-                    let by = self.by_route(target, class, &traffic);
-                    self.answer.rules.extend(by);
-                } else {
-                    let near = self.why_not(target, class);
-                    self.answer.nearest.insert(near);
-                }
+                let by = |of: &Self| of.by_route(target, class, &traffic);
+                self.count(self.size(class), &traffic, by, |of| {
+                    vec![of.why_not(target, class)]
+                });
             }
         }
     }
@@ -279,7 +283,10 @@ impl Asked<'_> {
         let by = |rule: usize, traffic: Traffic, checks: BTreeSet<String>| By {
             policy: self.reach.world.rules[rule].name.clone(),
             traffic,
-            through: Some(format!("route {} to {}", target.name, target.target)),
+            through: Some(format!(
+                "route {} to {}",
+                target.place.name, target.place.address
+            )),
             checks: &self.checks(rule) | &checks,
         };
         let pairing = target.opened_by(self.reach, self.side, class);
@@ -305,7 +312,7 @@ impl Asked<'_> {
 
     fn why_not(&self, target: &Target, class: ClassAt) -> String {
         let world = self.reach.world;
-        let name = &target.name;
+        let name = &target.place.name;
         let clients: Vec<GroupAt> = target.clients().into_iter().collect();
         let is_client = self.reach.is_in(self.side, class, &clients);
         let is_paired = || !target.opened_by(self.reach, self.side, class).is_empty();

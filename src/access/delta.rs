@@ -7,95 +7,162 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::reach::{ClassAt, Reach, State};
 use super::traffic::Traffic;
-use super::world::{AFTER, BEFORE, Check, End, GroupAt, Node, NodeAt, Rule, SIDES, What, World};
+use super::world::{AFTER, BEFORE, Check, End, GroupAt, Node, NodeAt, Rule, What, World};
 use super::{Checks, Delta, Members, Passage, Place, Side, is_network, routes};
 use crate::model::address::Address;
 
 /// Most machines of a group that are named one by one where it is not all of them.
 const MOST_NAMES: usize = 4;
+/// Most rules that are named as those which let something through anyway, and about how many as those which open a route.
+const MOST_RULES: usize = 3;
 
 /// About what a passage costs, in the steps of [`Reach::spend`].
 const PASSAGE: usize = 5_000;
 
 /// Makes the delta. `peers`: machines are named one by one, each entry a full product. `None` where that would take too long.
 pub(super) fn delta(world: &World, peers: bool) -> Option<Delta> {
-    let mut touched = HashSet::new();
-    for node in world.nodes.iter().filter(|node| node.differs()) {
-        touched.extend(node.groups.iter().flatten().copied());
-    }
-    let is_affected = |rule: &Rule| {
-        let grants = SIDES.iter().filter_map(|side| rule.on(*side));
-        let mut groups = grants.flat_map(|grant| grant.from.iter().chain(&grant.to));
-        rule.differs() || groups.any(|group| touched.contains(group))
-    };
+    let differing = world.nodes.iter().filter(|node| node.differs());
+    let touched = differing.flat_map(|node| node.groups.iter().flatten());
+    let touched: HashSet<&GroupAt> = touched.collect();
+    let is_affected =
+        |rule: &Rule| rule.differs() || rule.groups().any(|group| touched.contains(group));
     let rules = world.rules.iter().enumerate();
     let affected = rules.filter(|(_, rule)| is_affected(rule));
     let affected: Vec<usize> = affected.map(|(at, _)| at).collect();
     if affected.is_empty() && world.routes[BEFORE] == world.routes[AFTER] {
         return Some(Delta::default());
     }
-    let mut maker = Maker {
-        reach: Reach::new(world)?,
-        peers,
-        delta: Delta::default(),
-    };
+    let reach = Reach::new(world)?;
+    let maker = Maker { reach, peers };
+    let mut delta = Delta::default();
     for rule in &affected {
-        maker.rule(*rule);
+        maker.rule(*rule, &mut delta);
     }
     for target in &routes::targets(&maker.reach) {
-        maker.target(target);
+        maker.target(target, &mut delta);
     }
-    let mut delta = maker.delta;
     delta.sort();
     (!maker.reach.is_spent()).then_some(delta)
 }
 
 struct Maker<'w> {
     reach: Reach<'w>,
+    /// Whether machines are named one by one.
     peers: bool,
-    delta: Delta,
 }
 
+/// What is said of pairs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Said {
+    /// Whether it is lost or gained; else others let it through anyway.
+    is_news: bool,
+    by: By,
+    /// Whether it depends on posture checks: on those of the rule, or on these of which one fails.
+    when: Option<(Checks, BTreeSet<Check>)>,
+}
+
+/// What a pair differs by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum By {
+    /// The rule.
+    Rule,
+    /// The source: where both do, too.
+    Source,
+    /// The destination.
+    Destination,
+}
+
+/// A pair: from which class to which.
+type Ends = (ClassAt, ClassAt);
+
+/// The pairs of which the same is said.
+#[derive(Debug, Default)]
+struct Pairs {
+    all: Vec<Ends>,
+    traffic: Traffic,
+    /// Whether not all of the traffic passes for each of them.
+    is_uneven: bool,
+    /// What changes of them, where it is not the rule.
+    causes: BTreeSet<Address>,
+    /// The rules that let it through anyway.
+    others: BTreeSet<usize>,
+}
+
+/// What is said, of what was before and of what is after: few things, of many pairs. Where machines are named, and of what others
+/// let through, each traffic is an entry of its own.
+type Tally = BTreeMap<(Said, Option<Traffic>), Pairs>;
+
 impl Maker<'_> {
-    /// One entry of what is lost or gained by a rule between two groups, but for different conditions: the traffic of all its
-    /// pairs. Says whether each of them has all of it. Where machines are named, nothing is put together.
-    fn gathered(&self, told: Tally) -> Vec<(Said, Pairs, bool)> {
-        let mut gathered: Vec<(Said, Pairs, bool)> = Vec::new();
-        for (said, pairs) in told {
-            let is_one = !self.peers && said.is_news;
-            let is_alike = |(other, ..): &&mut (Said, _, _)| {
-                is_one && (&other.when, other.by, other.is_news) == (&said.when, said.by, true)
+    /// Adds pairs to those of which the same is said.
+    fn add<'t>(
+        &self,
+        tally: &'t mut Tally,
+        said: Said,
+        traffic: &Traffic,
+        pairs: &[Ends],
+    ) -> &'t mut Pairs {
+        let apart = (self.peers || !said.is_news).then(|| traffic.clone());
+        let all = tally.entry((said, apart)).or_default();
+        all.is_uneven |= !all.all.is_empty() && all.traffic != *traffic;
+        all.traffic = all.traffic.union(traffic);
+        all.all.extend(pairs);
+        all
+    }
+
+    /// Puts what is said of the pairs from one group to another, or to what is behind a route, into the delta.
+    fn tell(
+        &self,
+        delta: &mut Delta,
+        (which, told): (usize, Tally),
+        (from, to): (GroupAt, Result<GroupAt, &Place>),
+        rule: &Address,
+        checks: &BTreeSet<String>,
+    ) {
+        let has_news = told.keys().any(|(said, _)| said.is_news);
+        // where something is gained, what was there already is no news
+        let told = told.into_iter();
+        for ((said, _), pairs) in told.filter(|((said, _), _)| said.is_news || !has_news) {
+            let list = match (which, said.is_news) {
+                (BEFORE, true) => &mut delta.lost,
+                (_, true) => &mut delta.gained,
+                (BEFORE, false) => &mut delta.still,
+                (_, false) => &mut delta.already,
             };
-            match gathered.iter_mut().find(is_alike) {
-                Some((all, all_pairs, is_even)) => {
-                    all.traffic = all.traffic.union(&said.traffic);
-                    all_pairs.join(pairs);
-                    *is_even = false;
-                }
-                None => gathered.push((said, pairs, true)),
+            let others = pairs.others.iter().take(MOST_RULES);
+            let others = others.map(|at| self.reach.world.rules[*at].name.clone());
+            let others: BTreeSet<String> = others.collect();
+            let condition = said.when.map(|(how, of)| match how {
+                Checks::OneFails => (how, of.iter().map(Check::to_string).collect()),
+                _ => (how, checks.clone()),
+            });
+            let products = match (self.peers, to) {
+                (true, Ok(_)) => pairs.products(),
+                _ => vec![pairs.sides()],
+            };
+            // the other side of a machine that joins is all of its group but itself
+            let is_named = [By::Destination, By::Source].map(|by| said.is_news && said.by != by);
+            for [sources, destinations] in products {
+                // who joins is named, whoever is on the other side
+                let nobody = BTreeSet::new();
+                let beside = match is_named == [true, true] && to.is_ok() {
+                    true => [&destinations, &sources],
+                    false => [&nobody, &nobody],
+                };
+                list.push(Passage {
+                    from: self.side((from, is_named[0]), &sources, beside[0]),
+                    to: match to {
+                        Ok(to) => self.side((to, is_named[1]), &destinations, beside[1]),
+                        Err(place) => Side::Route(place.clone()),
+                    },
+                    traffic: pairs.traffic.clone(),
+                    is_even: !pairs.is_uneven,
+                    condition: condition.clone(),
+                    rule: rule.clone(),
+                    causes: pairs.causes.clone(),
+                    others: others.clone(),
+                });
             }
         }
-        gathered
-    }
-
-    /// Where that is told: of what was before or of what is after, and whether it is lost or gained.
-    fn list(&mut self, which: usize, is_news: bool) -> &mut Vec<Passage> {
-        match (which, is_news) {
-            (BEFORE, true) => &mut self.delta.lost,
-            (_, true) => &mut self.delta.gained,
-            (BEFORE, false) => &mut self.delta.still,
-            (_, false) => &mut self.delta.already,
-        }
-    }
-
-    /// What changed of the classes of a pair, where it is not the rule.
-    fn causes(&self, by: By, from: ClassAt, to: ClassAt) -> BTreeSet<Address> {
-        let class = match by {
-            By::Rule => return BTreeSet::new(),
-            By::Source => from,
-            By::Destination => to,
-        };
-        self.reach.at(class).causes.clone()
     }
 
     /// What a passage is about on a side: a group, or what stands for one, with what of it is in these classes. `is_named`:
@@ -178,59 +245,18 @@ impl Maker<'_> {
         let is_on_both = group.is_some_and(|it| it.members.iter().all(|of| !of.is_empty()));
         node.is[BEFORE] != node.is[AFTER] && is_on_both
     }
-
-    /// What `passage` makes of the two sides of these pairs, each with whether few of it are named.
-    fn passages(
-        &self,
-        [from, to]: [(GroupAt, bool); 2],
-        pairs: &Pairs,
-        passage: impl Fn([Side; 2]) -> Passage,
-    ) -> Vec<Passage> {
-        let products = match self.peers {
-            true => pairs.products(),
-            false => vec![(pairs.from(), pairs.to())],
-        };
-        let nobody = BTreeSet::new();
-        let passages = products.into_iter().map(|(sources, destinations)| {
-            // who joins is named, whoever is on the other side
-            let beside = match (from.1, to.1) {
-                (true, true) => [&destinations, &sources],
-                _ => [&nobody, &nobody],
-            };
-            passage([
-                self.side(from, &sources, beside[0]),
-                self.side(to, &destinations, beside[1]),
-            ])
-        });
-        passages.collect()
-    }
-}
-
-/// What is said of pairs with the same traffic: which classes, and the rules that cover it.
-#[derive(Debug, Default)]
-pub(super) struct Pairs {
-    pub(super) all: Vec<(ClassAt, ClassAt)>,
-    pub(super) because: BTreeSet<Address>,
-    pub(super) rules: BTreeSet<usize>,
 }
 
 impl Pairs {
-    pub(super) fn from(&self) -> BTreeSet<ClassAt> {
-        self.all.iter().map(|(from, _)| *from).collect()
-    }
-
-    pub(super) fn to(&self) -> BTreeSet<ClassAt> {
-        self.all.iter().map(|(_, to)| *to).collect()
-    }
-
-    pub(super) fn join(&mut self, other: Pairs) {
-        self.all.extend(other.all);
-        self.because.extend(other.because);
-        self.rules.extend(other.rules);
+    /// The sources, and the destinations.
+    fn sides(&self) -> [BTreeSet<ClassAt>; 2] {
+        let from = self.all.iter().map(|(from, _)| *from);
+        let to = self.all.iter().map(|(_, to)| *to);
+        [from.collect(), to.collect()]
     }
 
     /// The same pairs as full products: sources that have the same destinations are together.
-    pub(super) fn products(&self) -> Vec<(BTreeSet<ClassAt>, BTreeSet<ClassAt>)> {
+    fn products(&self) -> Vec<[BTreeSet<ClassAt>; 2]> {
         let mut each: BTreeMap<ClassAt, BTreeSet<ClassAt>> = BTreeMap::new();
         for (from, to) in &self.all {
             each.entry(*from).or_default().insert(*to);
@@ -239,66 +265,12 @@ impl Pairs {
         for (from, to) in each {
             by_to.entry(to).or_default().insert(from);
         }
-        by_to.into_iter().map(|(to, from)| (from, to)).collect()
+        by_to.into_iter().map(|(to, from)| [from, to]).collect()
     }
 }
 
-/// What is said of pairs.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Said {
-    pub(super) traffic: Traffic,
-    /// Whether it depends on posture checks: on those of the rule, or on these of which one fails.
-    pub(super) when: Option<(Checks, BTreeSet<Check>)>,
-    pub(super) by: By,
-    /// Whether it is lost or gained; else others let it through anyway.
-    pub(super) is_news: bool,
-}
-
-/// Pairs by what is said of them: few things are said, of many pairs.
-pub(super) type Tally = Vec<(Said, Pairs)>;
-
-/// The place of what is said in a tally.
-pub(super) fn place(tally: &mut Tally, said: Said) -> usize {
-    let known = tally.iter().position(|(known, _)| *known == said);
-    known.unwrap_or_else(|| {
-        tally.push((said, Pairs::default()));
-        tally.len() - 1
-    })
-}
-
-/// What is said of every pair that the same rules are about, as places in the tallies.
-#[derive(Debug, Default)]
-pub(super) struct Outcome {
-    pub(super) told: [Vec<usize>; 2],
-    /// Whether the rule is about the pair, after.
-    pub(super) is_met: bool,
-}
-
-/// What of a pair decides, beside the rules that are about it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Pair {
-    pub(super) by: By,
-    /// Whether one of its sides changes.
-    pub(super) is_moved: bool,
-    /// Whether the line of All tells it, of what is lost and of what is gained.
-    pub(super) is_of_all: [bool; 2],
-    /// Whether the destination has NetBird's SSH server on.
-    pub(super) ssh: [bool; 2],
-}
-
-/// What a pair differs by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum By {
-    /// The rule.
-    Rule,
-    /// The source: where both do, too.
-    Source,
-    /// The destination.
-    Destination,
-}
-
 /// What of this, which is in the order of the states, is lost or gained within `of`.
-pub(super) fn shares(states: &[State], traffic: &[Traffic], of: &Traffic, by: By) -> Vec<Said> {
+fn shares(states: &[State], traffic: &[Traffic], of: &Traffic, by: By) -> Vec<(Said, Traffic)> {
     let mut within = traffic.iter().map(|traffic| traffic.common(of));
     let pass = within.next().unwrap_or_default();
     let fail = within.next().unwrap_or_else(|| pass.clone());
@@ -332,15 +304,13 @@ pub(super) fn shares(states: &[State], traffic: &[Traffic], of: &Traffic, by: By
         }
     }
     shares.retain(|(traffic, _)| !traffic.is_empty());
-    let said = |(traffic, when)| Said {
-        traffic,
-        when,
-        by,
+    let said = |when| Said {
         is_news: true,
+        by,
+        when,
     };
-    shares.into_iter().map(said).collect()
-}
-
-fn labels(checks: &BTreeSet<Check>) -> BTreeSet<String> {
-    checks.iter().map(Check::to_string).collect()
+    let shares = shares.into_iter();
+    shares
+        .map(|(traffic, when)| (said(when), traffic))
+        .collect()
 }

@@ -1,8 +1,7 @@
 //! Who reaches whom: machines of the same groups are one class, and each pair of classes is looked at once.
 
-use std::cell::{Cell, OnceCell};
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::rc::Rc;
+use std::cell::Cell;
+use std::collections::{BTreeSet, HashMap};
 
 use super::traffic::Traffic;
 use super::world::{AFTER, BEFORE, Check, Grant, GroupAt, Node, NodeAt, Rule, SIDES, World};
@@ -65,8 +64,7 @@ const MOST_STEPS: usize = if cfg!(test) { 1 << 25 } else { 1 << 30 };
 pub(super) struct Reach<'w> {
     pub(super) world: &'w World<'w>,
     pub(super) classes: Vec<Class>,
-    class_of: Vec<ClassAt>,
-    in_groups: Vec<OnceCell<Rc<[ClassAt]>>>,
+    in_groups: Vec<Vec<ClassAt>>,
     both_ways: [Vec<u64>; 2],
     /// Rules that are not the same before and after.
     differing: Vec<u64>,
@@ -120,8 +118,9 @@ impl<'w> Reach<'w> {
                 all
             })
         };
-        let (mut classes, mut class_of) = (Vec::new(), Vec::new());
+        let mut classes = Vec::new();
         let mut by_form = HashMap::new();
+        let mut in_groups = vec![Vec::new(); world.groups.len()];
         for (at, node) in world.nodes.iter().enumerate() {
             let form = (node.is_resource(), node.is_on, &node.groups);
             let class: ClassAt = *by_form.entry(form).or_insert_with(|| {
@@ -136,13 +135,19 @@ impl<'w> Reach<'w> {
                     from: of(node, &from),
                     to: of(node, &to),
                 });
-                number(classes.len() - 1)
+                let class = number(classes.len() - 1);
+                let [before, after] = &node.groups;
+                let is_new = |group: &&GroupAt| before.binary_search(group).is_err();
+                let joined = after.iter().filter(is_new);
+                for group in before.iter().chain(joined) {
+                    in_groups[*group as usize].push(class);
+                }
+                class
             });
             classes[class as usize].nodes.push(number(at));
             let causes = &mut classes[class as usize].causes;
             let own = node.causes.iter().filter(|_| node.differs());
             causes.extend(own.cloned());
-            class_of.push(class);
             if is_too_large(world.groups.len() + classes.len()) {
                 return None;
             }
@@ -165,8 +170,7 @@ impl<'w> Reach<'w> {
         Some(Reach {
             world,
             classes,
-            class_of,
-            in_groups: vec![OnceCell::new(); world.groups.len()],
+            in_groups,
             both_ways,
             differing,
             to_groups: to,
@@ -191,20 +195,13 @@ impl<'w> Reach<'w> {
     }
 
     /// The classes whose machines and resources are in a group, before or after.
-    pub(super) fn in_group(&self, group: GroupAt) -> Rc<[ClassAt]> {
-        let classes = || {
-            let members = &self.world.groups[group as usize].members;
-            let mut seen = HashSet::new();
-            let nodes = members.iter().flatten();
-            let classes = nodes.map(|node| self.class_of[*node as usize]);
-            classes.filter(|class| seen.insert(*class)).collect()
-        };
-        self.in_groups[group as usize].get_or_init(classes).clone()
+    pub(super) fn in_group(&self, group: GroupAt) -> &[ClassAt] {
+        &self.in_groups[group as usize]
     }
 
     /// Adds the rules by which one class may open connections to another on a side, or may not, as bits.
     pub(super) fn rules_into(&self, side: usize, from: ClassAt, to: ClassAt, out: &mut Vec<u64>) {
-        let source = from;
+        let (source, destination) = (from, to);
         let (from, to) = (self.at(from), self.at(to));
         // a resource opens no connection, and one that no router leads to gets none; who routes the network gets no route
         let is_cut_off =
@@ -213,33 +210,24 @@ impl<'w> Reach<'w> {
             out.extend(std::iter::repeat_n(0, self.words()));
             return;
         }
-        let forth = from.from[side].iter().zip(&to.to[side]);
-        let forth = forth.map(|(from, to)| from & to);
-        if to.is_resource {
-            out.extend(forth);
-            return;
-        }
-        let back = from.to[side].iter().zip(&to.from[side]);
-        let back = back.zip(&self.both_ways[side]);
-        let back = back.map(|((to, from), both)| to & from & both);
-        out.extend(forth.zip(back).map(|(forth, back)| forth | back));
+        let backwards = if to.is_resource { 0 } else { u64::MAX };
+        let naming = self
+            .naming(side, source, destination)
+            .zip(&self.both_ways[side]);
+        out.extend(naming.map(|((forth, back), both)| forth | back & both & backwards));
     }
 
-    /// Whether the machines of a class are in one of these groups, before or after.
-    pub(super) fn is_ever_in(&self, class: ClassAt, groups: &[GroupAt]) -> bool {
-        SIDES.iter().any(|side| self.is_in(*side, class, groups))
+    /// The rules from one class to another, and those the other way round, as bits.
+    fn naming(&self, side: usize, a: ClassAt, b: ClassAt) -> impl Iterator<Item = (u64, u64)> {
+        let (a, b) = (self.at(a), self.at(b));
+        let forth = a.from[side].iter().zip(&b.to[side]);
+        let back = a.to[side].iter().zip(&b.from[side]);
+        forth.zip(back).map(|((a, b), (c, d))| (a & b, c & d))
     }
 
     /// The rules that are not the same before and after.
     pub(super) fn differing_rules(&self) -> impl Iterator<Item = usize> {
         bits(self.differing.iter().copied())
-    }
-
-    /// The classes of which something changes.
-    pub(super) fn differing_classes(&self) -> impl Iterator<Item = ClassAt> {
-        let all = self.classes.iter().enumerate();
-        let differing = all.filter(|(_, class)| class.differs);
-        differing.map(|(at, _)| number(at))
     }
 
     /// Whether the machines of a class are in one of these groups.
@@ -264,12 +252,7 @@ impl<'w> Reach<'w> {
         b: ClassAt,
     ) -> impl Iterator<Item = usize> {
         self.spend(self.words());
-        let (a, b) = (self.at(a), self.at(b));
-        let forth = a.from[side].iter().zip(&b.to[side]);
-        let back = a.to[side].iter().zip(&b.from[side]);
-        let forth = forth.map(|(from, to)| from & to);
-        let back = back.map(|(to, from)| to & from);
-        bits(forth.zip(back).map(|(forth, back)| forth | back))
+        bits(self.naming(side, a, b).map(|(forth, back)| forth | back))
     }
 
     /// Whether some rule pairs two machines.
@@ -320,20 +303,17 @@ impl<'w> Reach<'w> {
         !class.is_resource && class.is_on[side]
     }
 
-    /// What comes and goes by these rules, which are those between two classes before and after; `None` where it is all the
+    /// What comes and goes by these rules, which are those between two classes before and after; nothing where it is all the
     /// same. `ssh`: whether the destination has NetBird's SSH server on.
-    pub(super) fn diff(&self, rules: &[Vec<u64>; 2], ssh: [bool; 2]) -> Option<Diff> {
-        let differ = || {
-            let mut pairs = rules[BEFORE].iter().zip(&self.differing);
-            pairs.any(|(rule, differing)| rule & differing != 0)
-        };
-        if rules[BEFORE] == rules[AFTER] && ssh[BEFORE] == ssh[AFTER] && !differ() {
-            return None;
+    pub(super) fn diff(&self, rules: [&[u64]; 2], ssh: [bool; 2]) -> Diff {
+        let mut pairs = rules[BEFORE].iter().zip(&self.differing);
+        let differ = pairs.any(|(rule, differing)| rule & differing != 0);
+        if rules[BEFORE] == rules[AFTER] && ssh[BEFORE] == ssh[AFTER] && !differ {
+            return Diff::default();
         }
-        let passing = |side: usize| {
-            self.in_states(|state| self.traffic(side, &rules[side], ssh[side], state))
-        };
-        Some(between(&passing(BEFORE), &passing(AFTER)))
+        let [before, after] = SIDES
+            .map(|side| self.in_states(|state| self.traffic(side, rules[side], ssh[side], state)));
+        between(&before, &after)
     }
 
     /// What passes in each of the states.
@@ -355,15 +335,8 @@ impl<'w> Reach<'w> {
         traffic
     }
 
-    /// The rules that let a class through to these groups.
-    pub(super) fn accepting(&self, side: usize, from: ClassAt, to: &[GroupAt]) -> Vec<usize> {
-        let rules = bits(self.rules_to(side, from, to));
-        let accepts = |rule: &usize| self.world.rules[*rule].accepts(side);
-        rules.filter(accepts).collect()
-    }
-
     /// The rules from a class to these groups, as bits.
-    fn rules_to(&self, side: usize, from: ClassAt, groups: &[GroupAt]) -> Vec<u64> {
+    pub(super) fn rules_to(&self, side: usize, from: ClassAt, groups: &[GroupAt]) -> Vec<u64> {
         self.spend(self.words() * (groups.len() + 1));
         let to = groups
             .iter()

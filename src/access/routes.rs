@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::reach::{ClassAt, Reach, State};
+use super::Place;
+use super::reach::{ClassAt, Reach, State, bits};
 use super::traffic::Traffic;
 use super::world::{GroupAt, Path, SIDES};
+use crate::model::address::Address;
+use crate::model::kind::Kind;
 
 /// A network or domains behind the routes of one name: several of them lead to the same.
 pub(super) struct Target<'w> {
-    pub(super) name: String,
-    /// The network, or the domains.
-    pub(super) target: String,
+    pub(super) place: Place,
     /// Its routes that are on.
     ways: [Vec<Way<'w>>; 2],
 }
@@ -39,8 +40,10 @@ pub(super) fn targets<'w>(reach: &Reach<'w>) -> Vec<Target<'w>> {
         }
     }
     let targets = targets.into_iter().map(|((name, target), ways)| Target {
-        name: name.to_owned(),
-        target: target.to_owned(),
+        place: Place {
+            name: name.to_owned(),
+            address: target.to_owned(),
+        },
         ways,
     });
     targets.collect()
@@ -80,35 +83,38 @@ impl Target<'_> {
         self.ways[side].iter().flat_map(|way| &way.routers).copied()
     }
 
-    /// The rules that are not the same before and after and may open or close it, each with the groups of the machines for
-    /// which it does: those on the other side of a router, and the sources of what goes to its guards.
-    pub(super) fn opening(
-        &self,
-        reach: &Reach,
-        routers: &BTreeSet<ClassAt>,
-    ) -> Vec<(usize, Vec<GroupAt>)> {
-        let guards = self.guards();
-        let has_router = |groups: &[GroupAt]| {
-            let mut routers = routers.iter();
-            routers.any(|router| reach.is_ever_in(*router, groups))
-        };
-        let differing = reach.differing_rules();
-        let opening = differing.filter_map(|at| {
-            reach.spend(1);
+    /// Whether it may be reached by others after: it differs, or a router, or a rule to one of them or to its guards.
+    pub(super) fn is_touched(&self, reach: &Reach) -> bool {
+        let routers = || SIDES.into_iter().flat_map(|side| self.routers(side));
+        if self.differs() || routers().any(|router| reach.at(router).differs) {
+            return true;
+        }
+        let mut groups = self.guards();
+        for router in routers() {
+            let node = &reach.world.nodes[reach.at(router).nodes[0] as usize];
+            groups.extend(node.groups.iter().flatten());
+        }
+        let mut differing = reach.differing_rules();
+        differing.any(|at| {
             let rule = &reach.world.rules[at];
-            let mut groups = BTreeSet::new();
-            for grant in SIDES.iter().filter_map(|side| rule.on(*side)) {
-                if has_router(&grant.from) {
-                    groups.extend(grant.to.iter().copied());
-                }
-                if has_router(&grant.to) || grant.to.iter().any(|group| guards.contains(group)) {
-                    groups.extend(grant.from.iter().copied());
-                }
-            }
-            let groups: Vec<GroupAt> = groups.into_iter().collect();
-            (!groups.is_empty()).then_some((at, groups))
-        });
-        opening.collect()
+            reach.spend(rule.groups().count());
+            rule.groups().any(|group| groups.contains(group))
+        })
+    }
+
+    /// The policies that are not the same before and after, and pair a class with a router or are about it and the guards.
+    pub(super) fn changed_rules(&self, reach: &Reach, class: ClassAt) -> Vec<Address> {
+        let guards: Vec<GroupAt> = self.guards().into_iter().collect();
+        let about = |side: usize| {
+            let guarding = bits(reach.rules_to(side, class, &guards));
+            guarding.chain(self.opened_by(reach, side, class))
+        };
+        let about: BTreeSet<usize> = SIDES.into_iter().flat_map(about).collect();
+        let rules = about.into_iter().map(|at| &reach.world.rules[at]);
+        let changed = rules.filter(|rule| rule.differs());
+        changed
+            .map(|rule| Address::new(Kind::Policy, &rule.name))
+            .collect()
     }
 
     /// Whether one of its routes is on.
@@ -128,7 +134,10 @@ impl Target<'_> {
         let ways = self.ways[side].iter();
         let ways = ways.filter(|way| reach.is_in(side, class, &way.path.clients));
         let guards: Vec<GroupAt> = ways.flat_map(|way| way.path.guards.clone()).collect();
-        reach.accepting(side, class, &guards)
+        let rules = bits(reach.rules_to(side, class, &guards));
+        rules
+            .filter(|rule| reach.world.rules[*rule].accepts(side))
+            .collect()
     }
 
     /// The rules that pair a class with a router of it, and so open it.

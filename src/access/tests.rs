@@ -264,7 +264,7 @@ fn checked(recent: &str, asks: &[&str]) -> (Value, Value) {
 }
 
 #[test]
-fn a_posture_check_that_changes_is_told_with_each_policy_that_asks_for_it() {
+fn a_posture_check_that_changes_is_shown_with_each_policy_that_asks_for_it() {
     let (live, _) = checked("0.60.0", &["recent"]);
     let after = |recent: Value| {
         let mut file = checked("0.60.0", &["recent"]).1;
@@ -294,7 +294,26 @@ fn a_posture_check_that_changes_is_told_with_each_policy_that_asks_for_it() {
 }
 
 #[test]
-fn a_policy_that_asks_for_another_posture_check_is_told() {
+fn who_joins_a_group_while_a_posture_check_changes_is_apart() {
+    let (live, mut file) = checked("0.60.0", &["recent"]);
+    file["groups"] = json!({ "a": { "peers": ["a1", "a2"] } });
+    let before = file.clone();
+    file["groups"]["a"]["peers"] = json!(["a1", "a2", "c1"]);
+    file["posture_checks"]["recent"] = json!({ "nb_version": "0.61.0" });
+    let versions = [(MADE - 100, before), (MADE + 100, file.clone())];
+    let case = Case::new(file, live).history(&versions);
+    assert_data_eq!(
+        told_of(&case, false),
+        str![[r#"
+- a1, a2 (of a) → b (1 machine): everything, if posture check recent (as changed) fails, by posture check recent, policy p
++ c1 (of a) → b (1 machine): everything, if posture check recent passes, by group a, policy p
+
+"#]]
+    );
+}
+
+#[test]
+fn a_policy_that_asks_for_another_posture_check_is_shown() {
     let after = |before: &[&str], after: &[&str]| {
         let live = checked("0.60.0", before).0;
         told(checked("0.60.0", after).1, live)

@@ -156,6 +156,12 @@ impl Rule {
         self.grants[side].as_ref().filter(|grant| grant.is_on)
     }
 
+    /// The groups that it names on either side.
+    pub(super) fn groups(&self) -> impl Iterator<Item = &GroupAt> {
+        let grants = SIDES.into_iter().filter_map(|side| self.on(side));
+        grants.flat_map(|grant| grant.from.iter().chain(&grant.to))
+    }
+
     /// The posture checks that the source has to pass on either side.
     pub(super) fn checks(&self) -> impl Iterator<Item = &Check> {
         let grants = self.grants.iter().flatten();

@@ -26,14 +26,14 @@ pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
         // of single machines that join a group their own lines tell
         let machines = [Reach::Group, Reach::Peer, Reach::SetupKey];
         let is_machine = |cause: &Address| machines.contains(&cause.kind.descriptor().reach);
-        if passage.why.causes.iter().any(is_machine) || is_few(&passage.from) {
+        if passage.causes.iter().any(is_machine) || is_few(&passage.from) {
             return None;
         }
         let everything = passage.traffic.is_everything();
         let whole = networks(&passage.to.networks()).filter(|_| everything);
         let (from, to) = match (is_all(&passage.from), is_all(&passage.to), whole) {
             // a change of the rule itself says so by itself
-            (true, _, _) if !all && passage.why.causes.is_empty() => return None,
+            (true, _, _) if !all && passage.causes.is_empty() => return None,
             (true, true, _) if everything => (None, "every other one on every port".to_owned()),
             (from_all, _, Some(networks)) => {
                 let from = (!from_all).then(|| plain(&passage.from));
@@ -59,7 +59,7 @@ pub(super) fn covered(delta: &Delta) -> Vec<String> {
     let line = |word: &str, covered: &Passage| {
         let (from, to) = (whole(&covered.from), whole(&covered.to));
         let (what, because) = (what(covered), because(covered));
-        let others = listed(&covered.why.others);
+        let others = listed(&covered.others);
         format!("{word} reachable: {from} → {to}: {what} ({because}, and also by policy {others})")
     };
     let already = delta.already.iter().map(|it| line("already", it));
@@ -165,14 +165,13 @@ pub(super) fn on_checks(how: Checks, checks: &BTreeSet<String>) -> String {
 }
 
 fn because(passage: &Passage) -> String {
-    listed(passage.why.causes.iter().chain([&passage.why.rule]))
+    listed(passage.causes.iter().chain([&passage.rule]))
 }
 
 /// Returns the delta as JSON: one entry a direction and a protocol.
 pub(super) fn json(delta: &Delta) -> Value {
     let news = |passage: &Passage| json!({ "because": because(passage), "if": condition(passage), "each_pair": passage.is_even });
-    let anyway =
-        |passage: &Passage| json!({ "because": because(passage), "by": passage.why.others });
+    let anyway = |passage: &Passage| json!({ "because": because(passage), "by": passage.others });
     json!({
         "gained": entries(&delta.gained, news),
         "lost": entries(&delta.lost, news),

@@ -1,25 +1,33 @@
 //! What comes and goes by a rule: pair by pair of the groups that it names, each set of rules looked at once.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use super::{By, Maker, Outcome, Pair, Said, Tally, labels, place, shares};
+use super::{By, Ends, Maker, Said, Tally, shares};
+use crate::access::Delta;
 use crate::access::reach::{State, bits};
 use crate::access::traffic::Traffic;
 use crate::access::world::{AFTER, BEFORE, EVERYBODY, Grant, GroupAt, Node, Rule, SIDES};
-use crate::access::{Checks, Passage, Side, Why};
 use crate::base::text::listed;
 use crate::model::address::Address;
 use crate::model::kind::Kind;
 
-/// Most rules that are named as those which let something through anyway.
-const MOST_RULES: usize = 3;
+/// What of a pair decides, beside the rules that are about it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Pair {
+    by: By,
+    /// Whether one of its sides changes.
+    is_moved: bool,
+    /// Whether the line of All tells it, of what is lost and of what is gained.
+    is_of_all: [bool; 2],
+    /// Whether the destination has NetBird's SSH server on.
+    ssh: [bool; 2],
+}
 
 impl Maker<'_> {
     /// What comes and goes by a rule: it is another one, or others are in its groups.
-    pub(super) fn rule(&mut self, at: usize) {
+    pub(super) fn rule(&self, at: usize, delta: &mut Delta) {
         let world = self.reach.world;
         let rule = &world.rules[at];
         let grants = SIDES.map(|side| rule.on(side));
@@ -37,9 +45,9 @@ impl Maker<'_> {
                 if self.reach.spend(lists) {
                     return;
                 }
-                is_idle &= !self.pairs(at, *from, *to, false);
+                is_idle &= !self.pairs(delta, at, [*from, *to], false);
                 if both_ways && from != to {
-                    self.pairs(at, *to, *from, true);
+                    self.pairs(delta, at, [*to, *from], true);
                 }
             }
         }
@@ -49,12 +57,12 @@ impl Maker<'_> {
         if is_news && world.nodes.iter().any(is_machine) {
             let (policy, why) = (&rule.name, self.why_idle(&from, &to));
             let idle = format!("nobody gets access by policy {policy}: {why}");
-            self.delta.idle.push(idle);
+            delta.idle.push(idle);
         }
     }
 
     /// What comes and goes from one group to another by a rule; `back`: from its destinations to its sources. Returns whether there is a pair that it is about, after.
-    fn pairs(&mut self, at: usize, from: GroupAt, to: GroupAt, back: bool) -> bool {
+    fn pairs(&self, delta: &mut Delta, at: usize, [from, to]: [GroupAt; 2], back: bool) -> bool {
         let rule = &self.reach.world.rules[at];
         let (sources, destinations) = (self.reach.in_group(from), self.reach.in_group(to));
         let differs = rule.differs();
@@ -65,9 +73,8 @@ impl Maker<'_> {
             let has_all = grant.is_some_and(|grant| grant.to.contains(&EVERYBODY));
             of_destinations != EVERYBODY && has_all
         });
-        let mut told: [Tally; 2] = Default::default();
-        let mut known: FxHashMap<(Vec<u64>, Pair), Rc<Outcome>> = FxHashMap::default();
-        let mut is_met = false;
+        // few sets of rules are about many pairs
+        let mut alike: FxHashMap<(Vec<u64>, Pair), Vec<Ends>> = FxHashMap::default();
         let mut key = Vec::new();
         for a in sources.iter() {
             let pair = 2 * self.reach.words() + 10;
@@ -80,10 +87,11 @@ impl Maker<'_> {
                 if is_itself || source.is_resource {
                     continue;
                 }
-                let by = match (differs, source.differs) {
+                let by = match (rule.is_changed && differs, source.differs) {
                     (true, _) => By::Rule,
                     (false, true) => By::Source,
                     (false, false) if destination.differs => By::Destination,
+                    (false, false) if differs => By::Rule,
                     (false, false) => continue,
                 };
                 let pair = Pair {
@@ -99,127 +107,92 @@ impl Maker<'_> {
                 for side in SIDES {
                     self.reach.rules_into(side, *a, *b, &mut key);
                 }
-                let new = || Rc::new(self.outcome(at, &key, &pair, may, &mut told));
-                let outcome = known.entry((key.clone(), pair)).or_insert_with(new).clone();
-                is_met |= outcome.is_met;
-                for which in SIDES {
-                    for place in &outcome.told[which] {
-                        let (said, pairs) = &mut told[which][*place];
-                        pairs.all.push((*a, *b));
-                        if said.is_news {
-                            pairs.because.extend(self.causes(by, *a, *b));
-                        }
-                    }
-                }
+                let pairs = alike.entry((key.clone(), pair)).or_default();
+                pairs.push((*a, *b));
             }
         }
-        let world = self.reach.world;
-        let rule = &world.rules[at];
+        let mut told: [Tally; 2] = Default::default();
+        let mut is_met = false;
+        for ((rules, pair), pairs) in &alike {
+            let rules = rules.split_at(self.reach.words());
+            is_met |= self.outcome(at, rules.into(), pair, pairs, may, &mut told);
+        }
+        // a policy that is as it was differs by its checks alone
         let changed = rule
             .checks()
             .filter(|check| !rule.is_changed && check.side.is_some());
         let changed = changed.map(|check| Address::new(Kind::PostureCheck, &check.name));
         let changed: BTreeSet<Address> = changed.collect();
-        let checks: BTreeSet<String> = rule.checks().map(|check| check.name.clone()).collect();
-        for (which, told) in told.into_iter().enumerate() {
-            let has_news = told.iter().any(|(said, _)| said.is_news);
-            for (said, pairs, is_even) in self.gathered(told) {
-                // where something is gained, what was there already is no news
-                if !said.is_news && (has_news || !may[which]) {
-                    continue;
-                }
-                let others = pairs.rules.iter().take(MOST_RULES);
-                let why = Why {
-                    rule: Address::new(Kind::Policy, &rule.name),
-                    causes: pairs.because.iter().chain(&changed).cloned().collect(),
-                    others: others.map(|at| world.rules[*at].name.clone()).collect(),
-                };
-                let passage = |[from, to]: [Side; 2]| Passage {
-                    from,
-                    to,
-                    traffic: said.traffic.clone(),
-                    is_even,
-                    condition: said.when.as_ref().map(|(how, of)| match how {
-                        Checks::OneFails => (*how, labels(of)),
-                        _ => (*how, checks.clone()),
-                    }),
-                    why: why.clone(),
-                };
-                // the other side of a machine that joins is all of its group but itself
-                let ends = [
-                    (from, said.is_news && said.by != By::Destination),
-                    (to, said.is_news && said.by != By::Source),
-                ];
-                let passages = self.passages(ends, &pairs, passage);
-                self.list(which, said.is_news).extend(passages);
-            }
+        for ((said, _), pairs) in told.iter_mut().flatten() {
+            let changed = changed.iter().filter(|_| said.by == By::Rule);
+            pairs.causes.extend(changed.cloned());
+        }
+        let checks = rule.checks().map(|check| check.name.clone()).collect();
+        let policy = Address::new(Kind::Policy, &rule.name);
+        for told in told.into_iter().enumerate() {
+            self.tell(delta, told, (from, Ok(to)), &policy, &checks);
         }
         is_met
     }
 
-    /// What is said of a pair of a rule: `key` has the rules that are about it, before and after.
+    /// Adds what is said of the pairs that these rules are about, before and after. Returns whether one rule is about them after.
     fn outcome(
         &self,
         at: usize,
-        key: &[u64],
+        rules: [&[u64]; 2],
         pair: &Pair,
+        pairs: &[Ends],
         may: [bool; 2],
         told: &mut [Tally; 2],
-    ) -> Outcome {
-        let words = self.reach.words();
-        let rules = [key[..words].to_vec(), key[words..2 * words].to_vec()];
-        let own = SIDES.map(|side| self.own(side, at, &rules[side], pair.ssh[side]));
-        let mut outcome = Outcome {
-            is_met: !own[AFTER].is_empty(),
-            ..Outcome::default()
-        };
-        let diff = self.reach.diff(&rules, pair.ssh);
-        let rule = &self.reach.world.rules[at];
-        for which in SIDES {
-            let accepts = rule.accepts(which);
-            let same = self.reach.same(&rules[which]);
+    ) -> bool {
+        let reach = &self.reach;
+        let own = SIDES.map(|side| self.own(side, at, rules[side], pair.ssh[side]));
+        let diff = reach.diff(rules, pair.ssh);
+        for which in SIDES.into_iter().filter(|which| may[*which]) {
+            let (news, tally) = (&diff[which], &mut told[which]);
+            let accepts = reach.world.rules[at].accepts(which);
             // what rules that stay as they are let through: they tell it
-            let by_same = || {
-                self.reach
-                    .traffic(which, &same, pair.ssh[which], &State::Fail)
-            };
+            let same = reach.same(rules[which]);
+            let by_same = reach.traffic(which, &same, pair.ssh[which], &State::Fail);
             let moved = own[which].minus(&own[1 - which]);
-            let news = diff.as_ref().map(|diff| &diff[which]);
-            let is_news = news.is_some_and(|news| {
-                let of_rule = moved.minus(&by_same());
-                news.iter().any(|news| !news.common(&of_rule).is_empty())
-            });
+            let by_rule = moved.minus(&by_same);
+            let is_news = news.iter().any(|news| !news.common(&by_rule).is_empty());
             if accepts && !moved.is_empty() && !is_news {
                 // what is not lost is there after, and what is not gained was there before, or comes by others
-                let there = self.others(1 - which, at, &rules[1 - which], pair, &moved);
+                let there = self.others(1 - which, at, rules[1 - which], pair, &moved);
                 let here = self.others(which, at, &same, pair, &moved);
                 let others: BTreeSet<usize> = there.into_iter().chain(here).collect();
                 if !others.is_empty() {
                     let said = Said {
-                        traffic: moved,
-                        when: None,
-                        by: By::Rule,
                         is_news: false,
+                        by: By::Rule,
+                        when: None,
                     };
-                    let place = place(&mut told[which], said);
-                    told[which][place].1.rules.extend(others);
-                    outcome.told[which].push(place);
+                    let pairs = self.add(tally, said, &moved, pairs);
+                    pairs.others.extend(others);
                 }
             }
-            let Some(news) = news.filter(|_| may[which] && !pair.is_of_all[which]) else {
+            if pair.is_of_all[which] {
                 continue;
-            };
+            }
             // what a machine that changes gains by rules that stay is told by these
             let mut of_rule = own[BEFORE].union(&own[AFTER]);
             if pair.by == By::Rule && pair.is_moved && accepts {
-                of_rule = of_rule.minus(&by_same());
+                of_rule = of_rule.minus(&by_same);
             }
-            for share in shares(&self.reach.states, news, &of_rule, pair.by) {
-                let place = place(&mut told[which], share);
-                outcome.told[which].push(place);
+            for (said, traffic) in shares(&reach.states, news, &of_rule, pair.by) {
+                let all = self.add(tally, said, &traffic, pairs);
+                for (from, to) in pairs {
+                    let class = match pair.by {
+                        By::Rule => continue,
+                        By::Source => from,
+                        By::Destination => to,
+                    };
+                    all.causes.extend(reach.at(*class).causes.iter().cloned());
+                }
             }
         }
-        outcome
+        !own[AFTER].is_empty()
     }
 
     /// Of these rules, those beside one that let some of that through.

@@ -1,7 +1,7 @@
 //! Puts what was read, and what a plan makes of it, into a world: one side after the other.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{
     AFTER, BEFORE, Check, EVERYBODY, End, Grant, GroupAt, NetworkKey, NodeAt, Path, Place, Router,
@@ -18,25 +18,37 @@ use crate::model::kind::{
 use crate::plan::Plan;
 use crate::plan::memberships::{ByKey, Memberships};
 
-/// An object with what becomes of it, and where it stands before and after.
+/// An object with what becomes of it.
 struct Object<'a> {
     /// With the name that it has after.
     address: &'a Address,
     live: Option<&'a Live>,
     change: Option<&'a Change>,
-    network: [NetworkKey; 2],
 }
 
 impl<'a> Object<'a> {
+    /// Its change, where that side has it.
+    fn change(&self, side: usize) -> Option<&'a Change> {
+        self.change.filter(|_| side == AFTER)
+    }
+
     /// Its form on a side.
     fn form(&self, side: usize) -> Option<Cow<'a, Resource>> {
-        match self.change.filter(|_| side == AFTER) {
+        match self.change(side).map(|change| &change.operation) {
             None => self.live.map(|live| Cow::Borrowed(&live.resource)),
-            Some(change) => match &change.operation {
-                Operation::Replace { after, .. } => Some(Cow::Borrowed(after)),
-                operation => operation.outcome().map(Cow::Owned),
-            },
+            Some(Operation::Replace { after, .. }) => Some(Cow::Borrowed(after)),
+            Some(operation) => operation.outcome().map(Cow::Owned),
         }
+    }
+
+    /// The network that it is in on a side.
+    fn network(&self, side: usize, plan: &Plan) -> NetworkKey {
+        if let (None, Some(live)) = (self.change(side), self.live) {
+            return live.within.as_ref().map(Id::to_string);
+        }
+        let parent = self.address.parent()?;
+        let live = plan.parents.get(&parent);
+        Some(live.map_or_else(|| format!("new {}", parent.name), Id::to_string))
     }
 }
 
@@ -82,7 +94,7 @@ impl<'a, 'b> Builder<'a, 'b> {
 
     pub(super) fn built(mut self) -> World<'a> {
         let objects = self.objects();
-        self.compare_checks(&objects);
+        self.compare_checks();
         for peer in self.world.actual.peers.iter() {
             let node = self.world.add_node(What::Peer(&peer.id), [false, false]);
             self.peers.insert(&peer.id, node);
@@ -100,75 +112,62 @@ impl<'a, 'b> Builder<'a, 'b> {
         self.follow_users();
         self.world.rules = std::mem::take(&mut self.rules).into_values().collect();
         self.world.join();
-        self.name_causes();
+        self.name_groups();
         self.world
     }
 
     /// Every live object and every new one, by kind: what others refer to is first.
     fn objects(&mut self) -> Vec<Object<'a>> {
-        let network_of = |address: &Address| -> NetworkKey {
-            let parent = address.parent()?;
-            let live = self.plan.parents.get(&parent);
-            Some(live.map_or_else(|| format!("new {}", parent.name), |id| id.to_string()))
-        };
         let mut objects = Vec::new();
-        for (address, live) in self.world.actual.each() {
+        for (named, live) in self.world.actual.each() {
             let change = self.changes.get(&live.id).copied();
-            let before = live.within.as_ref().map(Id::to_string);
-            let after = match change {
-                Some(change) if before.is_some() => network_of(&change.address),
-                _ => before.clone(),
-            };
-            let now = change.map_or(address, |change| &change.address);
-            if now.name != address.name {
-                let name = (address.kind, address.name.as_str());
-                self.renamed.insert(name, (&now.name, false));
+            let address = change.map_or(named, |change| &change.address);
+            let live = Some(live);
+            if named.name != address.name {
+                let name = (named.kind, named.name.as_str());
+                self.renamed.insert(name, (&address.name, false));
             }
             objects.push(Object {
-                address: now,
-                live: Some(live),
+                address,
+                live,
                 change,
-                network: [before, after],
             });
         }
-        let is_new = |change: &&Change| matches!(change.operation, Operation::Create { .. });
-        objects.extend(self.plan.changes.iter().filter(is_new).map(|change| {
-            let network = network_of(&change.address);
-            Object {
-                address: &change.address,
-                live: None,
-                change: Some(change),
-                network: [network.clone(), network],
-            }
+        let new = self.plan.changes.iter();
+        let new = new.filter(|change| change.operation.live().is_none());
+        objects.extend(new.map(|change| Object {
+            address: &change.address,
+            live: None,
+            change: Some(change),
         }));
-        for ((kind, name), (_, is_taken)) in &mut self.renamed {
-            let is_it = |at: &Address| at.kind == *kind && at.name == *name;
-            *is_taken = objects.iter().any(|object| is_it(object.address));
+        for Address { kind, name, .. } in objects.iter().map(|object| object.address) {
+            if let Some((_, is_taken)) = self.renamed.get_mut(&(*kind, name.as_str())) {
+                *is_taken = true;
+            }
         }
         objects.sort_by_key(|object| object.address.kind);
         objects
     }
 
-    /// Notes which posture checks let others pass after.
-    fn compare_checks(&mut self, objects: &[Object<'a>]) {
-        for object in objects {
-            let forms = SIDES.map(|side| object.form(side));
-            let [Some(before), Some(after)] = forms.each_ref().map(|form| form.as_deref()) else {
-                continue;
-            };
-            let (Resource::PostureCheck(before), Resource::PostureCheck(after)) = (before, after)
+    /// Notes which posture checks other machines pass after.
+    fn compare_checks(&mut self) {
+        let changes = self.plan.changes.iter();
+        for change in changes.filter(|change| change.address.kind == Kind::PostureCheck) {
+            let before = change.operation.live().map(|live| &live.resource);
+            let (Some(Resource::PostureCheck(before)), Some(Resource::PostureCheck(after))) =
+                (before, change.operation.outcome())
             else {
                 continue;
             };
-            let implied = [after.implies(before), before.implies(after)];
-            if implied == [true, true] {
-                continue;
-            }
-            self.changed_checks.insert(&object.address.name);
-            for side in SIDES.into_iter().filter(|side| implied[*side]) {
-                let name = object.address.name.clone();
-                let side = Some(side);
-                self.world.implied.insert(Check { name, side });
+            let implied = [after.implies(before), before.implies(&after)];
+            let name = &change.address.name;
+            if implied != [true, true] {
+                self.changed_checks.insert(name);
+                let implied = SIDES.into_iter().filter(|side| implied[*side]);
+                self.world.implied.extend(implied.map(|side| Check {
+                    name: name.clone(),
+                    side: Some(side),
+                }));
             }
         }
     }
@@ -188,7 +187,7 @@ impl<'a, 'b> Builder<'a, 'b> {
                 let node = self.node(What::Resource(Place {
                     name: name.clone(),
                     address: form.address.clone(),
-                    network: object.network[self.side].clone(),
+                    network: object.network(self.side, self.plan),
                 }));
                 let groups = self.groups(form.groups.iter().flatten());
                 let alone = self.group(End::Resource, name);
@@ -202,7 +201,7 @@ impl<'a, 'b> Builder<'a, 'b> {
                 self.put(node, groups.into_iter().chain([alone]));
             }
             Resource::NetworkRouter(form) if form.enabled.unwrap_or(true) => {
-                let network = object.network[self.side].clone();
+                let network = object.network(self.side, self.plan);
                 let through = self.who(form.peer.as_ref(), &form.peer_groups);
                 self.world.routers[self.side].push(Router { network, through });
             }
@@ -251,6 +250,7 @@ impl<'a, 'b> Builder<'a, 'b> {
 
     fn add_peers(&mut self) {
         let (side, peers) = (self.side, self.world.actual.peers.iter());
+        // they are the first nodes
         for (peer, node) in peers.zip(&mut self.world.nodes) {
             let change = self.changes.get(&peer.id).filter(|_| side == AFTER);
             let ssh_enabled = match change.map(|change| &change.operation) {
@@ -261,6 +261,10 @@ impl<'a, 'b> Builder<'a, 'b> {
                 }) => after.ssh_enabled.or(Some(peer.ssh_enabled)),
                 _ => Some(peer.ssh_enabled),
             };
+            if ssh_enabled != Some(peer.ssh_enabled) {
+                node.causes
+                    .extend(change.map(|change| change.address.clone()));
+            }
             // whoever waits for approval is in nobody's map
             node.is[side] = ssh_enabled.is_some() && !peer.approval_required;
             node.is_on[side] = ssh_enabled == Some(true);
@@ -323,28 +327,21 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
     }
 
-    /// Names what changes about the machines that change.
-    fn name_causes(&mut self) {
+    /// Names the changed groups that machines join or leave.
+    fn name_groups(&mut self) {
         let changed = self.plan.changes.iter();
-        let changed = changed.filter(|change| change.address.kind == Kind::Group);
-        let changed: HashMap<GroupAt, &Address> = changed
-            .filter_map(|change| {
-                let group = self.world.find(End::Group, &change.address.name)?;
-                Some((group, &change.address))
-            })
-            .collect();
-        for node in self.world.nodes.iter_mut().filter(|node| node.differs()) {
-            let What::Peer(id) = node.what else { continue };
-            if (node.is[BEFORE], node.is_on[BEFORE]) != (node.is[AFTER], node.is_on[AFTER]) {
-                let change = self.changes.get(id);
-                node.causes
-                    .extend(change.map(|change| change.address.clone()));
-            }
-            let [before, after] = &node.groups;
-            for group in before.iter().chain(after) {
-                if before.contains(group) != after.contains(group) {
-                    let group = changed.get(group).copied();
-                    node.causes.extend(group.cloned());
+        for change in changed.filter(|change| change.address.kind == Kind::Group) {
+            let Some(group) = self.world.find(End::Group, &change.address.name) else {
+                continue;
+            };
+            let members = &self.world.groups[group as usize].members;
+            let [before, after] = members
+                .each_ref()
+                .map(|of| of.iter().collect::<HashSet<_>>());
+            for node in before.symmetric_difference(&after) {
+                let node = &mut self.world.nodes[**node as usize];
+                if matches!(node.what, What::Peer(_)) && node.is == [true, true] {
+                    node.causes.insert(change.address.clone());
                 }
             }
         }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, file};
 
 use super::{BUDGET, comment};
-use crate::access::{Delta, Members, Passage, Place, Side, Traffic, Why};
+use crate::access::{Delta, Members, Passage, Place, Side, Traffic};
 use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::kind::Kind;
@@ -208,11 +208,9 @@ fn what_is_called_out_stays_in_a_plan_of_names() {
         traffic,
         is_even: true,
         condition: None,
-        why: Why {
-            rule: Address::new(Kind::Policy, "wide"),
-            causes: vec![Address::new(Kind::NetworkResource, "eu")],
-            others: BTreeSet::new(),
-        },
+        rule: Address::new(Kind::Policy, "wide"),
+        causes: BTreeSet::from([Address::new(Kind::NetworkResource, "eu")]),
+        others: BTreeSet::new(),
     };
     let mut made = large(0, 5_000);
     made.access = Some(Delta {
@@ -248,11 +246,9 @@ fn what_has_the_same_name_is_two_nodes() {
             traffic: Traffic::everything(),
             is_even: true,
             condition: None,
-            why: Why {
-                rule: Address::new(Kind::Policy, "print"),
-                causes: Vec::new(),
-                others: BTreeSet::new(),
-            },
+            rule: Address::new(Kind::Policy, "print"),
+            causes: BTreeSet::new(),
+            others: BTreeSet::new(),
         }],
         ..Delta::default()
     });

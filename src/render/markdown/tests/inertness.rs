@@ -72,7 +72,7 @@ fn with(evil: &str) -> Document {
             names: vec![evil.into()],
             ..Members::default()
         });
-        passage.why.rule.name = evil.into();
+        passage.rule.name = evil.into();
     }
     for (address, _) in &mut plan.adoptions {
         address.name = evil.into();
