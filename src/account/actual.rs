@@ -53,7 +53,7 @@ pub struct Actual {
     pub event_ids: BTreeSet<String>,
     /// The server has no database of locations.
     pub lacks_locations: bool,
-    /// The names of the identity providers, by id, where the file names one.
+    /// The names of the identity providers, by id, where the file has users.
     pub identity_providers: BTreeMap<String, String>,
     /// The token's own user, where the server tells.
     pub me: Option<objects::User>,

@@ -61,6 +61,11 @@ impl Needs {
             // machines that they move, and zones that they may be in the way of
             kinds.extend([Kind::Peer, Kind::DnsZone]);
         }
+        let follow = |one: &Resource| matches!(one, Resource::AccountSettings(of) if of.groups_propagation_enabled == Some(true));
+        if settings.iter().any(follow) {
+            // whose machines join their groups once that is switched on
+            kinds.extend([Kind::Peer, Kind::User]);
+        }
         if managed(Kind::User) {
             // their machines, and whether these follow their groups
             kinds.extend([Kind::Peer, Kind::AccountSettings]);
@@ -206,7 +211,7 @@ pub fn fetch_rest(ahead: Ahead, api: &Api, needs: &Needs, desired: &Desired) -> 
         snapshot.rest.lacks_locations = answer.is_err_and(|error| error.is_unmet());
     }
     let mut declared = desired.resources().flat_map(|(_, all)| all);
-    if declared.any(|one| matches!(one, Resource::User(user) if user.identity_provider.is_some())) {
+    if declared.any(|one| matches!(one, Resource::User(_))) {
         // of a server without its own identity provider the list is empty, of an old one absent
         fetch_parts(api, &["/identity-providers"], &mut snapshot)?;
     }

@@ -5,8 +5,9 @@ use crate::forge::gitea::{GiteaError, Repo};
 use crate::wire::api::{Api, ApiError, numbers};
 use crate::wire::http::Trouble;
 
-/// The oldest NetBird that everything works with (docs/netbird-api.md, "Versions").
-const NETBIRD: (u32, u32) = (0, 55);
+/// What is said of a NetBird that does not tell its version (docs/netbird-api.md, "Versions").
+pub(super) const OLD_NETBIRD: &str =
+    "this server is older than NetBird 0.64.2; docs/netbird-api.md has what it lacks";
 
 /// The oldest Gitea for the commands, the oldest for the workflows, and the oldest Forgejo for both (docs/gitea-api.md,
 /// "Versions").
@@ -26,17 +27,10 @@ pub(super) fn of_netbird(api: &Api, error: anyhow::Error) -> Failure {
     Failure::from(error).aside(old)
 }
 
-/// Says which version this server is, if it is too old.
+/// Says that this server is an old one, if it is.
 pub(super) fn old_netbird(api: &Api) -> Option<String> {
-    told_of_netbird(&api.version().ok()?)
-}
-
-/// Says that this version is too old, if it is.
-pub(super) fn told_of_netbird(version: &str) -> Option<String> {
-    let (major, minor) = NETBIRD;
-    (numbers(version)? < NETBIRD).then(|| {
-        format!("this server is NetBird {version}: everything works from {major}.{minor} on")
-    })
+    let error = api.version().err().filter(ApiError::is_absent);
+    error.map(|_| OLD_NETBIRD.to_owned())
 }
 
 /// Returns whether a text is a version at all: a server that was built by hand has none.

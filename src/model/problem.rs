@@ -167,8 +167,11 @@ facts! {
         ),
         /// Nobody of that address comes by the identity provider that the entry names; by which, somebody does.
         OtherProvider(wanted: String, providers: Vec<String>) => says(
-            format!("does not come by the identity provider {wanted:?}, but by {}", listed(providers)),
-            "write that one, or leave \"identity_provider\" out",
+            match &providers[..] {
+                [one] if one.is_empty() => format!("does not come by the identity provider {wanted:?}: NetBird names none for the user"),
+                _ => format!("does not come by the identity provider {wanted:?}, but by {}", listed(providers)),
+            },
+            "write what NetBird names, or leave \"identity_provider\" out",
         ),
         /// It is the token's own user.
         OwnUser => says(
@@ -201,6 +204,11 @@ facts! {
         NoLocations => says(
             "checks where a machine is, and this NetBird has no geo location database",
             "install the geo location database in NetBird, or remove \"geo\" here",
+        ),
+        /// It is a policy of NetBird's SSH, which an old NetBird does not have.
+        NoSsh => says(
+            "is netbird-ssh, and this NetBird does not have it: it is too old, NetBird 0.61 has it",
+            "make it a policy of tcp with port 22, or update NetBird",
         ),
         /// A group that is never changed would be.
         Protected(why: Protection) => says(

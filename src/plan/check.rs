@@ -14,7 +14,7 @@ use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::desired::Desired;
 use crate::model::hint;
-use crate::model::kind::{Live, Policy, Protocol, Refers, Resource, Unresolved};
+use crate::model::kind::{Kind, Live, Policy, Protocol, Refers, Resource, Unresolved};
 use crate::model::notice::{Logins, Notice, OfObject, Users};
 use crate::model::problem::{Impossible, Problem};
 
@@ -38,6 +38,7 @@ pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Ch
         let found = [
             one_rule(change),
             ssh_sources(change),
+            no_ssh(change, actual),
             location(change, actual),
             not_there(change, desired, actual),
             protected(change, actual),
@@ -173,6 +174,19 @@ fn ssh_sources(change: &Change) -> Option<Impossible> {
         .iter()
         .find(|name| !users.contains_key(*name))?;
     Some(Impossible::UnnamedUsers(unsaid.clone()))
+}
+
+/// NetBird's SSH and the setting of the clients' version came with one version (docs/netbird-api.md, "Versions").
+fn no_ssh(change: &Change, actual: &Actual) -> Option<Impossible> {
+    let Resource::Policy(policy) = change.operation.after()? else {
+        return None;
+    };
+    let settings = actual.named(Kind::AccountSettings, "").first();
+    let is_old = settings.is_some_and(|live| match &live.resource {
+        Resource::AccountSettings(of) => of.auto_update_version.is_none(),
+        _ => false,
+    });
+    (is_old && policy.protocol == Some(Protocol::NetbirdSsh)).then_some(Impossible::NoSsh)
 }
 
 /// Who may log in, where a policy becomes one of NetBird's SSH or stops to be one: the server forgets the users of any other

@@ -63,8 +63,10 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
         breaks.extend(is_broken.then(|| step(Part::Breaking)));
     }
     let kind = |step: &Step| changes[step.change].address.kind;
-    // new keys follow each other, since they are stored by the block
-    makes.sort_by_key(|step| (kind(step), changes[step.change].makes_key()));
+    // new keys follow each other, since they are stored by the block; whether machines follow the groups of their users is
+    // set before these change
+    let follows = |step: &Step| kind(step) == Kind::User;
+    makes.sort_by_key(|step| (follows(step), kind(step), changes[step.change].makes_key()));
     // members leave before their groups go
     let leaves = |step: &Step| matches!(changes[step.change].operation, Operation::Delete { .. });
     breaks.sort_by_key(|step| (std::cmp::Reverse(kind(step)), leaves(step)));

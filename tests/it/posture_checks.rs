@@ -141,7 +141,10 @@ fn one_that_others_policies_ask_for_is_held() {
     bench.apply(&[]).expect(0).shows("theirs");
     assert_eq!(bench.names("/posture-checks"), ["company"]);
     bench.delete("/policies", "theirs");
-    bench.apply(&[]).expect(0);
+    bench
+        .apply(&[])
+        .expect(0)
+        .says_anywhere("Deletes posture check \"company\": no policy names it any more.");
     assert_eq!(bench.names("/posture-checks"), Vec::<String>::new());
 }
 

@@ -1,6 +1,6 @@
 //! People: is said of them what the file says, by an agreement where it gives rights, and is nobody made, let in or deleted?
 
-use fakes::How;
+use fakes::{Effect, Fault, How};
 use serde_json::{Value, json};
 
 use crate::run::{Bench, Job, Pull, Run, Site};
@@ -120,7 +120,7 @@ fn of_two_with_one_address_the_entry_says_which() {
     bench
         .plan(&[])
         .expect(1)
-        .says("can mean several users: those of the identity providers");
+        .says("can mean several users: those of the identity providers corp, local");
     bench.file(file(
         json!({ "mira@example.org": entry(Some("elsewhere")) }),
     ));
@@ -403,4 +403,80 @@ fn an_agreement_names_a_person_and_no_address() {
         plan["agreements"][0]["line"].as_str().unwrap().to_owned()
     };
     assert_ne!(line("local"), line("corp"));
+}
+
+/// A bench where mira, who has a laptop, is in staff and ops, and policy p lets ops in to the server of staff.
+fn with_laptop() -> (Bench, Value) {
+    let (bench, mira) = settled();
+    bench.netbird().enroll_for(&mira, "laptop");
+    bench.delete("/policies", "Default");
+    let mut wanted = file(json!({ "mira@example.org": { "auto_groups": ["ops", "staff"] } }));
+    wanted["policies"] = json!({ "p": { "sources": ["ops"], "destinations": ["staff"], "protocol": "tcp", "ports": [22] } });
+    bench.agreed(wanted.clone());
+    let server = bench.peer("server");
+    bench.edit("/groups", "staff", json!({ "peers": [server] }));
+    (bench, wanted)
+}
+
+/// What a plan says of the machines is so once it is carried out: the account is set before users change.
+#[test]
+fn machines_do_not_follow_where_the_same_apply_ends_that() {
+    let (bench, mut wanted) = with_laptop();
+    wanted["users"] = json!({ "mira@example.org": { "auto_groups": ["staff"] } });
+    wanted["account"] = json!({ "settings": { "groups_propagation_enabled": false } });
+    bench.file(wanted);
+    let plan = bench.plan(&[]).expect(0).shows("auto groups  -ops");
+    assert!(!plan.stdout.contains("Who reaches whom"), "{}", plan.stdout);
+    bench.apply(&[]).expect(0);
+    assert_eq!(members(&bench, "ops"), ["laptop"]);
+    bench.plan(&[]).expect(0).shows("No changes");
+}
+
+#[test]
+fn all_machines_join_the_groups_of_their_users_once_these_propagate() {
+    let (bench, mut wanted) = with_laptop();
+    wanted["users"] = json!({ "mira@example.org": { "auto_groups": ["staff"] } });
+    let propagates = |is: bool| json!({ "settings": { "groups_propagation_enabled": is } });
+    wanted["account"] = propagates(true);
+    bench.agreed(wanted.clone());
+    wanted["account"] = propagates(false);
+    bench.agreed(wanted.clone());
+    wanted["users"] = json!({ "mira@example.org": { "auto_groups": ["ops", "staff"] } });
+    bench.agreed(wanted.clone());
+    assert_eq!(members(&bench, "ops"), Vec::<String>::new());
+    // nobody has to say the users for it
+    wanted["account"] = propagates(true);
+    wanted.as_object_mut().unwrap().remove("users");
+    bench.file(wanted);
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("ops (1 machine)    → staff (1 machine)  tcp 22  by account settings, policy p");
+    bench.apply(&[]).expect(0);
+    assert_eq!(members(&bench, "ops"), ["laptop"]);
+    bench.plan(&[]).expect(0).shows("No changes");
+}
+
+/// Of an identity provider outside of NetBird no answer has a name.
+#[test]
+fn an_entry_cannot_name_the_provider_of_a_user_who_has_none() {
+    let (bench, _) = settled();
+    let mut users = bench.server().list("/users");
+    for user in &mut users {
+        user.as_object_mut().unwrap().remove("idp_id");
+    }
+    let fault = Fault::on("GET", "/users").always();
+    let answer = Effect::Status(200, Value::Array(users));
+    bench.netbird().fault(fault.then(answer));
+    let entry =
+        json!({ "mira@example.org": { "identity_provider": "local", "auto_groups": ["ops"] } });
+    bench.file(file(entry));
+    bench
+        .plan(&[])
+        .expect(1)
+        .says("does not come by the identity provider \"local\": NetBird names none for the user");
+    bench.file(file(
+        json!({ "mira@example.org": { "auto_groups": ["ops"] } }),
+    ));
+    bench.plan(&[]).expect(0).shows("auto groups  staff → ops");
 }

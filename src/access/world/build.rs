@@ -298,31 +298,42 @@ impl<'a, 'b> Builder<'a, 'b> {
         self.put(node, groups.into_iter().chain([EVERYBODY]));
     }
 
-    /// Machines whose user gets other groups follow at once, out of those that they were put into by hand, too.
+    /// Machines whose user gets other groups follow at once, out of those that they were put into by hand, too. Where the account
+    /// did not let them follow before, those of every user join all groups of the user.
     fn follow_users(&mut self) {
         let (actual, plan) = (self.world.actual, self.plan);
-        let people = plan.changes.iter();
-        let people = people.filter(|change| change.address.kind == Kind::User);
-        for change in people.filter(|_| actual.propagates_groups(&plan.changes)) {
-            let Some(live) = change.operation.live() else {
-                continue;
+        if !actual.propagates_groups(&plan.changes) {
+            return;
+        }
+        let all_join = !actual.propagates_groups(&[]);
+        for (_, live) in actual.each().filter(|(at, _)| at.kind == Kind::User) {
+            let change = self.changes.get(&live.id).copied();
+            let cause = match change {
+                Some(change) => change.address.clone(),
+                None if all_join => Address::new(Kind::AccountSettings, ""),
+                None => continue,
             };
             let groups = |user: &Resource| match user {
                 Resource::User(user) => user.auto_groups.clone().unwrap_or_default(),
                 _ => BTreeSet::new(),
             };
             let before = groups(&live.resource);
-            let after = change.operation.outcome().as_ref().map(groups);
-            let after = after.unwrap_or_default();
+            let after = change.and_then(|change| change.operation.outcome());
+            let after = after.as_ref().map_or_else(|| before.clone(), groups);
+            self.is_live = change.is_none();
             let lost = self.groups(before.difference(&after));
-            let gained = self.groups(after.difference(&before));
+            let joined = after.iter();
+            let gained = self.groups(joined.filter(|name| all_join || !before.contains(*name)));
             for (peer, node) in actual.peers.iter().zip(&mut self.world.nodes) {
-                if peer.user_id == live.id.0 {
-                    node.causes.insert(change.address.clone());
-                    node.groups[AFTER].retain(|group| !lost.contains(group));
-                    let gained = gained.iter().filter(|_| node.is[AFTER]);
-                    node.groups[AFTER].extend(gained);
+                let groups = &mut node.groups[AFTER];
+                let is_in = |group| groups.contains(group);
+                let is_same = lost.is_empty() && gained.iter().all(is_in);
+                if peer.user_id != live.id.0 || is_same {
+                    continue;
                 }
+                groups.retain(|group| !lost.contains(group));
+                groups.extend(gained.iter().filter(|_| node.is[AFTER]));
+                node.causes.insert(cause.clone());
             }
         }
     }

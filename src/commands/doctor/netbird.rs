@@ -9,7 +9,7 @@ use super::{Doctor, OF_FORK, clock};
 use crate::base::text::{count, joined};
 use crate::commands::cli::{Purpose, Server};
 use crate::commands::settings::{api_config, setting, token};
-use crate::commands::versions::told_of_netbird;
+use crate::commands::versions::OLD_NETBIRD;
 use crate::commands::{Exit, Failure};
 use crate::model::kind::Kind;
 use crate::model::notice::{Notice, OfRun};
@@ -102,7 +102,7 @@ impl Doctor<'_> {
             }
         };
         self.put("netbird_token", taken);
-        self.put("netbird_version", version(&greeting));
+        self.put("netbird_version", version(&greeting, self.api.as_ref()));
         let clock = match &greeting {
             Ok(greeting) => clock("NetBird", asked, greeting.server_time, now),
             Err(error) => untold(error),
@@ -208,14 +208,21 @@ fn untold(error: &ApiError) -> Look {
     }
 }
 
-fn version(greeting: &Result<Greeting, ApiError>) -> Look {
-    let version = match greeting {
-        Ok(greeting) => &greeting.version,
-        Err(error) => return untold(error),
-    };
-    let hint = "update NetBird: much of what shows an enrollment is missing there";
-    told_of_netbird(version)
-        .map_or_else(|| of_version("NetBird", version), |text| wrong(text, hint))
+/// One of before 0.55 is known by its peers (docs/netbird-api.md, "Versions").
+fn version(greeting: &Result<Greeting, ApiError>, api: Option<&Api>) -> Look {
+    match greeting {
+        Ok(greeting) => return of_version("NetBird", &greeting.version),
+        Err(error) if !error.is_absent() => return untold(error),
+        Err(_) => {}
+    }
+    let peers = api.and_then(|api| api.values("/peers").ok());
+    let mut peers = peers.into_iter().flatten();
+    if peers.any(|peer| peer.get("created_at").is_none()) {
+        let hint = "update NetBird: much of what shows an enrollment is missing there";
+        let text = "this server is older than NetBird 0.55: everything works from there on";
+        return wrong(text, hint);
+    }
+    open(OLD_NETBIRD)
 }
 
 /// The token in use is the one that was used last, just now.

@@ -446,6 +446,10 @@ impl Spec for PostureCheck {
         }
     }
 
+    fn loss(&self, _about: &About) -> Sentence {
+        "no policy names it any more".into()
+    }
+
     fn beyond_the_file(&self) -> Option<String> {
         let names = named(&self.unknown);
         (!self.unknown.is_empty()).then(|| format!("has {names}, which this version does not know"))

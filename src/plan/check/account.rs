@@ -30,13 +30,14 @@ pub(super) fn refused(change: &Change, actual: &Actual) -> Vec<Impossible> {
     unknown.chain(exposes_nobody).chain(dead_group).collect()
 }
 
-/// The settings that this server does not have. One without `extra` has nothing in it yet.
+/// The settings that this server does not have. One without `extra` has nothing in it yet, and before 0.71 it answers no
+/// range that nobody set.
 fn unknown(change: &Change, live: &Live) -> Vec<Impossible> {
     let mut settings = live.wire.value().unwrap_or_default()["settings"].take();
     let extra = settings["extra"].take();
     let has = |field: &str| match (AccountSettings::is_extra(field), &extra) {
         (true, Value::Object(extra)) => extra.contains_key(field),
-        (is_extra, _) => is_extra || settings.get(field).is_some(),
+        (is_extra, _) => is_extra || field == "network_range" || settings.get(field).is_some(),
     };
     let fields = change.operation.fields().iter().map(|change| &change.field);
     let unknown = fields.filter(|field| !has(field));

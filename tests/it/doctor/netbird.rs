@@ -96,7 +96,7 @@ fn what_is_not_the_api_is_told_from_a_wrong_token() {
 }
 
 #[test]
-fn an_old_server_is_told_and_one_without_a_version_is_none() {
+fn an_old_server_tells_no_version_and_an_older_one_no_times() {
     let setup = Setup::new();
     let netbird = setup.site.bench.netbird();
     let version = |version: &str| {
@@ -109,14 +109,9 @@ fn an_old_server_is_told_and_one_without_a_version_is_none() {
         ));
         setup.found(&[], &[])
     };
-    version("0.54.3").only(
-        "netbird_version",
-        "NetBird 0.54.3: everything works from 0.55 on",
-        &[],
-    );
-    version("0.55.0")
+    version("0.64.2")
         .failed(&[])
-        .is("netbird_version", Some(true), "NetBird 0.55.0");
+        .is("netbird_version", Some(true), "NetBird 0.64.2");
     version("development")
         .failed(&[])
         .is("netbird_version", None, "not a version");
@@ -126,10 +121,17 @@ fn an_old_server_is_told_and_one_without_a_version_is_none() {
     let found = setup.found(&[], &[]);
     found
         .failed(&[])
-        .is("netbird_version", None, "does not say");
+        .is("netbird_version", None, "older than NetBird 0.64.2");
     found
         .is("netbird_token", Some(true), "")
         .is("netbird_url", Some(true), "");
+    let peer = Effect::Status(200, json!([{ "id": "p", "name": "m" }]));
+    netbird.fault(always("GET", "/peers", peer));
+    setup.found(&[], &[]).only(
+        "netbird_version",
+        "older than NetBird 0.55: everything works from there on",
+        &[],
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::cidr::Cidr;
 use super::names::{self, Form};
 use super::peers::enrolment;
 use super::refusal::{Refusal, internal, invalid};
+use super::users;
 use crate::body::Body;
 
 pub(super) const ROUTES: &[Route] = &[
@@ -180,7 +181,11 @@ fn put(call: &mut Call) -> Outcome {
         *stored = sent;
         is_other
     });
+    let followed = call.account.settings.propagates();
     store(call, after, is_other);
+    if !followed && call.account.settings.propagates() {
+        users::all_join(call.account);
+    }
     // not all of it is what `GET` shows
     let mut answer = call.account.show();
     answer["settings"]["embedded_idp_enabled"] = json!(false);

@@ -219,6 +219,20 @@ fn put(call: &mut Call) -> Outcome {
     Ok(user.show(&id, &call.user))
 }
 
+/// The machines of all people join the groups of theirs that they are not in.
+pub(super) fn all_join(account: &mut Account) {
+    let people = account.users.iter();
+    let people = people.map(|(id, user)| (id.to_owned(), user.clone()));
+    let people: Vec<(String, User)> = people.collect();
+    for (id, user) in people {
+        let before = User {
+            auto_groups: Vec::new(),
+            ..user.clone()
+        };
+        follow(account, &id, &before, &user);
+    }
+}
+
 /// The machines of a person follow the person's groups, out of those that they were put into by hand, too.
 fn follow(account: &mut Account, id: &str, before: &User, after: &User) {
     if !account.settings.propagates() {
