@@ -98,7 +98,7 @@ pub struct Place {
 pub struct Members {
     /// The group's name.
     pub group: String,
-    /// How many of its machines, those to come among them.
+    /// How many of its machines, those that are not enrolled yet among them.
     pub machines: usize,
     /// How many of them are yet to enroll: of each key one, however many it enrolls.
     pub to_come: usize,
@@ -106,7 +106,7 @@ pub struct Members {
     pub resources: usize,
     /// Their names, where they are few of many, or where machines are named one by one.
     pub names: Vec<String>,
-    /// Whether these are few of many, so that their own line tells it.
+    /// Whether these are few of many, so that their own line says it.
     pub is_few: bool,
     /// The resources among them that are whole networks.
     pub networks: Vec<String>,

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use super::Place;
 use super::reach::{ClassAt, Reach, State, bits};
 use super::routes::{self, Target};
 use super::traffic::Traffic;
-use super::world::{Check, End, Grant, GroupAt, What, World};
+use super::world::{End, Grant, GroupAt, What, World};
 use crate::base::id::Id;
 use crate::base::text::listed;
 
 /// What is asked.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// Who opens the connection: a group or a peer, by the name or id that stands for it in rules.
+    /// Who opens the connection: a group or a peer, by the name or id that rules have for it.
     pub from: (End, String),
     /// To whom or what.
     pub to: (End, String),
@@ -180,9 +181,19 @@ impl Asked<'_> {
                 self.reach.rules_into(self.side, a, *b, &mut found);
                 let ssh = self.reach.has_ssh(self.side, *b);
                 let traffic = self.reach.traffic(self.side, &found, ssh, &State::Pass);
+                let through = self
+                    .reach
+                    .world
+                    .called(&self.reach.at(*b).routers[self.side]);
+                let through = (!through.is_empty()).then(|| through.join(", "));
                 let by = |of: &Self| {
                     let rules = bits(found.iter().copied());
-                    let by = rules.filter_map(|rule| of.by(rule, *b, ssh, &traffic));
+                    let rules = rules.filter(|rule| of.reach.world.rules[*rule].accepts(of.side));
+                    let by = rules.filter_map(|rule| {
+                        // others may drop some of it
+                        let passes = of.reach.of_rule(of.side, rule, ssh).common(&traffic);
+                        of.by(rule, &passes, &through, &BTreeSet::new())
+                    });
                     by.collect()
                 };
                 self.count(number, &traffic, by, |of| of.near(a, *b));
@@ -193,18 +204,20 @@ impl Asked<'_> {
         }
     }
 
-    /// What a rule lets through to a class, of what passes: others may drop some of it.
-    fn by(&self, rule: usize, to: ClassAt, ssh: bool, passes: &Traffic) -> Option<By> {
-        let world = self.reach.world;
-        let grant = world.rules[rule].on(self.side)?;
-        let of_rule = self.reach.of_rule(self.side, rule, ssh).common(passes);
-        let traffic = self.wanted(&of_rule);
-        let through = world.called(&self.reach.at(to).routers[self.side]);
-        (grant.accepts && !traffic.is_empty()).then(|| By {
-            policy: world.rules[rule].name.clone(),
+    /// What passes by a rule, if it was asked for; `checks`: beside those of the rule.
+    fn by(
+        &self,
+        rule: usize,
+        passes: &Traffic,
+        through: &Option<String>,
+        checks: &BTreeSet<String>,
+    ) -> Option<By> {
+        let traffic = self.wanted(passes);
+        (!traffic.is_empty()).then(|| By {
+            policy: self.reach.world.rules[rule].name.clone(),
             traffic,
-            through: (!through.is_empty()).then(|| through.join(", ")),
-            checks: names(&grant.checks),
+            through: through.clone(),
+            checks: &self.checks(rule) | checks,
         })
     }
 
@@ -280,34 +293,28 @@ impl Asked<'_> {
     /// The rules by which a class reaches what is behind a route: those that pair it with a router, and where groups guard
     /// the route those to them.
     fn by_route(&self, target: &Target, class: ClassAt, passes: &Traffic) -> Vec<By> {
-        let by = |rule: usize, traffic: Traffic, checks: BTreeSet<String>| By {
-            policy: self.reach.world.rules[rule].name.clone(),
-            traffic,
-            through: Some(format!(
-                "route {} to {}",
-                target.place.name, target.place.address
-            )),
-            checks: &self.checks(rule) | &checks,
-        };
+        let Place { name, address } = &target.place;
+        let through = Some(format!("route {name} to {address}"));
         let pairing = target.opened_by(self.reach, self.side, class);
         let is_always = pairing.iter().any(|rule| self.checks(*rule).is_empty());
         let of_pairing = pairing.iter().filter(|_| !is_always);
         let of_pairing: BTreeSet<String> = of_pairing.flat_map(|rule| self.checks(*rule)).collect();
         let guarded = target.let_through_by(self.reach, self.side, class);
         let guarded = guarded.into_iter().filter_map(|rule| {
-            let traffic = self.reach.of_rule(self.side, rule, false).common(passes);
-            let traffic = self.wanted(&traffic);
-            (!traffic.is_empty()).then(|| by(rule, traffic, of_pairing.clone()))
+            let passes = self.reach.of_rule(self.side, rule, false).common(passes);
+            self.by(rule, &passes, &through, &of_pairing)
         });
         let has_open_way = target.has_open_way(self.reach, self.side, class);
         let opening = pairing.iter().filter(|_| has_open_way);
-        let opening = opening.map(|rule| by(*rule, self.wanted(passes), BTreeSet::new()));
+        let none = BTreeSet::new();
+        let opening = opening.filter_map(|rule| self.by(*rule, passes, &through, &none));
         guarded.chain(opening).collect()
     }
 
     fn checks(&self, rule: usize) -> BTreeSet<String> {
-        let grant = self.reach.world.rules[rule].on(self.side);
-        grant.map(|grant| names(&grant.checks)).unwrap_or_default()
+        let grant = self.reach.world.rules[rule].on(self.side).into_iter();
+        let checks = grant.flat_map(|grant| &grant.checks);
+        checks.map(|check| check.name.clone()).collect()
     }
 
     fn why_not(&self, target: &Target, class: ClassAt) -> String {
@@ -334,8 +341,4 @@ impl Asked<'_> {
             ),
         }
     }
-}
-
-fn names(checks: &BTreeSet<Check>) -> BTreeSet<String> {
-    checks.iter().map(|check| check.name.clone()).collect()
 }

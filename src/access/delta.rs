@@ -109,19 +109,19 @@ impl Maker<'_> {
         all
     }
 
-    /// Puts what is said of the pairs from one group to another, or to what is behind a route, into the delta.
-    fn tell(
+    /// Adds what is said of the pairs from one group to another, or to what is behind a route, to the delta.
+    fn passages(
         &self,
         delta: &mut Delta,
-        (which, told): (usize, Tally),
+        (which, tally): (usize, Tally),
         (from, to): (GroupAt, Result<GroupAt, &Place>),
         rule: &Address,
         checks: &BTreeSet<String>,
     ) {
-        let has_news = told.keys().any(|(said, _)| said.is_news);
+        let has_news = tally.keys().any(|(said, _)| said.is_news);
         // where something is gained, what was there already is no news
-        let told = told.into_iter();
-        for ((said, _), pairs) in told.filter(|((said, _), _)| said.is_news || !has_news) {
+        let tally = tally.into_iter();
+        for ((said, _), pairs) in tally.filter(|((said, _), _)| said.is_news || !has_news) {
             let list = match (which, said.is_news) {
                 (BEFORE, true) => &mut delta.lost,
                 (_, true) => &mut delta.gained,
@@ -165,7 +165,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What a passage is about on a side: a group, or what stands for one, with what of it is in these classes. `is_named`:
+    /// What a passage is about on a side: a group, or what is named in the place of one, with what of it is in these classes. `is_named`:
     /// where few of it are named one by one; nobody is missing who is on the other side.
     fn side(
         &self,
@@ -274,35 +274,25 @@ fn shares(states: &[State], traffic: &[Traffic], of: &Traffic, by: By) -> Vec<(S
     let mut within = traffic.iter().map(|traffic| traffic.common(of));
     let pass = within.next().unwrap_or_default();
     let fail = within.next().unwrap_or_else(|| pass.clone());
-    let told = pass.union(&fail);
+    let known = pass.union(&fail);
     let of_rule = |checks| Some((checks, BTreeSet::new()));
+    let mut alone: BTreeMap<Traffic, BTreeSet<Check>> = BTreeMap::new();
+    for (state, traffic) in states.iter().skip(2).zip(within) {
+        if let State::Without(check) = state {
+            let checks = alone.entry(traffic.minus(&known)).or_default();
+            // who fails one form of it fails less than who fails the whole
+            if !checks.contains(&check.whole()) {
+                checks.insert(check.clone());
+            }
+        }
+    }
     let mut shares = vec![
         (pass.common(&fail), None),
         (pass.minus(&fail), of_rule(Checks::Pass)),
         (fail.minus(&pass), of_rule(Checks::Fail)),
     ];
-    for (state, traffic) in states.iter().skip(2).zip(within) {
-        let State::Without(check) = state else {
-            continue;
-        };
-        let rest = traffic.minus(&told);
-        let known = shares.iter_mut().skip(3).find(|(known, _)| *known == rest);
-        match known {
-            Some((_, Some((_, checks)))) => {
-                let whole = Check {
-                    side: None,
-                    ..check.clone()
-                };
-                if !checks.contains(&whole) {
-                    checks.insert(check.clone());
-                }
-            }
-            _ => shares.push((
-                rest,
-                Some((Checks::OneFails, BTreeSet::from([check.clone()]))),
-            )),
-        }
-    }
+    let alone = alone.into_iter();
+    shares.extend(alone.map(|(traffic, checks)| (traffic, Some((Checks::OneFails, checks)))));
     shares.retain(|(traffic, _)| !traffic.is_empty());
     let said = |when| Said {
         is_news: true,

@@ -153,15 +153,7 @@ impl<'w> Reach<'w> {
             }
         }
         let checks = world.rules.iter().flat_map(Rule::checks);
-        let forms = checks.flat_map(|check| {
-            [
-                Check {
-                    side: None,
-                    ..check.clone()
-                },
-                check.clone(),
-            ]
-        });
+        let forms = checks.flat_map(|check| [check.whole(), check.clone()]);
         // who fails a form that the other one implies, fails both
         let checks: BTreeSet<Check> = forms.filter(|it| !world.implied.contains(it)).collect();
         let mut states = vec![State::Pass];
@@ -303,7 +295,7 @@ impl<'w> Reach<'w> {
         !class.is_resource && class.is_on[side]
     }
 
-    /// What comes and goes by these rules, which are those between two classes before and after; nothing where it is all the
+    /// What is lost and gained by these rules, which are those between two classes before and after; nothing where it is all the
     /// same. `ssh`: whether the destination has NetBird's SSH server on.
     pub(super) fn diff(&self, rules: [&[u64]; 2], ssh: [bool; 2]) -> Diff {
         let mut pairs = rules[BEFORE].iter().zip(&self.differing);

@@ -77,7 +77,7 @@ impl Ports {
     }
 }
 
-/// Who may log in by NetBird's SSH: a group of users, and as which local user; `None` stands for all.
+/// Who may log in by NetBird's SSH: a group of users, and as which local user; `None` = all.
 pub type Login = (Option<String>, Option<String>);
 
 /// What may pass from one side to the other.

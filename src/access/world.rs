@@ -122,6 +122,16 @@ pub(super) struct Check {
     pub(super) side: Option<usize>,
 }
 
+impl Check {
+    /// The check in whatever form.
+    pub(super) fn whole(&self) -> Check {
+        Check {
+            name: self.name.clone(),
+            side: None,
+        }
+    }
+}
+
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let when = match self.side {
@@ -284,7 +294,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// What stands for one machine alone: a peer by its id, or the machines to come of a key by its name.
+    /// The group of one machine alone: a peer by its id, or the machines that a key will enroll by its name.
     pub(super) fn alone(&mut self, name: &str) -> Option<GroupAt> {
         let is_it = |node: &Node| match &node.what {
             What::Peer(id) => id.0 == name,

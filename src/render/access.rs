@@ -1,4 +1,4 @@
-//! Who reaches whom, in words: what comes and goes, by which rule, and what of it nobody must miss.
+//! Who reaches whom, in words: what is lost and gained, by which rule, and what of it nobody must miss.
 
 use std::collections::BTreeSet;
 use std::mem::{Discriminant, discriminant};
@@ -23,7 +23,7 @@ pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
     let is_all = |side: &Side| matches!(side, Side::Group(members) if members.group == ALL);
     let is_few = |side: &Side| matches!(side, Side::Group(members) if members.is_few);
     let opens = |passage: &Passage| {
-        // of single machines that join a group their own lines tell
+        // the lines of single machines that join a group say it themselves
         let machines = [Reach::Group, Reach::Peer, Reach::SetupKey];
         let is_machine = |cause: &Address| machines.contains(&cause.kind.descriptor().reach);
         if passage.causes.iter().any(is_machine) || is_few(&passage.from) {
@@ -91,7 +91,7 @@ fn networks(networks: &[String]) -> Option<String> {
     }
 }
 
-/// What an address stands for: machines with IPv6 get all of that along with all of IPv4.
+/// What an address means: machines with IPv6 get all of that along with all of IPv4.
 fn with_ipv6(address: &str) -> String {
     match address {
         "0.0.0.0/0" => "0.0.0.0/0 and ::/0".to_owned(),

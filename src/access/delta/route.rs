@@ -1,4 +1,4 @@
-//! What comes and goes behind a route.
+//! What is opened and closed behind a route.
 
 use super::{By, MOST_RULES, Maker, Tally, shares};
 use crate::access::Delta;
@@ -10,14 +10,14 @@ use crate::model::address::Address;
 use crate::model::kind::Kind;
 
 impl Maker<'_> {
-    /// What comes and goes behind a route: of machines that change, of routers that change, by rules that pair them anew.
+    /// Adds what is opened and closed behind a route: for machines that change, by routers that change, by rules that pair them now.
     pub(super) fn target(&self, target: &Target, delta: &mut Delta) {
         let (everything, no_checks) = (Traffic::everything(), Default::default());
         let is_touched = target.is_touched(&self.reach);
         let rule = Address::new(Kind::Route, &target.place.name);
         for client in target.clients() {
             let reach = &self.reach;
-            let mut told: [Tally; 2] = Default::default();
+            let mut tallies: [Tally; 2] = Default::default();
             for class in reach.in_group(client) {
                 if !is_touched && !reach.at(*class).differs {
                     continue;
@@ -39,7 +39,8 @@ impl Maker<'_> {
                     for (said, traffic) in
                         shares(&reach.states, &diff[which], &everything, By::Rule)
                     {
-                        let pairs = self.add(&mut told[which], said, &traffic, &[(*class, *class)]);
+                        let pairs =
+                            self.add(&mut tallies[which], said, &traffic, &[(*class, *class)]);
                         if !target.differs() && pairs.causes.len() < MOST_RULES {
                             pairs.causes.extend(target.changed_rules(reach, *class));
                             pairs.causes.extend(reach.at(*class).causes.iter().cloned());
@@ -47,9 +48,9 @@ impl Maker<'_> {
                     }
                 }
             }
-            for told in told.into_iter().enumerate() {
+            for tally in tallies.into_iter().enumerate() {
                 let ends = (client, Err(&target.place));
-                self.tell(delta, told, ends, &rule, &no_checks);
+                self.passages(delta, tally, ends, &rule, &no_checks);
             }
         }
     }

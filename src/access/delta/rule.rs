@@ -1,4 +1,4 @@
-//! What comes and goes by a rule: pair by pair of the groups that it names, each set of rules looked at once.
+//! What a rule opens and closes: pair by pair of the groups that it names, each set of rules looked at once.
 
 use std::collections::BTreeSet;
 
@@ -19,14 +19,14 @@ struct Pair {
     by: By,
     /// Whether one of its sides changes.
     is_moved: bool,
-    /// Whether the line of All tells it, of what is lost and of what is gained.
+    /// Whether the line of All says it, of what is lost and of what is gained.
     is_of_all: [bool; 2],
     /// Whether the destination has NetBird's SSH server on.
     ssh: [bool; 2],
 }
 
 impl Maker<'_> {
-    /// What comes and goes by a rule: it is another one, or others are in its groups.
+    /// Adds what a rule opens and closes: it is another one, or others are in its groups.
     pub(super) fn rule(&self, at: usize, delta: &mut Delta) {
         let world = self.reach.world;
         let rule = &world.rules[at];
@@ -61,7 +61,8 @@ impl Maker<'_> {
         }
     }
 
-    /// What comes and goes from one group to another by a rule; `back`: from its destinations to its sources. Returns whether there is a pair that it is about, after.
+    /// Adds what a rule opens and closes from one group to another; `back`: from its destinations to its sources. Returns whether
+    /// there is a pair that it is about, after.
     fn pairs(&self, delta: &mut Delta, at: usize, [from, to]: [GroupAt; 2], back: bool) -> bool {
         let rule = &self.reach.world.rules[at];
         let (sources, destinations) = (self.reach.in_group(from), self.reach.in_group(to));
@@ -98,7 +99,7 @@ impl Maker<'_> {
                     by,
                     is_moved: source.differs || destination.differs,
                     is_of_all: SIDES.map(|which| {
-                        // beside All a group stands for its resources alone
+                        // beside All a group means its resources alone
                         beside_all[which] && (back || !destination.is_resource)
                     }),
                     ssh: SIDES.map(|side| self.reach.has_ssh(side, *b)),
@@ -111,11 +112,11 @@ impl Maker<'_> {
                 pairs.push((*a, *b));
             }
         }
-        let mut told: [Tally; 2] = Default::default();
+        let mut tallies: [Tally; 2] = Default::default();
         let mut is_met = false;
         for ((rules, pair), pairs) in &alike {
             let rules = rules.split_at(self.reach.words());
-            is_met |= self.outcome(at, rules.into(), pair, pairs, may, &mut told);
+            is_met |= self.outcome(at, rules.into(), pair, pairs, may, &mut tallies);
         }
         // a policy that is as it was differs by its checks alone
         let changed = rule
@@ -123,14 +124,14 @@ impl Maker<'_> {
             .filter(|check| !rule.is_changed && check.side.is_some());
         let changed = changed.map(|check| Address::new(Kind::PostureCheck, &check.name));
         let changed: BTreeSet<Address> = changed.collect();
-        for ((said, _), pairs) in told.iter_mut().flatten() {
+        for ((said, _), pairs) in tallies.iter_mut().flatten() {
             let changed = changed.iter().filter(|_| said.by == By::Rule);
             pairs.causes.extend(changed.cloned());
         }
         let checks = rule.checks().map(|check| check.name.clone()).collect();
         let policy = Address::new(Kind::Policy, &rule.name);
-        for told in told.into_iter().enumerate() {
-            self.tell(delta, told, (from, Ok(to)), &policy, &checks);
+        for tally in tallies.into_iter().enumerate() {
+            self.passages(delta, tally, (from, Ok(to)), &policy, &checks);
         }
         is_met
     }
@@ -143,22 +144,22 @@ impl Maker<'_> {
         pair: &Pair,
         pairs: &[Ends],
         may: [bool; 2],
-        told: &mut [Tally; 2],
+        tallies: &mut [Tally; 2],
     ) -> bool {
         let reach = &self.reach;
         let own = SIDES.map(|side| self.own(side, at, rules[side], pair.ssh[side]));
         let diff = reach.diff(rules, pair.ssh);
         for which in SIDES.into_iter().filter(|which| may[*which]) {
-            let (news, tally) = (&diff[which], &mut told[which]);
+            let (news, tally) = (&diff[which], &mut tallies[which]);
             let accepts = reach.world.rules[at].accepts(which);
-            // what rules that stay as they are let through: they tell it
+            // what rules that stay as they are let through: their own lines say it
             let same = reach.same(rules[which]);
             let by_same = reach.traffic(which, &same, pair.ssh[which], &State::Fail);
             let moved = own[which].minus(&own[1 - which]);
             let by_rule = moved.minus(&by_same);
             let is_news = news.iter().any(|news| !news.common(&by_rule).is_empty());
             if accepts && !moved.is_empty() && !is_news {
-                // what is not lost is there after, and what is not gained was there before, or comes by others
+                // what is not lost is there after, and what is not gained was there before, or is so by others
                 let there = self.others(1 - which, at, rules[1 - which], pair, &moved);
                 let here = self.others(which, at, &same, pair, &moved);
                 let others: BTreeSet<usize> = there.into_iter().chain(here).collect();
@@ -175,7 +176,7 @@ impl Maker<'_> {
             if pair.is_of_all[which] {
                 continue;
             }
-            // what a machine that changes gains by rules that stay is told by these
+            // what a machine that changes gains by rules that stay is said of these
             let mut of_rule = own[BEFORE].union(&own[AFTER]);
             if pair.by == By::Rule && pair.is_moved && accepts {
                 of_rule = of_rule.minus(&by_same);

@@ -405,7 +405,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         names.map(|name| self.group(End::Group, name)).collect()
     }
 
-    /// What stands for one peer alone in rules, or else the groups.
+    /// The group of one peer alone, or else the groups.
     fn who(&mut self, peer: Option<&PeerRef>, groups: &BTreeSet<String>) -> Vec<GroupAt> {
         match peer {
             Some(PeerRef::Id(id)) => {
