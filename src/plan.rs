@@ -28,7 +28,7 @@ mod resolve;
 mod rows;
 mod skip;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::thread;
 
@@ -39,7 +39,7 @@ use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::desired::Desired;
 use crate::model::held::Held;
-use crate::model::kind::{Kind, Live, Referred};
+use crate::model::kind::{Kind, Referred};
 use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
 use crate::model::notice::{Gone, Notice};
 use crate::model::origin::Cause;
@@ -115,8 +115,6 @@ pub struct Plan {
     pub unmanaged_members: BTreeMap<String, BTreeSet<Id>>,
     /// Setup keys whose peer joins a declared group once it enrolls, by group.
     pub pending_members: BTreeMap<String, BTreeSet<String>>,
-    /// The same by setup key.
-    pub pending_groups: BTreeMap<String, BTreeSet<String>>,
     /// Names of the pending keys of ours that nobody used yet and that stay, by id.
     pub waiting_keys: BTreeMap<Id, String>,
     /// Live objects that are declared or go, by kind; of the keys those that are valid.
@@ -212,8 +210,8 @@ impl Plan {
     /// adopts another object in its place, the inventory must know before. `is_first`: there is no inventory yet.
     pub fn first_record(&self, is_first: bool) -> Option<Delta> {
         let record = &self.record;
-        let going: BTreeSet<&Id> = self.deleted().map(|live| &live.id).collect();
-        let machine_goes = record.enrolled.iter().any(|(_, of)| going.contains(&of.id));
+        let goes = |id: &Id| self.changes.iter().any(|change| change.ends(id));
+        let machine_goes = record.enrolled.iter().any(|(_, of)| goes(&of.id));
         let is_news = !self.adoptions.is_empty() || !record.rebound.is_empty();
         if !is_first && !is_news && !machine_goes && record.moved.is_empty() {
             return None;
@@ -235,16 +233,11 @@ impl Plan {
             ..record.clone()
         })
     }
-
-    /// Returns what it deletes.
-    fn deleted(&self) -> impl Iterator<Item = &Live> {
-        self.changes.iter().filter_map(Change::deleted)
-    }
 }
 
 /// Makes the plan that brings `actual` to `desired`, read together with its binding ([`read`]).
 pub fn plan(
-    desired: &Arc<Desired>,
+    desired: &Desired,
     actual: &Actual,
     binding: &Bound,
     options: &Options,
@@ -256,33 +249,37 @@ pub fn plan(
         options,
     };
     let mut resolved = resolve::resolve(given);
-    let skipped = skip::skip(given, &mut resolved);
+    let (skipped, of_skipped) = skip::skip(given, &mut resolved);
     // what is to be written down has nothing to do with what is to be changed
-    let (record, (claimed, difference_problems, followed, checked)) = thread::scope(|scope| {
-        let record = scope.spawn(|| record::record(given, &resolved, &skipped.entries));
+    let (record, (claimed, mut problems, followed, notices)) = thread::scope(|scope| {
+        let record = scope.spawn(|| record::record(given, &resolved, &skipped));
         let claimed = claim::claim(given, &resolved);
-        let difference = diff::diff(given, &resolved, &claimed);
-        let followed = follow_up::follow_up(given, difference.changes, &resolved, &claimed);
-        let checked = check::check(given, &followed.changes, &resolved);
+        let (changes, mut problems) = diff::diff(given, &resolved, &claimed);
+        let mut followed = follow_up::follow_up(given, changes, &resolved, &claimed);
+        let (notices, impossible) = check::check(given, &followed.changes, &resolved);
+        problems.append(&mut followed.problems);
+        problems.extend(impossible);
         let record = record.join().expect("a recording thread does not panic");
-        (record, (claimed, difference.problems, followed, checked))
+        (record, (claimed, problems, followed, notices))
     });
-
-    let listed = record::listed(&followed.changes, &resolved, &options.ours.inventory);
-    let counted = count(given, &claimed, &followed.changes);
-    let parents = claimed.parents();
-    let mut problems = [difference_problems, followed.problems, checked.problems].concat();
+    let steps = order::order(&followed.changes, actual).unwrap_or_else(|found| {
+        problems.extend(found);
+        Vec::new()
+    });
     if !problems.is_empty() {
         problems.sort();
         problems.dedup();
         return Err(problems);
     }
+    let listed = record::listed(&followed.changes, &resolved, &options.ours.inventory);
+    let counted = count(given, &claimed, &followed.changes);
+    let parents = claimed.parents();
     let notices = [
         std::mem::take(&mut resolved.notices),
-        skipped.notices,
+        of_skipped,
         claimed.notices,
         followed.notices,
-        checked.notices,
+        notices,
     ];
     let waiting = resolved.decisions.iter();
     let waiting = waiting.filter_map(|(name, of)| Some((of.waiting.clone()?, name.clone())));
@@ -291,33 +288,28 @@ pub fn plan(
     let enrolling = enrolling.map(|at| (at.peer.clone(), at.key.clone()));
     let enrolling = enrolling.collect();
     let (mut unmanaged_members, mut pending_members) = (BTreeMap::new(), BTreeMap::new());
-    let mut pending_groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (group, members) in std::mem::take(&mut resolved.members) {
         if !members.unmanaged.is_empty() {
             unmanaged_members.insert(group.clone(), members.unmanaged);
         }
         if !members.pending.is_empty() {
-            for key in &members.pending {
-                let groups = pending_groups.entry(key.clone()).or_default();
-                groups.insert(group.clone());
-            }
             pending_members.insert(group, members.pending);
         }
     }
     let unmanaged = unmanaged_members.values().flatten();
     let (changes, peer_labels) =
         labels::label_peers(followed.changes, unmanaged, &record.delta.names, actual);
-    let beside = Beside::of(desired, actual, &changes, resolved);
+    let beside = Beside::of(desired, actual, &changes, &resolved);
     Ok(Plan {
         changes,
-        steps: checked.steps,
+        steps,
         notices: notices.concat(),
         unmanaged: claimed.unmanaged,
         elsewhere: claimed.elsewhere,
         held: followed.held,
         adoptions: record.adoptions,
         let_go: claimed.let_go,
-        skipped: skipped.entries,
+        skipped,
         dead: record.dead,
         record: record.delta,
         inventory: options.ours.inventory.clone(),
@@ -326,7 +318,6 @@ pub fn plan(
         gone_sections: claimed.gone_sections,
         unmanaged_members,
         pending_members,
-        pending_groups,
         waiting_keys,
         counted,
         parents,
@@ -361,21 +352,14 @@ pub fn ordered(changes: Vec<Change>, actual: &Actual) -> Plan {
 fn count(given: Given, claimed: &Claimed, changes: &[Change]) -> BTreeMap<Kind, usize> {
     let (desired, actual) = (given.desired, given.actual);
     let deleted = changes.iter().filter_map(Change::deleted);
-    let going: BTreeSet<&Id> = deleted.map(|live| &live.id).collect();
+    let managed = claimed.managed.values().flatten().flatten().copied();
+    let ours: HashSet<&Id> = deleted.chain(managed).map(|live| &live.id).collect();
     let mut counted = BTreeMap::new();
-    for (address, namesakes) in &actual.objects {
-        let declared = |live: &Live| match address.kind {
-            Kind::SetupKey => desired.setup_key(&address.name).is_some(),
-            _ => claimed.manages(address, live),
-        };
-        let counts = |live: &&Live| match address.kind {
-            Kind::Group => !actual.protected_groups.contains_key(&live.id),
-            Kind::SetupKey => actual.keys.get(&live.id).is_some_and(|key| key.valid),
-            _ => true,
-        };
-        let ours = |live: &&Live| declared(live) || going.contains(&live.id);
-        let ours = namesakes.iter().filter(ours).filter(counts);
-        *counted.entry(address.kind).or_default() += ours.count();
+    for (address, live) in actual.each() {
+        let is_key = address.kind == Kind::SetupKey;
+        let is_ours = ours.contains(&live.id) || is_key && desired.declares(address);
+        let counts = !actual.protected_groups.contains_key(&live.id) && !actual.is_dead_key(live);
+        *counted.entry(address.kind).or_default() += usize::from(is_ours && counts);
     }
     counted
 }

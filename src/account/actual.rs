@@ -5,6 +5,7 @@ mod referrers;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use anyhow::{Result, anyhow};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ use crate::base::json;
 use crate::base::parallel;
 use crate::model::address::{Address, Who};
 use crate::model::change::Change;
-use crate::model::kind::{self, Answers, Groups, Kind, Live, Other, Resource};
+use crate::model::kind::{self, ALL, Answers, Groups, Kind, Live, Other, Resource};
 use crate::model::problem::Protection;
 use crate::wire::api::objects;
 
@@ -41,8 +42,6 @@ pub struct Actual {
     pub peers: Arc<Peers>,
     /// Setup keys by id.
     pub keys: BTreeMap<Id, objects::SetupKey>,
-    /// Ids of the setup keys of each name, the oldest first.
-    key_ids: BTreeMap<String, Vec<Id>>,
     /// Which peer came by which key.
     pub bindings: Bindings,
     /// Whether the event log was read.
@@ -66,32 +65,6 @@ pub struct Actual {
 /// What objects are called, where that is not their name.
 pub type NewNames = BTreeMap<(Kind, Id), String>;
 
-/// An answer that is not of the form that we read.
-#[derive(Debug)]
-pub struct Unreadable {
-    /// The list.
-    pub list: &'static str,
-    /// Which entry of it: position and id, if any.
-    pub entry: String,
-    /// What is wrong.
-    pub cause: serde_json::Error,
-}
-
-impl std::fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // the cause may quote a value of the entry; lists carry no secrets, keys are masked by the server
-        write!(
-            f,
-            "{}: {} cannot be read: {}",
-            self.list,
-            self.entry,
-            json::why(&self.cause)
-        )
-    }
-}
-
-impl std::error::Error for Unreadable {}
-
 impl Actual {
     /// Returns a peer as an object that a change can be about.
     pub fn live_peer(&self, peer: &objects::Peer) -> Live {
@@ -106,12 +79,12 @@ impl Actual {
     }
 
     /// Reads a snapshot.
-    pub fn read(snapshot: &Snapshot) -> Result<Self, Unreadable> {
+    pub fn read(snapshot: &Snapshot) -> Result<Self> {
         Actual::read_named(snapshot, &NewNames::new())
     }
 
     /// Reads a snapshot; entries mean these objects by other names than their own.
-    pub fn read_named(snapshot: &Snapshot, names: &NewNames) -> Result<Self, Unreadable> {
+    pub fn read_named(snapshot: &Snapshot, names: &NewNames) -> Result<Self> {
         let mut actual = Actual::default();
         let mut groups = typed::<objects::Group>("groups", snapshot.list(Kind::Group))?;
         for group in &mut groups {
@@ -121,15 +94,13 @@ impl Actual {
         }
         actual.twins = twins(&groups);
         for group in &groups {
-            let why = if group.name == crate::model::kind::ALL {
-                Some(Protection::All)
-            } else if group.issued == "jwt" || group.issued == "integration" {
-                Some(Protection::Issued(group.issued.clone()))
-            } else {
-                None
+            let why = match (group.name.as_str(), group.issued.as_str()) {
+                (ALL, _) => Some(Protection::All),
+                (_, issued @ ("jwt" | "integration")) => Some(Protection::Issued(issued.into())),
+                _ => None,
             };
-            let protected = why.map(|why| (group.id.clone(), why));
-            actual.protected_groups.extend(protected);
+            let why = why.map(|why| (group.id.clone(), why));
+            actual.protected_groups.extend(why);
             // the API-made one is meant where exactly one is, so the other needs another name here
             let name = match actual.twins.get(&group.id) {
                 Some(issued) => format!("{} (issued by {issued}, {})", group.name, group.id),
@@ -158,10 +129,6 @@ impl Actual {
         actual.event_ids = ids.collect();
         actual.bindings = binding::bind(&keys, &actual.peers, events.as_deref());
         actual.keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
-        for key in actual.keys.values() {
-            let ids = actual.key_ids.entry(key.name.clone()).or_default();
-            ids.push(key.id.clone());
-        }
         actual.read_referrers(snapshot, &groups)?;
         drop(groups);
 
@@ -175,24 +142,14 @@ impl Actual {
 
         let lists = lists(snapshot);
         for kind in Kind::sections().filter(|kind| !kind.enrolls()) {
-            let read = |entry: &Entry| {
-                Resource::read(kind, entry.clone(), &actual.groups)
+            let read = |entry: &&Entry| {
+                Resource::read(kind, (*entry).clone(), &actual.groups)
                     .map_err(|cause| unreadable(kind.section(), entry, cause))
             };
-            let list = snapshot.list(kind);
-            let people: Vec<Entry>;
-            let list = match kind {
-                Kind::User => {
-                    let is_person = |user: &&Entry| {
-                        user.read()
-                            .is_ok_and(|user: objects::User| user.has_address())
-                    };
-                    people = list.iter().filter(is_person).cloned().collect();
-                    &people
-                }
-                _ => list,
-            };
-            for live in parallel::map(list, read) {
+            let is_person = |user: objects::User| user.has_address();
+            let is_meant = |of: &&Entry| kind != Kind::User || of.read().is_ok_and(is_person);
+            let list: Vec<&Entry> = snapshot.list(kind).iter().filter(is_meant).collect();
+            for live in parallel::map(&list, read) {
                 let live = live?;
                 let address = Address::new(kind, actual.label(&live));
                 actual.add(address, live, &lists)?;
@@ -217,7 +174,7 @@ impl Actual {
     }
 
     /// Reads the names of what is not a group and that entries name, where they were asked for.
-    fn read_others(&mut self, snapshot: &Snapshot, names: &NewNames) -> Result<(), Unreadable> {
+    fn read_others(&mut self, snapshot: &Snapshot, names: &NewNames) -> Result<()> {
         let listed = Kind::ALL.into_iter().filter(|kind| snapshot.has(*kind));
         let referred = listed.filter_map(|kind| Some((kind, kind.referred_as()?)));
         // groups have protections and twins besides, and are read before
@@ -234,7 +191,7 @@ impl Actual {
     }
 
     /// Adds an object with what stands in it, of which `lists` are the lists.
-    fn add(&mut self, address: Address, live: Live, lists: &Lists) -> Result<(), Unreadable> {
+    fn add(&mut self, address: Address, live: Live, lists: &Lists) -> Result<()> {
         for (kind, inside) in address.kind.children().filter_map(Kind::inside_as) {
             let list = address.kind.section();
             let mut answer = live
@@ -342,8 +299,8 @@ impl Actual {
 
     /// Returns the setup keys of that name, the oldest first.
     pub fn keys_named(&self, name: &str) -> impl Iterator<Item = &objects::SetupKey> {
-        let ids = self.key_ids.get(name).into_iter().flatten();
-        ids.filter_map(|id| self.keys.get(id))
+        let live = self.named(Kind::SetupKey, name).iter();
+        live.filter_map(|live| self.keys.get(&live.id))
     }
 
     /// Returns whether it is a key that nobody can use: used up, expired or revoked.
@@ -406,17 +363,15 @@ fn twins(groups: &[objects::Group]) -> BTreeMap<Id, String> {
 pub(crate) fn typed<T: DeserializeOwned + Send>(
     list: &'static str,
     entries: &[Entry],
-) -> Result<Vec<T>, Unreadable> {
+) -> Result<Vec<T>> {
     let read = |entry: &Entry| entry.read().map_err(|cause| unreadable(list, entry, cause));
     parallel::map(entries, read).into_iter().collect()
 }
 
-fn unreadable(list: &'static str, entry: &Entry, cause: serde_json::Error) -> Unreadable {
+/// An answer that is not of the form that we read. The cause may quote a value of the entry; lists carry no secrets, keys are masked
+/// by the server.
+fn unreadable(list: &str, entry: &Entry, cause: serde_json::Error) -> anyhow::Error {
     let value = entry.value().unwrap_or_default();
     let id = value["id"].as_str().unwrap_or("without an id");
-    Unreadable {
-        list,
-        entry: format!("entry {id}"),
-        cause,
-    }
+    anyhow!("{list}: entry {id} cannot be read: {}", json::why(&cause))
 }

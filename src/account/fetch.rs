@@ -316,7 +316,7 @@ fn fetch_all(
     for (path, answer) in paths.iter().zip(answers) {
         match answer {
             // what there is one of is there: without it an apply would make another
-            Ok(all) if all.entries.is_empty() && is_one(path) => {
+            Ok(all) if all.entries.is_empty() && kind_of(path).is_some_and(Kind::is_listed_one) => {
                 let nobody = anyhow::anyhow!(
                     "GET {path} answered none, and every token has one\n\
                      hint: something before NetBird may have answered"
@@ -388,22 +388,14 @@ fn is_optional(path: &str) -> bool {
 }
 
 fn what(path: &str) -> &str {
-    if let Some(kind) = kind_of(path) {
-        return kind.plural();
-    }
-    match path.split('?').next().unwrap_or(path) {
-        "/users" => "users",
-        "/events" => "events",
-        other => other,
-    }
+    let list = path.split('?').next().unwrap_or(path);
+    let word = list.strip_prefix('/').filter(|word| !word.contains('/'));
+    let kind = kind_of(path).map(Kind::plural);
+    kind.or(word).unwrap_or(list)
 }
 
 fn kind_of(path: &str) -> Option<Kind> {
     Kind::ALL.into_iter().find(|kind| kind.list() == Some(path))
-}
-
-fn is_one(path: &str) -> bool {
-    kind_of(path).is_some_and(Kind::is_listed_one)
 }
 
 fn store(snapshot: &mut Snapshot, path: &str, Fetched { entries, peers }: Fetched) {

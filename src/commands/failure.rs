@@ -6,7 +6,6 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::Exit;
-use crate::account::actual::Unreadable;
 use crate::apply::NotRecorded;
 use crate::base::text::file_error;
 use crate::check::edit::MarkError;
@@ -154,7 +153,7 @@ macro_rules! from {
     )*};
 }
 
-from!(HttpError GitError RecipientErrors Unreadable);
+from!(HttpError GitError RecipientErrors);
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {

@@ -168,13 +168,17 @@ pub(super) fn replaced(text: &str) -> Result<Address, Failure> {
 pub(super) fn protected(flags: &[String]) -> Result<BTreeSet<Address>, Failure> {
     let protected = |text: &String| {
         let address = named(text)?;
-        match address.kind.parent() {
-            _ if address.kind.is_one() => {
-                let label = address.kind.label();
-                let text = format!("--protect {text}: {label} are never deleted");
-                Err(Failure::error(text).hint("name what an apply could delete"))
+        let kind = address.kind;
+        match kind.parent() {
+            _ if !can_go(kind) => {
+                let error = format!(
+                    "--protect {}: {} are never deleted",
+                    visible(text),
+                    kind.plural()
+                );
+                Err(Failure::error(error).hint("name what an apply could delete"))
             }
-            Some(parent) if !address.kind.has_names() => Err(named_by(address.kind, parent)),
+            Some(parent) if !kind.has_names() => Err(named_by(kind, parent)),
             _ => Ok(address),
         }
     };
@@ -191,13 +195,24 @@ pub(super) fn adopted(flags: &[String]) -> Result<BTreeMap<Address, Id>, Failure
             let is_told = !id.is_empty() && !address.key().ends_with('/');
             is_told.then(|| (address, Id::from(id)))
         });
-        found.ok_or_else(|| {
-            let hint = "as in setup_keys/NAME=ID, peers/NAME=ID, routers/NETWORK=ID or records/ZONE/NAME TYPE=ID";
-            Failure::error(format!("--adopt {:?}: expected KIND/NAME=ID", visible(text))).hint(hint)
-        })
+        let error = |error: &str| Failure::error(format!("--adopt {:?}: {error}", visible(text)));
+        match found {
+            Some((address, _)) if !can_go(address.kind) => Err(error("users are never adopted").hint(
+                "an entry means the user who has its e-mail address; where several have it, identity_provider says which",
+            )),
+            Some(found) => Ok(found),
+            None => Err(error("expected KIND/NAME=ID").hint(
+                "as in setup_keys/NAME=ID, peers/NAME=ID, routers/NETWORK=ID or records/ZONE/NAME TYPE=ID",
+            )),
+        }
     };
     let texts = with_variable(flags, "NETBIRD_GITOPS_ADOPT");
     texts.iter().map(adopted).collect()
+}
+
+/// Whether an apply can delete objects of a kind, so that it matters whose they are.
+fn can_go(kind: Kind) -> bool {
+    kind.goes_with_entry() || kind.enrolls()
 }
 
 /// The values of a flag, and more of its variable, with commas or one a line.

@@ -13,10 +13,11 @@ mod ways;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::id::Id;
+use crate::base::text::joined;
 use crate::git::Sha;
 use crate::git::versions::Versions;
 use crate::model::let_go::{LeftBy, LetGo};
-use crate::model::notice::Notice;
+use crate::model::notice::{Notice, OfAgreement};
 use crate::model::origin::Cause;
 use crate::plan::ours::Ours;
 use crate::plan::{Piece, Plan, Row};
@@ -91,7 +92,7 @@ pub struct Statements {
 }
 
 /// What a plan deletes by one change, and the lines that agree to that.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Agreement {
     /// `None` for the file of a work tree, and for what no change since the last apply took out.
     pub cause: Option<Origin>,
@@ -101,6 +102,8 @@ pub struct Agreement {
     pub is_fork: bool,
     /// How many rows it has.
     pub rows: usize,
+    /// The same in words, as in `2 deletions`.
+    pub what: String,
     /// Whether a gate refuses some of them without an agreement.
     pub is_needed: bool,
     /// What is let go by it, or would be without an agreement.
@@ -128,13 +131,6 @@ pub struct Judgement {
     pub commits: BTreeSet<String>,
     /// What is to be said of lines that agree to nothing.
     pub notices: Vec<Notice>,
-}
-
-/// What somebody agreed to of one matter.
-#[derive(Default)]
-struct Agreed {
-    by: BTreeSet<String>,
-    with_let_go: bool,
 }
 
 impl Statements {
@@ -181,8 +177,8 @@ impl Statements {
 
     /// Judges the rows of a plan and what it lets go. `needed` are rows that a gate would refuse without agreement; `before` is
     /// the plan as it was before what is let go was released.
-    pub fn judge(
-        &self,
+    pub fn judge<'a>(
+        &'a self,
         plan: &Plan,
         before: Option<&Plan>,
         ours: &Ours,
@@ -191,28 +187,30 @@ impl Statements {
         let matters = self.matters(plan, before, ours);
         let number = self.by_number(before.unwrap_or(plan));
         let mut outcome = Judgement::default();
-        let (mut matched, mut open) = (BTreeSet::new(), Vec::new());
+        let mut open = Vec::new();
         for (cause, matter) in &matters {
             if let Some(Origin::Commit(id)) = cause {
                 outcome.commits.insert(id.clone());
             }
-            let agreed = match &number {
-                Some((with_let_go, by)) => Agreed {
-                    by: BTreeSet::from([by.clone()]),
-                    with_let_go: *with_let_go,
-                },
-                None => self.agreed(cause.as_ref(), matter, ours, &mut matched),
+            let of_line = |said: &'a Said| {
+                let with_let_go = self.agrees(said, cause.as_ref(), matter, ours)?;
+                Some((with_let_go, said.by.as_str()))
             };
-            let is_agreed = !agreed.by.is_empty();
-            if is_agreed {
+            let agreed: Vec<(bool, &str)> = match number {
+                Some(number) => vec![number],
+                None => self.lines.iter().filter_map(of_line).collect(),
+            };
+            let by: BTreeSet<&str> = agreed.iter().map(|(_, by)| *by).collect();
+            let deletes_let_go = agreed.iter().any(|(with_let_go, _)| *with_let_go);
+            if !by.is_empty() {
                 outcome.rows.extend(matter.rows.iter().cloned());
             }
-            // a line can have agreed to what is done, and to no more
-            let is_agreed = is_agreed && (!matter.rows.is_empty() || agreed.with_let_go);
-            if agreed.with_let_go {
+            if deletes_let_go {
                 outcome.rows.extend(matter.released.iter().cloned());
                 outcome.release.extend(matter.let_go.keys().cloned());
             }
+            // a line can have agreed to what is done, and to no more
+            let is_agreed = !by.is_empty() && (!matter.rows.is_empty() || deletes_let_go);
             let is_needed = !matter.rows.is_disjoint(needed);
             if !is_needed && matter.let_go.is_empty() {
                 continue;
@@ -220,20 +218,46 @@ impl Statements {
             if !is_agreed {
                 open.push((cause.as_ref(), matter));
             }
-            let by: Vec<String> = agreed.by.into_iter().collect();
-            let by = is_agreed.then(|| by.join(", "));
+            let pull = match cause {
+                Some(Origin::Pull(number)) => self.pull(*number),
+                _ => None,
+            };
+            let line = matter.line(&self.environment);
             outcome.agreements.push(Agreement {
+                cause: cause.clone(),
+                is_proposed: matter.is_proposed,
+                is_fork: pull.is_some_and(|pull| pull.is_fork),
+                rows: line.number,
+                what: matter.words(line.number),
                 is_needed,
-                agreed_by: by,
-                deletes_let_go: agreed.with_let_go,
-                ..self.agreement(cause, matter)
+                let_go: matter.let_go.keys().cloned().collect(),
+                line: (!matter.rows.is_empty()).then_some(line),
+                line_with_let_go: matter.line_with_let_go(&self.environment),
+                agreed_by: is_agreed.then(|| joined(by, ", ")),
+                deletes_let_go,
             });
         }
-        outcome
-            .agreements
-            .sort_by_key(|agreement| !agreement.is_proposed);
-        let void = self.void_lines(plan, before, ours, &open, &matched);
-        outcome.notices = void.into_iter().map(Notice::general).collect();
+        let agreements = &mut outcome.agreements;
+        agreements.sort_by_key(|agreement| !agreement.is_proposed);
+        let is_void = |said: &&Said| {
+            let mut all = matters.iter();
+            !all.any(|(cause, of)| self.agrees(said, cause.as_ref(), of, ours).is_some())
+        };
+        let void = self.lines.iter().filter(is_void);
+        let void = void.filter_map(|said| {
+            Some(OfAgreement::Void {
+                line: said.line.to_string(),
+                by: said.by.clone(),
+                why: self.why_void(said, ours, &open)?,
+            })
+        });
+        let other = self.number.as_ref().filter(|_| number.is_none());
+        let other = other.map(|(number, by)| OfAgreement::OtherNumber {
+            by: by.clone(),
+            number: *number,
+            rows: before.unwrap_or(plan).counted_rows().len(),
+        });
+        outcome.notices = void.chain(other).map(Notice::general).collect();
         outcome
     }
 
@@ -287,27 +311,19 @@ impl Statements {
         matters
     }
 
-    /// Finds the lines that agree to a matter.
-    fn agreed<'a>(
-        &'a self,
+    /// Whether a line agrees to a matter: if it does, whether it agrees to delete what is let go, too.
+    fn agrees(
+        &self,
+        said: &Said,
         cause: Option<&Origin>,
         matter: &Matter,
         ours: &Ours,
-        matched: &mut BTreeSet<(&'a AllowDeletes, &'a str)>,
-    ) -> Agreed {
-        let line = matter.line(&self.environment);
+    ) -> Option<bool> {
         let with_let_go = matter.line_with_let_go(&self.environment);
-        let mut agreed = Agreed::default();
-        for said in self.lines.iter().filter(|said| said.void.is_none()) {
-            let agrees_to_both = with_let_go.as_ref() == Some(&said.line);
-            if (said.line != line && !agrees_to_both) || !self.counts(said, cause, matter, ours) {
-                continue;
-            }
-            agreed.by.insert(said.by.clone());
-            agreed.with_let_go |= agrees_to_both;
-            matched.insert((&said.line, &said.by));
-        }
-        agreed
+        let agrees_to_both = with_let_go.as_ref() == Some(&said.line);
+        let is_its = agrees_to_both || said.line == matter.line(&self.environment);
+        let counts = is_its && said.void.is_none() && self.counts(said, cause, matter, ours);
+        counts.then_some(agrees_to_both)
     }
 
     /// Whether a line stands where it can count for a matter.
@@ -352,35 +368,14 @@ impl Statements {
         self.commits.iter().position(is_of).unwrap_or_default()
     }
 
-    /// What a matter asks for, and nobody said yet.
-    fn agreement(&self, cause: &Option<Origin>, matter: &Matter) -> Agreement {
-        let pull = match cause {
-            Some(Origin::Pull(number)) => self.pull(*number),
-            _ => None,
-        };
-        let line = matter.line(&self.environment);
-        Agreement {
-            cause: cause.clone(),
-            is_proposed: matter.is_proposed,
-            is_fork: pull.is_some_and(|pull| pull.is_fork),
-            rows: line.number,
-            is_needed: false,
-            let_go: matter.let_go.keys().cloned().collect(),
-            line: (!matter.rows.is_empty()).then_some(line),
-            line_with_let_go: matter.line_with_let_go(&self.environment),
-            agreed_by: None,
-            deletes_let_go: false,
-        }
-    }
-
     /// Whether a person's number is that of all rows, or of them and all that is let go; and their words.
-    fn by_number(&self, plan: &Plan) -> Option<(bool, String)> {
+    fn by_number(&self, plan: &Plan) -> Option<(bool, &str)> {
         let (number, by) = self.number.as_ref()?;
         let (rows, let_go) = (plan.counted_rows().len(), plan.let_go.len());
         if *number == rows + let_go && let_go > 0 {
-            return Some((true, by.clone()));
+            return Some((true, by));
         }
-        (*number == rows && rows > 0).then(|| (false, by.clone()))
+        (*number == rows && rows > 0).then_some((false, by))
     }
 }
 

@@ -15,13 +15,13 @@ use assigned::assigned;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
-use crate::account::actual::{Actual, NewNames, Unreadable};
+use crate::account::actual::{Actual, NewNames};
 use crate::account::snapshot::Snapshot;
 use crate::base::id::Id;
 use crate::inventory::{Inventory, RecordedAs};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
-use crate::model::kind::{Answers, Kind, Live, PeerRef, Resource, TEMPORARY, differences};
+use crate::model::kind::{Kind, Live, PeerRef, Resource, TEMPORARY, differences};
 use crate::plan::members;
 use crate::plan::options::{Options, Prune};
 use crate::plan::ours::Standing;
@@ -107,7 +107,7 @@ pub fn read(
     desired: &Desired,
     snapshot: &Snapshot,
     options: &Options,
-) -> Result<(Actual, Bound), Unreadable> {
+) -> anyhow::Result<(Actual, Bound)> {
     let mut names = NewNames::new();
     let mut actual = Actual::read(snapshot)?;
     let mut bound = bind(desired, &actual, options);
@@ -128,11 +128,9 @@ pub fn read(
 /// Returns the kinds of which nothing is hidden: what is not in their lists does not exist.
 fn whole(snapshot: &Snapshot, actual: &Actual) -> BTreeSet<Kind> {
     let sees_all = actual.me.as_ref().is_some_and(crate::plan::gates::sees_all);
-    let is_listed = |kind: Kind| match kind.inside_as().map(|(_, inside)| inside.answers) {
-        None => snapshot.has(kind),
-        Some(Answers::Embedded(_)) => kind.parent().is_some_and(|parent| snapshot.has(parent)),
-        Some(Answers::Listed { .. }) => snapshot.has(kind),
-    };
+    // what has no list of its own stands in the answers of its parent
+    let list_of = |kind: Kind| kind.list().map(|_| kind).or(kind.parent());
+    let is_listed = |kind: Kind| list_of(kind).is_some_and(|kind| snapshot.has(kind));
     let cut: BTreeSet<Kind> = actual.unlisted.keys().map(|(kind, _)| *kind).collect();
     let kinds = Kind::ALL.into_iter();
     let kinds = kinds.filter(|kind| sees_all && !cut.contains(kind));
@@ -165,20 +163,30 @@ fn bind(desired: &Desired, actual: &Actual, options: &Options) -> Bound {
     for of_kind in objects.values_mut() {
         of_kind.sort_by(|a, b| a.id.cmp(&b.id));
     }
+    // machines and what there is one of are not bound by their entries, and keys have a life of their own (`keys`)
+    let is_bound = |kind: Kind| kind.goes_with_entry() && kind != Kind::SetupKey;
+    let entries = desired.entries.iter();
+    let entries = entries.filter(|(address, _)| is_bound(address.kind));
+    let to_be_made = entries.map(|(address, all)| (address.clone(), vec![None; all.len()]));
     let mut binder = Binder {
         desired,
         actual,
         options,
         recorded: &recorded(desired, actual, options),
         entries: FxHashMap::default(),
-        bound: Bound::default(),
+        bound: Bound {
+            stands: to_be_made.collect(),
+            ..Bound::default()
+        },
     };
-    // machines and what there is one of are not bound by their entries, and keys have a life of their own (`keys`)
-    let is_bound = |kind: &Kind| kind.goes_with_entry() && *kind != Kind::SetupKey;
-    for kind in Kind::sections().filter(is_bound) {
+    for kind in Kind::sections().filter(|kind| is_bound(*kind)) {
         binder.section(kind, &objects);
     }
-    binder.keys();
+    for live in objects.get(&Kind::SetupKey).into_iter().flatten() {
+        if desired.setup_key(&live.name).is_none() {
+            binder.leaves(live, desired.manages(Kind::SetupKey));
+        }
+    }
     binder.bound
 }
 
@@ -247,10 +255,9 @@ impl<'a> Binder<'a> {
         let desired: &'a Desired = self.desired;
         self.scene(kind, &self.declared(kind, None), of_kind(kind));
         for child in kind.children() {
-            let entries = desired.entries.keys().filter(|at| at.kind == child);
-            let entries: Vec<&Address> = entries.collect();
             if child.descriptor().is_anywhere {
-                self.scene(child, &entries, of_kind(child));
+                let entries = desired.entries.keys().filter(|at| at.kind == child);
+                self.scene(child, &entries.collect::<Vec<_>>(), of_kind(child));
                 continue;
             }
             let mut inside: FxHashMap<&Id, Vec<&Live>> = FxHashMap::default();
@@ -260,38 +267,26 @@ impl<'a> Binder<'a> {
                 }
             }
             for parent in of_kind(kind) {
-                let entries = match self.entries.get(&parent.id) {
-                    Some(entry) => self.declared(child, Some(&entry.name)),
-                    None => Vec::new(),
-                };
+                let entry = self.entries.get(&parent.id);
+                let entries = entry.map(|entry| self.declared(child, Some(&entry.name)));
                 let inside = inside.remove(&parent.id).unwrap_or_default();
-                self.scene(child, &entries, &inside);
-            }
-            // of a parent that is to be made all is to be made
-            for address in entries {
-                let places = vec![None; desired.resource(address).len()];
-                let stands = self.bound.stands.entry(address.clone());
-                stands.or_insert(places);
+                self.scene(child, &entries.unwrap_or_default(), &inside);
             }
         }
     }
 
-    /// Finds the recorded setup keys whose entry is gone; no name of theirs changes.
-    fn keys(&mut self) {
+    /// Notes that no entry stands for an object, if it is recorded.
+    fn leaves(&mut self, live: &Live, is_managed: bool) {
         let is_known = self.options.ours.standing != Standing::Unknown;
-        let keys = self.actual.each();
-        let keys = keys.filter(|(at, _)| at.kind == Kind::SetupKey && !self.desired.declares(at));
-        for (_, live) in keys.filter(|_| is_known) {
-            if let Some((key, origin)) = self.recorded.get(&live.id) {
-                let leaving = Leaving {
-                    key: key.key(),
-                    origin: *origin,
-                    is_renamed: false,
-                    is_managed: self.desired.manages(Kind::SetupKey),
-                };
-                self.bound.leaving.insert(live.id.clone(), leaving);
-            }
-        }
+        let recorded = self.recorded.get(&live.id).filter(|_| is_known);
+        let leaving = recorded.map(|(key, origin)| Leaving {
+            key: key.key(),
+            origin: *origin,
+            is_renamed: key.name != live.name,
+            is_managed,
+        });
+        let leaving = leaving.map(|leaving| (live.id.clone(), leaving));
+        self.bound.leaving.extend(leaving);
     }
 
     fn declared(&self, kind: Kind, within: Option<&str>) -> Vec<&'a Address> {
@@ -343,32 +338,24 @@ impl<'a> Binder<'a> {
             found.push((*address, stands));
         }
         leaving.retain(|live| !scene.taken.contains(&live.id));
-        let leaving = leaving.into_iter().filter_map(|live| {
-            let (key, origin) = self.recorded.get(&live.id)?;
-            let is_managed = match actual.parent_of(live) {
-                None => desired.manages(kind),
-                Some(at) => match live.within.as_ref().and_then(|at| self.entries.get(at)) {
-                    Some(entry) => desired.manages_in(kind, Some(&entry.name)),
-                    None => desired.manages(at.kind),
-                },
-            };
-            let leaving = Leaving {
-                key: key.key(),
-                origin: *origin,
-                is_renamed: key.name != live.name,
-                is_managed,
-            };
-            Some((live.id.clone(), leaving))
-        });
-        let leaving: BTreeMap<Id, Leaving> = leaving.collect();
         // what stands for another entry gets that one's name, and what goes is gone by then
         let standing = found.iter().flat_map(|(_, stands)| stands).flatten();
         let mut elsewhere: FxHashSet<&Id> = standing.map(|live| &live.id).collect();
-        let prunes = self.options.prune != Prune::None;
-        let goes = leaving
-            .iter()
-            .filter(|(_, it)| prunes && it.is_created_as_named());
-        elsewhere.extend(goes.map(|(id, _)| id));
+        for live in leaving {
+            let within = live.within.as_ref();
+            let parent = within.and_then(|at| self.entries.get(at));
+            let is_managed = match (actual.parent_of(live), parent) {
+                (None, _) => desired.manages(kind),
+                (_, Some(entry)) => desired.manages_in(kind, Some(&entry.name)),
+                (Some(at), None) => desired.manages(at.kind),
+            };
+            self.leaves(live, is_managed);
+            let left = self.bound.leaving.get(&live.id);
+            let goes = left.is_some_and(Leaving::is_created_as_named);
+            if goes && self.options.prune != Prune::None {
+                elsewhere.insert(&live.id);
+            }
+        }
         let stays = |live: &&&Live| !elsewhere.contains(&live.id);
         for (address, stands) in &found {
             let namesakes = scene.named.get(address.name.as_str()).into_iter().flatten();
@@ -393,9 +380,6 @@ impl<'a> Binder<'a> {
         let found = found.into_iter();
         let found = found.map(|(at, stands)| (at.clone(), stands.iter().map(ids).collect()));
         self.bound.stands.extend(found);
-        if self.options.ours.standing != Standing::Unknown {
-            self.bound.leaving.extend(leaving);
-        }
     }
 
     /// Finds the recorded objects of each entry, whatever they are called now, and those that none has.
@@ -459,7 +443,6 @@ impl<'a> Binder<'a> {
             scene.taken.extend(one.map(|live| &live.id));
             return vec![one];
         }
-        let is_known = ours.standing != Standing::Unknown;
         let key = || Address::of_key(&address.key()).unwrap_or(address.clone());
         let asked = (!ours.asked.is_empty())
             .then(|| ours.asked.get(&key()))
@@ -540,19 +523,14 @@ impl<'a> Binder<'a> {
         if !beside.is_empty() {
             bound.beside.insert(address.clone(), beside);
         }
-        let of_entry = |(id, origin)| (id, (address.clone(), origin));
-        let adopted =
-            adopted
+        if ours.standing != Standing::Unknown {
+            let adopted = adopted
                 .into_iter()
-                .filter(|_| is_known)
-                .map(|live| match ours.is_made(&live.id) {
-                    true => (live.id.clone(), RecordedAs::Created),
-                    false => (live.id.clone(), RecordedAs::Adopted),
-                });
-        bound.adopted.extend(adopted.map(of_entry));
-        bound
-            .surplus
-            .extend(surplus.into_iter().filter(|_| is_known).map(of_entry));
+                .map(|live| (live.id.clone(), ours.adopted_as(&live.id)));
+            let of_entry = |(id, origin)| (id, (address.clone(), origin));
+            bound.adopted.extend(adopted.map(of_entry));
+            bound.surplus.extend(surplus.into_iter().map(of_entry));
+        }
         stands
     }
 

@@ -1,11 +1,10 @@
-//! Whether every operation can be carried out, and in which order: found before the first write, all of it at once.
+//! Whether every operation can be carried out: found before the first write, all of it at once.
 
 mod account;
 
 use std::collections::BTreeSet;
 
 use super::Given;
-use super::order::{Step, order};
 use super::people;
 use super::resolve::Resolved;
 use crate::account::actual::Actual;
@@ -18,19 +17,12 @@ use crate::model::kind::{Kind, Live, Policy, Protocol, Refers, Resource, Unresol
 use crate::model::notice::{Logins, Notice, OfObject, Users};
 use crate::model::problem::{Impossible, Problem};
 
-/// Whether and in which order the changes can be carried out.
-#[derive(Debug, Default)]
-pub(super) struct Checked {
-    /// The order: indices into the changes.
-    pub(super) steps: Vec<Step>,
-    /// What a reader should know.
-    pub(super) notices: Vec<Notice>,
-    /// What makes them impossible.
-    pub(super) problems: Vec<Problem>,
-}
-
-/// Puts the changes in order, and finds what makes them impossible.
-pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Checked {
+/// Finds what a reader should know of the changes, and what makes them impossible.
+pub(super) fn check(
+    given: Given,
+    changes: &[Change],
+    resolved: &Resolved,
+) -> (Vec<Notice>, Vec<Problem>) {
     let (desired, actual) = (given.desired, given.actual);
     let mut problems = references(changes, resolved, desired, actual);
     let mut notices = Vec::new();
@@ -63,15 +55,7 @@ pub(super) fn check(given: Given, changes: &[Change], resolved: &Resolved) -> Ch
         let what = Impossible::Unlisted(*kind, ids.clone());
         Some(Problem::new(within, what))
     }));
-    let steps = order(changes, actual).unwrap_or_else(|found| {
-        problems.extend(found);
-        Vec::new()
-    });
-    Checked {
-        steps,
-        notices,
-        problems,
-    }
+    (notices, problems)
 }
 
 /// Every name stands for exactly one that is live, or made by the plan, and does not go.

@@ -28,7 +28,6 @@ use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
 use crate::model::notice::{Gone, Notice, OfObject, OfRun};
 use crate::model::problem::Protection;
 use crate::model::reason::Reason;
-use crate::plan::keys::Decisions;
 use crate::plan::options::Prune;
 use crate::plan::ours::Standing;
 
@@ -53,23 +52,13 @@ pub(super) struct Claimed<'a> {
     pub(super) notices: Vec<Notice>,
 }
 
-impl<'a> Claimed<'a> {
-    /// Returns the live object that an entry stands for, where it can stand for one only.
-    fn one(&self, address: &Address) -> Option<&'a Live> {
-        *self.managed.get(address)?.first()?
-    }
-
-    /// Returns whether an entry of that address stands for this object.
-    pub(super) fn manages(&self, address: &Address, live: &Live) -> bool {
-        let all = self.managed.get(address).into_iter().flatten();
-        all.flatten().any(|meant| meant.id == live.id)
-    }
-
+impl Claimed<'_> {
     /// Returns the live objects that others of the file stand in, by address.
     pub(super) fn parents(&self) -> BTreeMap<Address, Id> {
-        let parents = self.managed.keys();
-        let parents = parents.filter(|address| address.kind.children().next().is_some());
-        let parents = parents.filter_map(|at| Some((at.clone(), self.one(at)?.id.clone())));
+        let parents = self.managed.iter();
+        let parents = parents.filter(|(address, _)| address.kind.children().next().is_some());
+        let parents =
+            parents.filter_map(|(at, all)| Some((at.clone(), (*all.first()?)?.id.clone())));
         parents.collect()
     }
 }
@@ -102,10 +91,12 @@ pub(super) fn claim<'a>(given: Given<'a>, resolved: &Resolved) -> Claimed<'a> {
             ..Claimed::default()
         },
     };
-    claims.keys(&resolved.decisions);
     claims.beside();
     for (address, live) in actual.each().filter(|(at, _)| at.kind.goes_with_entry()) {
-        if !claims.is_claimed(address, live, &resolved.decisions) {
+        let is_decided = resolved
+            .decision(&Address::new(address.kind, &live.name))
+            .is_some();
+        if !is_decided && !claims.can_stand(live) {
             claims.undeclared(address, live);
         }
     }
@@ -177,18 +168,6 @@ struct Claims<'a> {
 }
 
 impl<'a> Claims<'a> {
-    /// What is decided about the setup keys, but for what differs.
-    fn keys(&mut self, decisions: &Decisions) {
-        for (name, decision) in decisions {
-            let address = Address::new(Kind::SetupKey, name);
-            let claimed = &mut self.claimed;
-            claimed.notices.extend(decision.notices.iter().cloned());
-            let going = decision.deletions.iter();
-            let going = going.map(|(live, why)| Change::deletion(&address, live, why.clone()));
-            claimed.pruned.extend(going);
-        }
-    }
-
     /// Objects of the name of an entry that it does not stand for.
     fn beside(&mut self) {
         let (binding, options) = (self.given.binding, self.given.options);
@@ -224,12 +203,10 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Whether an object is looked after: an entry stands for it, or can, or the decision about its key covers it.
-    fn is_claimed(&self, address: &Address, live: &Live, decisions: &Decisions) -> bool {
+    /// Whether an entry stands for an object, or can.
+    fn can_stand(&self, live: &Live) -> bool {
         let mut unclear = self.given.binding.unclear.values().flatten();
-        self.stands.contains(&live.id)
-            || unclear.any(|id| *id == live.id)
-            || (address.kind == Kind::SetupKey && decisions.contains_key(&live.name))
+        self.stands.contains(&live.id) || unclear.any(|id| *id == live.id)
     }
 
     /// An object that no entry stands for, with what stands in it.

@@ -15,23 +15,19 @@ use crate::model::kind::{FieldChange, Kind, Live, PeerRef, Resource, differences
 use crate::model::problem::{Impossible, Problem};
 use crate::model::reason::Reason;
 
-/// What differs.
-#[derive(Debug, Default)]
-pub(super) struct Difference {
-    /// What makes the account as the file says, but for what follows from it.
-    pub(super) changes: Vec<Change>,
-    /// What cannot be replaced.
-    pub(super) problems: Vec<Problem>,
-}
-
-/// Compares the entries with what stands for them, and adds what goes. Of equal sides: nothing.
-pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Difference {
+/// Compares the entries with what stands for them, and adds what goes. Of equal sides: nothing. Returns what makes the account as
+/// the file says, but for what follows from it, and what cannot be replaced or adopted.
+pub(super) fn diff(
+    given: Given,
+    resolved: &Resolved,
+    claimed: &Claimed,
+) -> (Vec<Change>, Vec<Problem>) {
     let (desired, actual, binding, options) = given.parts();
     let mut anew = Anew {
         asked: &options.replace,
         parents: BTreeMap::new(),
     };
-    let mut entries = Vec::new();
+    let mut changes = Vec::new();
     // what differs of machines is for `follow_up`
     let compared = resolved
         .resources
@@ -50,7 +46,7 @@ pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Diff
                 let after = anew.filled(address, after.clone(), actual);
                 let operation = Operation::Create { after };
                 let why = binding.lost.contains(address).then_some(Reason::Lost);
-                entries.push(Change::new(address.clone(), operation, why));
+                changes.push(Change::new(address.clone(), operation, why));
                 continue;
             };
             let keeps_name = binding.keeps_name.contains(&live.id);
@@ -72,7 +68,7 @@ pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Diff
             let named_back = is_named_back.then(|| Reason::RenamedBack(live.name.clone()));
             let operation = replacement.or(update);
             let why = why.or(named_back);
-            entries.extend(operation.map(|it| {
+            changes.extend(operation.map(|it| {
                 let why = why.or_else(|| addresses(&it, actual));
                 Change {
                     kept_name,
@@ -81,21 +77,22 @@ pub(super) fn diff(given: Given, resolved: &Resolved, claimed: &Claimed) -> Diff
             }));
         }
     }
-    let keys = resolved.decisions.iter().filter_map(|(name, decision)| {
-        let (operation, why) = decision.operation.clone()?;
+    for (name, decision) in &resolved.decisions {
         let address = Address::new(Kind::SetupKey, name);
-        Some(Change::new(address, operation, why))
-    });
-    let pruned = claimed.pruned.iter().cloned();
-    Difference {
-        changes: entries.into_iter().chain(keys).chain(pruned).collect(),
-        problems: [
-            unknown_replacements(&options.replace, desired),
-            unknown_adoptions(given, resolved),
-            taken_names(given),
-        ]
-        .concat(),
+        let going = decision.deletions.iter();
+        changes.extend(going.map(|(live, why)| Change::deletion(&address, live, why.clone())));
+        let own = decision.operation.clone();
+        changes.extend(own.map(|(operation, why)| Change::new(address, operation, why)));
     }
+    changes.extend(claimed.pruned.iter().cloned());
+    let adoptions = options.ours.asked.iter();
+    let adoptions = adoptions.filter_map(|(address, id)| {
+        let what = not_adoptable(address, id, given, resolved)?;
+        Some(Problem::new(address, what))
+    });
+    let problems = unknown_replacements(&options.replace, desired).into_iter();
+    let problems = problems.chain(adoptions).chain(taken_names(given));
+    (changes, problems.collect())
 }
 
 /// Whose addresses an object gets, where the file names peers in their place.
@@ -188,65 +185,49 @@ fn moved(address: &Address, live: &Live, actual: &Actual) -> Option<FieldChange>
     })
 }
 
-/// What `--adopt` names and cannot be adopted: without an entry, not there, somebody's already, for an entry that has its object, or
+/// Why what `--adopt` names cannot be adopted: without an entry, not there, somebody's already, for an entry that has its object, or
 /// a key that would be replaced at once.
-fn unknown_adoptions(given: Given, resolved: &Resolved) -> Vec<Problem> {
+fn not_adoptable(
+    address: &Address,
+    id: &Id,
+    given: Given,
+    resolved: &Resolved,
+) -> Option<Impossible> {
     let (desired, actual, binding, options) = given.parts();
     let inventory = &options.ours.inventory;
-    let is_one_more = |address: &Address, id: &Id| {
-        let recorded = inventory.of(&address.key());
-        let alive = recorded
-            .iter()
-            .filter(|(id, _)| !binding.dead.contains_key(*id));
-        let mut stands = binding
-            .stands
-            .iter()
-            .filter(|(at, _)| at.key() == address.key());
-        let places = stands.next().map_or(1, |(_, places)| places.len());
-        address.kind != Kind::Peer && inventory.origin(id).is_none() && alive.count() >= places
+    let is_machine = address.kind == Kind::Peer;
+    let is_used = || desired.uses(&BTreeSet::from([address.name.as_str()]));
+    if !(is_machine && is_used() || desired.has(address)) {
+        return Some(Impossible::AdoptUndeclared);
+    }
+    // a key keeps its name
+    let can_be = |at: &Address| {
+        at.kind == address.kind && (at.kind != Kind::SetupKey || at.name == address.name)
     };
-    let is_superseded = |address: &Address| {
-        resolved
-            .decision(address)
-            .is_some_and(|of| of.adopts_superseded)
-    };
-    let problem = |(address, id): (&Address, &Id)| {
-        let (is_declared, exists) = match address.kind {
-            Kind::Peer => {
-                let names = BTreeSet::from([address.name.as_str()]);
-                (desired.uses(&names), actual.peers.contains(id))
-            }
-            kind => {
-                // a key keeps its name
-                let can_be = |at: &Address| kind != Kind::SetupKey || at.name == address.name;
-                let live = actual
-                    .live(id)
-                    .filter(|(at, _)| at.kind == kind && can_be(at));
-                (desired.has(address), live.is_some())
-            }
-        };
-        // one that the file renames is the object of its new name
-        let entry = inventory
-            .entry_of(id)
-            .and_then(|(key, _)| Address::of_key(key));
-        let entry = entry.filter(|entry| entry.key() != address.key() && desired.has(entry));
-        let strange = options.ours.strange.get(id);
-        let what = match (is_declared, exists) {
-            (true, true) if let Some(entry) = entry => {
-                Impossible::AdoptOfEntry(id.clone(), entry.quoted())
-            }
-            (true, true) if let Some(file) = strange => {
-                Impossible::AdoptStrange(id.clone(), file.clone())
-            }
-            (true, true) if is_one_more(address, id) => Impossible::AdoptOneMore(id.clone()),
-            (true, true) if is_superseded(address) => Impossible::AdoptSuperseded(id.clone()),
-            (true, true) => return None,
-            (false, _) => Impossible::AdoptUndeclared,
-            (true, false) => Impossible::AdoptAbsent(id.clone()),
-        };
-        Some(Problem::new(address, what))
-    };
-    options.ours.asked.iter().filter_map(problem).collect()
+    let is_there = actual.live(id).is_some_and(|(at, _)| can_be(at));
+    if !(is_there || is_machine && actual.peers.contains(id)) {
+        return Some(Impossible::AdoptAbsent(id.clone()));
+    }
+    // one that the file renames is the object of its new name
+    let recorded = inventory.entry_of(id);
+    let entry = recorded.and_then(|(key, _)| Address::of_key(key));
+    let entry = entry.filter(|entry| entry.key() != address.key() && desired.has(entry));
+    if let Some(entry) = entry {
+        return Some(Impossible::AdoptOfEntry(id.clone(), entry.quoted()));
+    }
+    if let Some(file) = options.ours.strange.get(id) {
+        return Some(Impossible::AdoptStrange(id.clone(), file.clone()));
+    }
+    let known = inventory.of(&address.key()).into_iter();
+    let alive = known.filter(|(id, _)| !binding.dead.contains_key(*id));
+    let mut stands = binding.stands.iter();
+    let places = stands.find(|(at, _)| at.key() == address.key());
+    let places = places.map_or(1, |(_, places)| places.len());
+    if !is_machine && recorded.is_none() && alive.count() >= places {
+        return Some(Impossible::AdoptOneMore(id.clone()));
+    }
+    let is_superseded = resolved.decision(address)?.adopts_superseded;
+    is_superseded.then(|| Impossible::AdoptSuperseded(id.clone()))
 }
 
 /// New renames to a name that another entry gives up in the same change: the object that is to be renamed would be left, and the

@@ -7,7 +7,6 @@
 //! one digest.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -21,7 +20,6 @@ use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::desired::Desired;
 use crate::model::kind::{Kind, Resource};
-use crate::plan::members::Meant;
 use crate::plan::memberships::granted;
 
 /// How a plan differs from the one of a digest.
@@ -33,23 +31,21 @@ pub enum Unlike {
     Live,
 }
 
-/// What a plan leads to, and rests on, beside its operations.
+/// Digests of what a plan leads to, and rests on, beside its operations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Beside {
-    /// What the file says.
-    desired: Arc<Desired>,
-    /// The live objects.
-    live: Value,
-    /// Which machines names mean.
-    machines: Arc<Meant>,
+    /// Of what the file says.
+    file: String,
+    /// Of the live objects, and of the machines that names mean.
+    live: String,
 }
 
 impl Beside {
     pub(super) fn of(
-        desired: &Arc<Desired>,
+        desired: &Desired,
         actual: &Actual,
         changes: &[Change],
-        resolved: Resolved,
+        resolved: &Resolved,
     ) -> Self {
         let joins = granted(desired, |_| true);
         let ids = |kind: Kind, name: &str| -> Vec<&Id> {
@@ -84,10 +80,13 @@ impl Beside {
             named.collect::<Vec<_>>(),
             within.collect::<Vec<_>>(),
         ]);
+        let machines = resolved.names.meant.iter();
+        let machines = machines.filter(|(_, meant)| meant.is_some());
+        let machines = machines.collect::<BTreeMap<_, _>>().into_iter();
+        let machines = machines.map(|of| json!(of));
         Beside {
-            desired: desired.clone(),
-            live,
-            machines: resolved.names.meant,
+            file: digits(said(desired)),
+            live: digits(std::iter::once(live).chain(machines)),
         }
     }
 }
@@ -96,16 +95,7 @@ impl Plan {
     /// Returns 64 hexadecimal digits, which are compared whole: 48 of all, behind 16 that differ where what is done does, so that
     /// a difference can be told.
     pub fn digest(&self) -> String {
-        let Beside {
-            desired,
-            live,
-            machines,
-        } = &self.beside;
-        let machines = machines.iter().filter(|(_, meant)| meant.is_some());
-        let machines = machines.collect::<BTreeMap<_, _>>().into_iter();
-        let machines = machines.map(|of| json!(of));
-        let live = digits(std::iter::once(live.clone()).chain(machines));
-        let file = digits(said(desired));
+        let Beside { file, live } = &self.beside;
         let operations = self.changes.iter().map(|change| self.operation(change));
         let adoptions = self.adoptions.iter();
         let adoptions = adoptions.map(|(at, of)| (at.key(), &of.id));
@@ -186,6 +176,8 @@ fn rests_on(change: &Change) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::check::validate::validate;
     use crate::file::Source;

@@ -131,23 +131,24 @@ impl Drift {
 
 /// Returns the drift of a plan that was made for the committed file.
 pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual) -> Drift {
-    let never_ours = plan.unmanaged.iter();
-    let never_ours = never_ours.map(|at| (at, Unmanaged::NeverOurs));
-    let elsewhere = plan.elsewhere.iter();
-    let elsewhere = elsewhere.map(|(at, file)| (at, Unmanaged::Elsewhere(file.clone())));
-    let held = plan.held.iter();
-    let held = held.map(|held| (&held.address, Unmanaged::Held(held.why.clone())));
-    let let_go = plan.let_go.iter();
-    let let_go = let_go.map(|of| (&of.address, Unmanaged::LetGo(of.clone())));
+    let mut unmanaged = BTreeMap::new();
+    let mut add = |at: &Address, what| drop(unmanaged.insert(at.clone(), what));
+    plan.unmanaged
+        .iter()
+        .for_each(|at| add(at, Unmanaged::NeverOurs));
+    for (at, file) in &plan.elsewhere {
+        add(at, Unmanaged::Elsewhere(file.clone()));
+    }
+    for held in &plan.held {
+        add(&held.address, Unmanaged::Held(held.why.clone()));
+    }
+    for of in &plan.let_go {
+        add(&of.address, Unmanaged::LetGo(of.clone()));
+    }
     let left = plan.gone_sections.iter().flat_map(|gone| &gone.left);
-    let left = left.map(|at| (at, Unmanaged::SectionGone));
-    let unmanaged = never_ours
-        .chain(elsewhere)
-        .chain(held)
-        .chain(let_go)
-        .chain(left);
+    left.for_each(|at| add(at, Unmanaged::SectionGone));
     let mut drift = Drift {
-        unmanaged: unmanaged.map(|(at, what)| (at.clone(), what)).collect(),
+        unmanaged,
         ghosts: ghosts(desired, actual),
         enrolling: plan.enrolling.values().cloned().collect(),
         ..Drift::default()

@@ -19,7 +19,7 @@ use crate::plan::options::Options;
 use crate::wire::api::objects::Peer;
 
 pub use replaced::Replaced;
-use replaced::{older, stays};
+use replaced::stays;
 
 /// A pending key that was used, and the peer that it is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,10 +106,14 @@ impl<'a> NamedKey<'a> {
             }
             None
         });
-        let older = older(self.decision, peer.map(|(peer, _)| &peer.id), actual);
+        // the living machines of the used keys of the entry, but for the one that has the name
+        let present = peer.map(|(peer, _)| &peer.id);
+        let older = self.decision.machines.iter();
+        let older = older.filter(|came| Some(&came.peer) != present);
+        let older = older.filter_map(|came| Some((actual.peers.get(&came.peer)?, came)));
         let Some((peer, came)) = peer else {
             if self.waits_for_another() {
-                let going = older.iter().map(|(older, _)| {
+                let going = older.map(|(older, _)| {
                     let what = Remark::ToBeReplaced(older.name.clone(), older.id.clone());
                     (self.name.clone(), what)
                 });
@@ -266,15 +270,12 @@ impl<'a> NamedKey<'a> {
 
 /// Returns peers that the event log says enrolled with a key that the file does not declare: (peer, key's name).
 pub fn undeclared(desired: &Desired, actual: &Actual) -> Vec<(Id, String)> {
-    let mut undeclared = Vec::new();
-    for (peer, key) in actual.bindings.by_event() {
-        let name = actual.keys.get(key).map(|key| key.name.as_str());
-        if name.is_none_or(|name| desired.setup_key(name).is_none()) {
-            undeclared.push((
-                peer.clone(),
-                name.map_or_else(|| format!("(deleted key {key})"), str::to_owned),
-            ));
-        }
-    }
-    undeclared
+    let of_peer = |(peer, key): (&Id, &Id)| {
+        let name = actual.keys.get(key).map(|key| key.name.clone());
+        let is_declared = |name: &String| desired.setup_key(name).is_some();
+        let gone = || format!("(deleted key {key})");
+        let told = !name.as_ref().is_some_and(is_declared);
+        told.then(|| (peer.clone(), name.unwrap_or_else(gone)))
+    };
+    actual.bindings.by_event().filter_map(of_peer).collect()
 }

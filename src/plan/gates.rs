@@ -106,13 +106,6 @@ const DELETION_GATES: [fn(Deletions) -> Option<Refusal>; 6] = [
     people,
 ];
 
-impl Deletions<'_> {
-    fn refusals(self) -> Vec<Refusal> {
-        let gates = DELETION_GATES.iter();
-        gates.filter_map(|gate| gate(self)).collect()
-    }
-}
-
 /// Returns the refusals of a plan; an apply needs there to be none.
 pub fn check(plan: &Plan, context: &Context) -> Vec<Refusal> {
     let refusals = GATES.iter().filter_map(|gate| gate(plan, context));
@@ -122,13 +115,24 @@ pub fn check(plan: &Plan, context: &Context) -> Vec<Refusal> {
 
 /// Returns the refusals of what a plan takes away, but for the rows in `agreed`, which count as if they had gone before.
 pub fn deletions(plan: &Plan, max_deletes: usize, agreed: &BTreeSet<Row>) -> Vec<Refusal> {
-    let all = Deletions {
+    let open = &plan.counted_rows() - agreed;
+    refusals(plan, max_deletes, &open, agreed)
+}
+
+fn refusals(
+    plan: &Plan,
+    max_deletes: usize,
+    open: &BTreeSet<Row>,
+    besides: &BTreeSet<Row>,
+) -> Vec<Refusal> {
+    let deletions = Deletions {
         plan,
         max_deletes,
-        open: &(&plan.counted_rows() - agreed),
-        besides: agreed,
+        open,
+        besides,
     };
-    all.refusals()
+    let gates = DELETION_GATES.iter();
+    gates.filter_map(|gate| gate(deletions)).collect()
 }
 
 /// Returns the refusals for which the rows in `own` are the reason: by themselves, or since the others alone would pass.
@@ -140,27 +144,12 @@ pub fn deletions_of(
 ) -> Vec<Refusal> {
     let open = &plan.counted_rows() - agreed;
     let (own, others) = (&open & own, &open - own);
-    let all = Deletions {
-        plan,
-        max_deletes,
-        open: &open,
-        besides: agreed,
-    };
-    let (open, besides) = (&own, &(agreed | &others));
-    let alone = Deletions {
-        open,
-        besides,
-        ..all
-    }
-    .refusals();
-    let open = &others;
-    let without = Deletions { open, ..all }.refusals();
-    let mut refusals = all.refusals();
-    refusals.retain(|refusal| {
-        let is_same = |other: &Refusal| other.gate == refusal.gate;
-        alone.iter().any(is_same) || !without.iter().any(is_same)
-    });
-    refusals
+    let alone = refusals(plan, max_deletes, &own, &(agreed | &others));
+    let without = refusals(plan, max_deletes, &others, agreed);
+    let has = |all: &[Refusal], of: &Refusal| all.iter().any(|other| other.gate == of.gate);
+    let mut all = refusals(plan, max_deletes, &open, agreed);
+    all.retain(|refusal| has(&alone, refusal) || !has(&without, refusal));
+    all
 }
 
 /// The kill switch stops every apply, an empty one too.
@@ -290,16 +279,12 @@ fn too_many_deletions(of: Deletions) -> Option<Refusal> {
     if open.len() <= max_deletes {
         return None;
     }
-    let mut numbers = [0; 4];
-    for row in open {
-        let at = match row.piece {
-            _ if row.address.kind == Kind::User => 3,
-            Piece::Whole => 0,
-            Piece::Member(_) => 1,
-            Piece::Field { .. } => 2,
-        };
-        numbers[at] += 1;
-    }
+    let sort = |row: &Row| match row.piece {
+        _ if row.address.kind == Kind::User => 3,
+        Piece::Whole => 0,
+        Piece::Member(_) => 1,
+        Piece::Field { .. } => 2,
+    };
     let words = [
         ("deletes", "object", "objects"),
         ("removes", "group member", "group members"),
@@ -310,10 +295,8 @@ fn too_many_deletions(of: Deletions) -> Option<Refusal> {
         ),
         ("changes", "right of a user", "rights of users"),
     ];
-    let what = numbers
-        .into_iter()
-        .zip(words)
-        .filter(|(number, _)| *number > 0);
+    let numbers = (0..4).map(|at| open.iter().filter(|row| sort(row) == at).count());
+    let what = numbers.zip(words).filter(|(number, _)| *number > 0);
     let what = what.map(|(number, (verb, one, all))| format!("{verb} {}", count(number, one, all)));
     let what = joined(what, " and ");
     let text = format!("this plan {what}, more than --max-deletes {max_deletes}");
@@ -406,38 +389,44 @@ fn made_anew(of: Deletions) -> Option<Refusal> {
 
 /// A setting that gives many machines another address or another name at once is one line of a file.
 fn moved(of: Deletions) -> Option<Refusal> {
-    let (rows, moved) = fields(of, |kind| kind != Kind::User);
-    let moved: Vec<String> = moved.iter().map(|(_, moved)| moved.to_string()).collect();
-    let text = format!("by this plan {}", moved.join(", and "));
-    (!rows.is_empty()).then(|| deletion("moved", text, rows))
+    let moved = |_: &Row, moved: &Moved| moved.to_string();
+    fields(
+        "moved",
+        "by this plan",
+        of,
+        |kind| kind != Kind::User,
+        moved,
+    )
 }
 
 /// Who may do what in NetBird is one word of a file, and whoever is an admin there can do all that this program can.
 fn people(of: Deletions) -> Option<Refusal> {
-    let (rows, given) = fields(of, |kind| kind == Kind::User);
-    let given = given
-        .iter()
-        .map(|(row, moved)| format!("{} {moved}", row.address));
-    let text = format!(
-        "this plan gives {}",
-        given.collect::<Vec<_>>().join(", and ")
-    );
-    (!rows.is_empty()).then(|| deletion("people", text, rows))
+    let given = |row: &Row, moved: &Moved| format!("{} {moved}", row.address);
+    fields(
+        "people",
+        "this plan gives",
+        of,
+        |kind| kind == Kind::User,
+        given,
+    )
 }
 
-/// Returns the rows of fields of such kinds, and what each of them moves.
-fn fields<'a>(
-    of: Deletions<'a>,
-    is_meant: impl Fn(Kind) -> bool,
-) -> (BTreeSet<Row>, Vec<(Row, &'a Moved)>) {
-    let changes = of
-        .plan
-        .changes
-        .iter()
-        .filter(|change| is_meant(change.address.kind));
+/// Refuses what fields of such kinds move.
+fn fields(
+    gate: &'static str,
+    verb: &str,
+    of: Deletions,
+    is_meant: fn(Kind) -> bool,
+    words: fn(&Row, &Moved) -> String,
+) -> Option<Refusal> {
+    let changes = of.plan.changes.iter();
+    let changes = changes.filter(|change| is_meant(change.address.kind));
     let moved = changes.flat_map(|change| Row::moved(change).into_iter().zip(&change.moved));
     let moved: Vec<_> = moved.filter(|(row, _)| of.open.contains(row)).collect();
-    (moved.iter().map(|(row, _)| row.clone()).collect(), moved)
+    let said = moved.iter().map(|(row, moved)| words(row, moved));
+    let text = format!("{verb} {}", joined(said, ", and "));
+    let rows: BTreeSet<Row> = moved.iter().map(|(row, _)| row.clone()).collect();
+    (!rows.is_empty()).then(|| deletion(gate, text, rows))
 }
 
 /// A refusal that somebody's agreement lifts: the way out is that of all of them, see [`crate::plan::agreement::way_out`].

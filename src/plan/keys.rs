@@ -200,15 +200,11 @@ fn decide(name: &str, declared: &SetupKey, actual: &Actual, options: &Options) -
     let asked = ours.asked.get(&address);
     let is_new = |id: &Id| ours.inventory.origin(id).is_none();
     let adopts = asked.filter(|id| is_new(id)).cloned();
-    let adopts = adopts.map(|id| (id, RecordedAs::Adopted));
-    let is_ours = |of: &&Namesake| of.origin.is_some();
-    let lacks = !namesakes.iter().any(|of| is_ours(&of));
-    let adopts = match adopts {
-        None if lacks && ours.standing != Standing::Unknown => {
-            choice::adopted(declared, &namesakes, options)
-        }
-        adopts => adopts,
-    };
+    let mut adopts = adopts.map(|id| (id, RecordedAs::Adopted));
+    let lacks = namesakes.iter().all(|of| of.origin.is_none());
+    if adopts.is_none() && lacks && ours.standing != Standing::Unknown {
+        adopts = choice::adopted(declared, &namesakes, options);
+    }
     if let Some((id, origin)) = &adopts {
         let adopted = namesakes.iter_mut().filter(|of| of.key.id == *id);
         adopted.for_each(|of| of.origin = Some(*origin));

@@ -26,7 +26,7 @@ use crate::wire::api::objects;
 use doubt::{gone, namesakes, several};
 use names::bearing;
 
-pub use names::{Meant, Names};
+pub use names::Names;
 
 /// The members of one declared group.
 #[derive(Debug, Default, PartialEq)]

@@ -61,16 +61,11 @@ impl Memberships {
 
     /// Returns those of keys that `is_told` does not say of that they are told elsewhere.
     pub fn without(&self, is_told: impl Fn(&str) -> bool) -> Memberships {
-        let rest = |list: &ByKey| {
-            let rest = list.iter().filter(|(key, _)| !is_told(key));
-            rest.map(|(key, groups)| (key.clone(), groups.clone()))
-                .collect()
-        };
-        Memberships {
-            new: rest(&self.new),
-            gone: rest(&self.gone),
-            all: rest(&self.all),
+        let mut rest = self.clone();
+        for list in [&mut rest.new, &mut rest.gone, &mut rest.all] {
+            list.retain(|key, _| !is_told(key));
         }
+        rest
     }
 }
 

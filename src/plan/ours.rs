@@ -61,6 +61,14 @@ impl Ours {
         self.made.contains(id) && !self.inventory.is_let_go(id)
     }
 
+    /// Returns how an object that an entry adopts is recorded.
+    pub fn adopted_as(&self, id: &Id) -> RecordedAs {
+        match self.is_made(id) {
+            true => RecordedAs::Created,
+            false => RecordedAs::Adopted,
+        }
+    }
+
     /// Returns whether a version since the last apply had the entry of that key. The file of this run may have it or not.
     pub fn was_declared(&self, key: &Address) -> bool {
         self.versions.last_with(|file| file.has(key)).is_some()
@@ -72,13 +80,11 @@ impl Ours {
 pub fn made_by(me: &User, events: &[Event]) -> BTreeSet<Id> {
     let kinds = Kind::ALL.into_iter().filter(|kind| kind.goes_with_entry());
     let deletions = kinds.filter_map(|kind| kind.descriptor().deletion_event);
-    let nouns: BTreeSet<&str> = deletions
-        .filter_map(|code| code.strip_suffix(".delete"))
-        .collect();
+    let deletions: BTreeSet<&str> = deletions.collect();
     let is_creation = |event: &&Event| {
         let code = &event.activity_code;
         let noun = code.strip_suffix(".add").or(code.strip_suffix(".create"));
-        noun.is_some_and(|noun| nouns.contains(noun))
+        noun.is_some_and(|noun| deletions.contains(format!("{noun}.delete").as_str()))
     };
     let own = events
         .iter()

@@ -1,7 +1,6 @@
 //! What a plan's run writes down in the inventory, whatever it changes: what became of recorded objects, who came by which key,
 //! whom names mean, and who is a member because the file lists it.
 
-use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bind::Bound;
@@ -62,17 +61,13 @@ pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Addre
     let names = &resolved.names;
     record.delta.names = names.fresh.clone();
     record.delta.rebound = names.rebound.clone();
-    let used = LazyCell::new(|| -> BTreeSet<&str> {
-        let names = desired.machine_names();
-        names.map(|(_, name)| name).collect()
-    });
-    let is_used = |name: &str| names.meant.contains_key(name) || used.contains(name);
+    let used: BTreeSet<&str> = desired.machine_names().map(|(_, name)| name).collect();
     let is_recorded = |name: &String| {
         let mut members = inventory.members.values();
         inventory.enrolled.contains_key(name) || members.any(|of| of.contains_key(name))
     };
     let unused = inventory.names.keys();
-    let unused = unused.filter(|name| !is_used(name) && !is_recorded(name));
+    let unused = unused.filter(|name| !used.contains(name.as_str()) && !is_recorded(name));
     record.delta.unused_names = unused.chain(&names.of_keys).cloned().collect();
     record.dead.sort();
     record.dead.dedup();
@@ -200,35 +195,22 @@ fn of_groups(given: Given, resolved: &Resolved, record: &mut Record) {
         live.and_then(|live| live.resource.members())
     };
     for (group, members) in &resolved.members {
-        let known = inventory.members.get(group).into_iter().flatten();
-        if known
-            .map(|(name, id)| (name.as_str(), id))
-            .eq(members.meant.iter().map(|(name, id)| (*name, id)))
-        {
-            continue;
-        }
-        let inside = live(group);
-        for (name, id) in &members.meant {
-            let is_in = inside.is_some_and(|inside| inside.contains(id));
-            let known = inventory.members.get(group);
-            if is_in && known.and_then(|known| known.get(*name)) != Some(id) {
-                let member = (group.clone(), (*name).to_owned(), id.clone());
-                record.delta.members.push(member);
-            }
-        }
+        let (known, inside) = (inventory.members.get(group), live(group));
+        let is_known = |name: &str, id: &Id| known.and_then(|known| known.get(name)) == Some(id);
+        let is_in = |id: &Id| inside.is_some_and(|inside| inside.contains(id));
+        let news = members.meant.iter();
+        let news = news.filter(|(name, id)| !is_known(name, id) && is_in(id));
+        let news = news.map(|(name, id)| (group.clone(), (*name).to_owned(), id.clone()));
+        record.delta.members.extend(news);
     }
     if !binding.whole.contains(&Kind::Group) {
         return;
     }
     for (group, members) in &inventory.members {
         let inside = live(group);
-        for id in members.values() {
-            if !inside.is_some_and(|inside| inside.contains(id)) {
-                record
-                    .delta
-                    .left_members
-                    .insert((group.clone(), id.clone()));
-            }
-        }
+        let is_in = |id: &Id| inside.is_some_and(|inside| inside.contains(id));
+        let left = members.values().filter(|id| !is_in(id));
+        let left = left.map(|id| (group.clone(), id.clone()));
+        record.delta.left_members.extend(left);
     }
 }

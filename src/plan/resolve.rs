@@ -82,6 +82,7 @@ pub(super) fn resolve<'a>(given: Given<'a>) -> Resolved<'a> {
         .chain(detection.notices())
         .chain(names.notices.iter().cloned())
         .chain(taken_labels(desired, actual, &decisions))
+        .chain(decisions.values().flat_map(|of| of.notices.iter().cloned()))
         .collect();
     let (mut resources, mut places) = (BTreeMap::new(), BTreeMap::new());
     let mut members = BTreeMap::new();

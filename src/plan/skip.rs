@@ -10,59 +10,49 @@ use crate::model::address::Address;
 use crate::model::kind::{Kind, Refers, Resource, differences};
 use crate::model::notice::{Notice, OfObject};
 
-/// What is skipped.
-#[derive(Debug, Default)]
-pub(super) struct Skipped {
-    /// The entries.
-    pub(super) entries: BTreeSet<Address>,
-    /// What a reader should know.
-    pub(super) notices: Vec<Notice>,
-}
-
 /// Finds the entries that could mean several objects, with all that refers to one or stands in one, and takes
-/// them out of what is resolved.
-pub(super) fn skip(given: Given, resolved: &mut Resolved) -> Skipped {
-    let mut skipped = Skipped::default();
+/// them out of what is resolved. Returns them, and what a reader should know.
+pub(super) fn skip(given: Given, resolved: &mut Resolved) -> (BTreeSet<Address>, Vec<Notice>) {
+    let (mut entries, mut notices) = (BTreeSet::new(), Vec::new());
     for (address, ids) in &given.binding.unclear {
         let ids = ids.clone();
         let what = match given.options.ours.unread.clone() {
             Some(environment) => OfObject::MayBeStrange { ids, environment },
             None => OfObject::Unclear(ids),
         };
-        skipped.notices.push(Notice::about(address, what));
-        skipped.entries.insert(address.clone());
+        notices.push(Notice::about(address, what));
+        entries.insert(address.clone());
     }
     // it is not known which group is meant, and no other one has the name
     for (address, all) in resolved.entries(given.desired) {
         let mut groups = all.iter().flat_map(Resource::references);
         if let Some(twins) = groups.find_map(|group| issued_twins(group, given)) {
-            skipped.notices.push(Notice::about(address, twins));
+            notices.push(Notice::about(address, twins));
             if !is_done(address, all, given, resolved) {
-                skipped.entries.insert(address.clone());
+                entries.insert(address.clone());
             }
         }
     }
     // what has the name is told beside it
-    skipped.entries.extend(given.binding.taken.iter().cloned());
+    entries.extend(given.binding.taken.iter().cloned());
     let keys = resolved.decisions.iter();
     let keys = keys.filter(|(_, decision)| decision.is_skipped);
     let keys = keys.map(|(name, _)| Address::new(Kind::SetupKey, name));
-    skipped.entries.extend(keys);
-    if skipped.entries.is_empty() {
-        return skipped;
+    entries.extend(keys);
+    if entries.is_empty() {
+        return (entries, notices);
     }
     loop {
-        let found = next(given, resolved, &skipped.entries);
+        let found = next(given, resolved, &entries);
         if found.is_empty() {
             break;
         }
         for (address, because) in found {
             let what = OfObject::SkippedWith(because.quoted());
-            skipped.notices.push(Notice::about(&address, what));
-            skipped.entries.insert(address);
+            notices.push(Notice::about(&address, what));
+            entries.insert(address);
         }
     }
-    let entries = &skipped.entries;
     resolved
         .resources
         .retain(|address, _| !entries.contains(address));
@@ -74,7 +64,7 @@ pub(super) fn skip(given: Given, resolved: &mut Resolved) -> Skipped {
             decision.is_skipped = true;
         }
     }
-    skipped
+    (entries, notices)
 }
 
 /// Names the groups of identity providers that have that name, where there are several and no other one.

@@ -167,7 +167,6 @@ pub(super) fn about<'a>(change: &'a Change, plan: &'a Plan) -> About<'a> {
         is_dead: change.operation.live().is_some_and(Live::is_dead_key),
         peer_labels: &plan.peer_labels,
         pending_members: &plan.pending_members,
-        pending_groups: &plan.pending_groups,
     }
 }
 

@@ -135,14 +135,9 @@ pub(super) fn mixed() -> Document {
     document.agreements.push(Agreement {
         cause: Some(agreement::Origin::Pull(41)),
         is_proposed: true,
-        is_fork: false,
-        rows: 0,
-        is_needed: false,
         let_go: plan.let_go.iter().map(|of| of.id.clone()).collect(),
-        line: None,
         line_with_let_go: AllowDeletes::parse("2 3f9a0c21"),
-        agreed_by: None,
-        deletes_let_go: false,
+        ..Agreement::default()
     });
     document.recipients = vec![AGE.into(), "ssh-ed25519 AAAA…7x (ops@laptop)".into()];
     document

@@ -157,6 +157,11 @@ fn what_cannot_be_meant_is_said() {
             "DNS settings are never deleted",
             "what an apply could delete",
         ),
+        (
+            "users/mira@example.org",
+            "users are never deleted",
+            "what an apply could delete",
+        ),
     ];
     for (name, error, hint) in rows {
         let args = ["--protect", name];

@@ -480,3 +480,14 @@ fn an_entry_cannot_name_the_provider_of_a_user_who_has_none() {
     ));
     bench.plan(&[]).expect(0).shows("auto groups  staff → ops");
 }
+
+#[test]
+fn nobody_adopts_a_user() {
+    let (bench, mira) = settled();
+    let asked = format!("users/mira@example.org={mira}");
+    bench
+        .apply(&["--adopt", &asked])
+        .expect(1)
+        .says("users are never adopted")
+        .says("identity_provider says which");
+}

@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anyhow::Result;
 use serde_json::Value;
 
-use super::{Actual, Unreadable, typed};
+use super::{Actual, typed};
 use crate::account::snapshot::Snapshot;
 use crate::base::entry::Entry;
 use crate::base::id::Id;
@@ -109,7 +110,7 @@ impl Actual {
         &mut self,
         snapshot: &Snapshot,
         groups: &[objects::Group],
-    ) -> Result<(), Unreadable> {
+    ) -> Result<()> {
         self.read_resources(snapshot, groups)?;
         for user in typed::<objects::User>("users", &snapshot.rest.users)? {
             // people are objects of their own
@@ -125,11 +126,7 @@ impl Actual {
     }
 
     /// What groups hold beside peers and network resources: peers as resources, and resources that are no more.
-    fn read_resources(
-        &mut self,
-        snapshot: &Snapshot,
-        groups: &[objects::Group],
-    ) -> Result<(), Unreadable> {
+    fn read_resources(&mut self, snapshot: &Snapshot, groups: &[objects::Group]) -> Result<()> {
         #[derive(serde::Deserialize)]
         struct Listed {
             id: String,

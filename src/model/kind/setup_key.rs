@@ -169,8 +169,9 @@ impl Spec for SetupKey {
         let granted = self.auto_groups.iter().flatten().map(String::as_str);
         let mut groups: BTreeSet<&str> = granted.collect();
         if !about.goes {
-            let listing = about.pending_groups.get(about.name).into_iter().flatten();
-            groups.extend(listing.map(String::as_str));
+            let listing = about.pending_members.iter();
+            let listing = listing.filter(|(_, keys)| keys.contains(about.name));
+            groups.extend(listing.map(|(group, _)| group.as_str()));
         }
         let joins = match groups.is_empty() {
             true => "joins no group".into(),

@@ -265,8 +265,6 @@ pub struct About<'a> {
     pub peer_labels: &'a BTreeMap<Id, String>,
     /// Setup keys whose peer joins a group once it enrolls, by group.
     pub pending_members: &'a BTreeMap<String, BTreeSet<String>>,
-    /// The same by setup key.
-    pub pending_groups: &'a BTreeMap<String, BTreeSet<String>>,
 }
 
 impl<'a> About<'a> {

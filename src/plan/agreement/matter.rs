@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::AllowDeletes;
 use crate::base::id::Id;
+use crate::base::text::{count, joined};
 use crate::model::kind::Kind;
 use crate::plan::{Piece, Row};
 
@@ -79,12 +80,28 @@ impl Matter {
         all
     }
 
-    /// Returns the newest machines, if a line would agree without them.
+    /// Returns so many rows in words, as in `2 deletions`.
+    pub(super) fn words(&self, number: usize) -> String {
+        let words = |row: &Row| match (&row.piece, row.address.kind) {
+            (Piece::Whole | Piece::Member(_), _) => ["deletion", "deletions"],
+            (_, Kind::User) => ["change of a user's rights", "changes of users' rights"],
+            _ => [
+                "change of a setting that moves machines",
+                "changes of settings that move machines",
+            ],
+        };
+        let words: BTreeSet<[&str; 2]> = self.rows.iter().map(words).collect();
+        let several = joined(words.iter().rev().map(|[_, several]| several), " and ");
+        let one = words.first().map_or("deletion", |[one, _]| one);
+        count(number, one, &several)
+    }
+
+    /// Returns the names of the newest machines, if a line would agree without them.
     pub(super) fn enrolled_since(
         &self,
         line: &AllowDeletes,
         environment: &str,
-    ) -> Option<Vec<&Id>> {
+    ) -> Option<Vec<String>> {
         [false, true].into_iter().find_map(|with_let_go| {
             let mut all = self.all(with_let_go);
             let more = all.len().saturating_sub(line.number);
@@ -92,7 +109,9 @@ impl Matter {
             let texts: BTreeSet<&str> = newest.values().map(|text| text.as_str()).collect();
             all.retain(|text| !texts.contains(text));
             let is_it = !newest.is_empty() && AllowDeletes::of(environment, &all) == *line;
-            is_it.then(|| newest.into_keys().collect())
+            let rows = self.rows.iter();
+            let rows = rows.filter(|row| newest.contains_key(&row.object));
+            is_it.then(|| rows.map(|row| row.address.name.clone()).collect())
         })
     }
 }

@@ -13,8 +13,8 @@ use super::{
 use crate::base::id::Id;
 use crate::inventory::{Inventory, Left};
 use crate::model::address::Address;
-use crate::model::change::Change;
-use crate::model::kind::{self, Kind, Live, Resource};
+use crate::model::change::{Change, Operation};
+use crate::model::kind::{self, Kind, Live, Moved, Moves, Resource};
 use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
 use crate::model::notice::Notice;
 use crate::model::origin::Cause;
@@ -430,15 +430,11 @@ proptest! {
 fn the_way_out_names_a_description_where_that_counts() {
     let of = |number: u64, is_fork: bool| Agreement {
         cause: Some(Origin::Pull(number)),
-        is_proposed: false,
         is_fork,
         rows: 4,
         is_needed: true,
-        let_go: BTreeSet::new(),
         line: AllowDeletes::parse("4 0badf00d"),
-        line_with_let_go: None,
-        agreed_by: None,
-        deletes_let_go: false,
+        ..Agreement::default()
     };
     let later = "into the message of a later commit (if that one leaves the file alone, start the apply workflow by hand)";
     let rows = [
@@ -464,4 +460,48 @@ fn the_way_out_names_a_description_where_that_counts() {
     assert!(by_hand(4).contains("--allow-deletes 4, or copy the line into"));
     let both = "--allow-deletes 3 (all that this plan deletes), or copy the line (4: all that the change took out of the file) into";
     assert!(by_hand(3).contains(both), "{}", by_hand(3));
+}
+
+#[test]
+fn what_a_line_agrees_to_is_named() {
+    let users = |role: &str| {
+        let mut plan = deletes(&[]);
+        let address = Address::new(Kind::User, "mira@example.org");
+        let user = kind::User::default();
+        let live = Live {
+            within: None,
+            id: Id::from("u"),
+            name: address.name.clone(),
+            resource: user.clone().into(),
+            wire: Value::Null.into(),
+        };
+        let operation = Operation::Update {
+            live,
+            fields: Vec::new(),
+            after: user.into(),
+        };
+        let moved = Moved {
+            field: "role".into(),
+            value: role.into(),
+            what: Moves::Role,
+            machines: 1,
+        };
+        plan.changes.push(Change {
+            moved: vec![moved],
+            ..Change::new(address, operation, None)
+        });
+        plan
+    };
+    let said = |plan: &Plan| {
+        let outcome = judge(&statements(&[], &[]), plan, &ours(&[]));
+        ways_out(&outcome.agreements)[0].0.clone()
+    };
+    let mut plan = users("\"admin\"");
+    let of_role =
+        "to agree to the 1 change of a user's rights that no commit since the last apply asks for";
+    assert_eq!(said(&plan), of_role);
+    plan.changes
+        .extend(deletes(&[("groups/a", "1", None)]).changes);
+    let both = "to agree to the 2 deletions and changes of users' rights that no commit since the last apply asks for";
+    assert_eq!(said(&plan), both);
 }

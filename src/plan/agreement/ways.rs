@@ -1,7 +1,6 @@
 //! What to do where deletions want an agreement, in words, and the lines to copy.
 
 use super::{Agreement, Origin};
-use crate::base::text::count;
 
 /// Returns what is deleted once somebody agrees, and nobody did.
 pub fn open(agreements: &[Agreement]) -> impl Iterator<Item = &Agreement> {
@@ -71,14 +70,12 @@ fn where_to(agreements: &[Agreement], then: &str) -> String {
 /// Returns what is to be copied where a gate refuses: a sentence, and the line.
 pub fn ways_out(agreements: &[Agreement]) -> Vec<(String, String)> {
     let way = |agreement: &Agreement| {
-        let deletions = count(agreement.rows, "deletion", "deletions");
-        let what = match (&agreement.cause, agreement.is_proposed) {
-            (None, true) => format!("to agree to the {deletions} of this change"),
-            (None, false) => {
-                format!("to agree to the {deletions} that no commit since the last apply asks for")
-            }
-            (Some(_), _) => format!("to agree to the {deletions} of {}", agreement.whose()),
+        let whose = match (&agreement.cause, agreement.is_proposed) {
+            (None, true) => "of this change".to_owned(),
+            (None, false) => "that no commit since the last apply asks for".to_owned(),
+            (Some(_), _) => format!("of {}", agreement.whose()),
         };
+        let what = format!("to agree to the {} {whose}", agreement.what);
         Some((what, agreement.line.as_ref()?.to_string()))
     };
     open(agreements).filter_map(way).collect()

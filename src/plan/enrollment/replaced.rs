@@ -2,11 +2,10 @@
 //! peer of the older key still bears the name. That one goes, if somebody agrees to it, and the new one gets the name.
 
 use super::NamedKey;
-use crate::account::actual::Actual;
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::model::notice::Stays;
-use crate::plan::keys::{Came, Decision};
+use crate::plan::keys::Came;
 use crate::plan::options::Prune;
 use crate::wire::api::objects::Peer;
 
@@ -21,19 +20,6 @@ pub struct Replaced {
     pub evidence: Evidence,
     /// The peer that came in its place.
     pub by: Id,
-}
-
-/// Returns the living machines of the used keys of an entry, but for the one that has the name.
-pub(super) fn older<'a>(
-    decision: &'a Decision,
-    present: Option<&Id>,
-    actual: &'a Actual,
-) -> Vec<(&'a Peer, &'a Came)> {
-    let older = decision.machines.iter();
-    let older = older.filter(|came| Some(&came.peer) != present);
-    older
-        .filter_map(|came| Some((actual.peers.get(&came.peer)?, came)))
-        .collect()
 }
 
 /// Returns why the peer of an older key stays although another one came by a newer key of the name; `None` where it was replaced.

@@ -166,8 +166,9 @@ impl FollowUp<'_> {
             });
             let staying = inside.map(|(address, live)| holder(address, live, actual));
             let staying: BTreeSet<String> = staying.collect();
-            let why = || Why::HoldsAnew(staying.clone());
-            (!staying.is_empty()).then(|| Held::new(&change.address, live, why()))
+            let is_empty = staying.is_empty();
+            let why = Why::HoldsAnew(staying);
+            (!is_empty).then(|| Held::new(&change.address, live, why))
         });
         let held = held.collect();
         self.hold(held);

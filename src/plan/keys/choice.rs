@@ -65,13 +65,10 @@ pub(super) fn adopted(
     options: &Options,
 ) -> Option<(Id, RecordedAs)> {
     let is_free = |of: &&Namesake| !of.is_strange;
-    let origin = |of: &Namesake| match of.is_made {
-        true => RecordedAs::Created,
-        false => RecordedAs::Adopted,
-    };
+    let adopted = |of: &Namesake| (of.key.id.clone(), options.ours.adopted_as(&of.key.id));
     if declared.enrolled {
-        let used = namesakes.iter().rfind(|of| is_free(of) && of.is_spent())?;
-        return Some((used.key.id.clone(), origin(used)));
+        let used = namesakes.iter().rfind(|of| is_free(of) && of.is_spent());
+        return used.map(adopted);
     }
     if options.ours.standing != Standing::First {
         return None;
@@ -88,7 +85,7 @@ pub(super) fn adopted(
     };
     let mut fitting = namesakes.iter().filter(is_free).filter(fits);
     match (fitting.next(), fitting.next()) {
-        (Some(only), None) => Some((only.key.id.clone(), origin(only))),
+        (Some(only), None) => Some(adopted(only)),
         _ => None,
     }
 }

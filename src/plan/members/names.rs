@@ -2,7 +2,7 @@
 //! it; from then on the inventory says whom it means. A name that means nobody is never matched by a hostname later.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use compact_str::CompactString;
 
@@ -28,7 +28,7 @@ pub type Meant = HashMap<CompactString, Option<Id>>;
 #[derive(Debug, Default)]
 pub struct Names {
     /// Whom each name means.
-    pub meant: Arc<Meant>,
+    pub meant: Meant,
     /// The machines that names meant and that do not exist any more.
     pub gone: BTreeMap<String, Id>,
     /// Those of them that are bound just now.
@@ -113,7 +113,7 @@ impl Names {
         let used: Vec<&str> = used.into_iter().collect();
         let mut names = Names::default();
         let mut nobody = Vec::new();
-        let meant_by = Arc::make_mut(&mut names.meant);
+        let meant_by = &mut names.meant;
         meant_by.reserve(used.len());
         for (name, meaning) in used.iter().zip(parallel::map(&used, meaning)) {
             let meant = match meaning {
