@@ -285,7 +285,9 @@ impl<'a, 'b> Builder<'a, 'b> {
         // of several keys of an entry each lets its machine in
         let node = self.node(What::Key(name.clone()));
         let of = |all: &ByKey| all.get(name).cloned().unwrap_or_default();
-        let mut groups = of(&self.plan.pending_groups);
+        let lists = self.plan.pending_members.iter();
+        let lists = lists.filter(|(_, keys)| keys.contains(name));
+        let mut groups: BTreeSet<String> = lists.map(|(group, _)| group.clone()).collect();
         if self.side == BEFORE {
             let Memberships { new, gone, .. } = self.memberships;
             groups = &(&groups - &of(new)) | &of(gone);
