@@ -351,18 +351,19 @@ impl Systems {
     }
 }
 
-/// Whether a least version asks for no less than another one; what is empty asks for nothing.
+/// Whether a least version asks for no less than another one; what is empty asks for nothing. A release is not compared with
+/// what came before it.
 fn is_newer(version: &Option<String>, other: &Option<String>) -> bool {
-    let numbers = |version: &Option<String>| -> Vec<u64> {
-        let core = version
-            .as_deref()
-            .unwrap_or_default()
-            .trim_start_matches('v');
+    let read = |version: &Option<String>| -> (Vec<u64>, bool) {
+        let version = version.as_deref().unwrap_or_default();
+        let core = version.trim_start_matches('v');
         let core = core.split(['-', '+']).next().unwrap_or_default();
         let parts = core.split('.').map(|part| part.parse().unwrap_or(0));
-        parts.chain(std::iter::repeat(0)).take(8).collect()
+        let numbers = parts.chain(std::iter::repeat(0)).take(8);
+        (numbers.collect(), version.contains('-'))
     };
-    numbers(version) >= numbers(other)
+    let ((ours, is_early), (theirs, _)) = (read(version), read(other));
+    version == other || ours > theirs || ours == theirs && !is_early
 }
 
 /// Whether what one list lets pass is in what another one does; an empty one lets everything pass.
@@ -559,6 +560,7 @@ mod tests {
         for (one, other, implies) in [
             (version("0.61.0"), version("v0.9-rc1"), [true, false]),
             (version("0.61"), version("0.61.0"), [true, true]),
+            (version("0.61-rc1"), version("0.61.0"), [false, true]),
             (version("1"), json!({}), [true, false]),
             (systems(linux("6.2")), systems(linux("6.1")), [true, false]),
             (systems(linux("6.1")), systems(both("6.1")), [true, false]),
