@@ -6,6 +6,13 @@ use serde_json::{Value, json};
 
 use crate::run::Bench;
 
+/// From here on the server does not tell its version, as none before 0.64.2 does.
+pub(crate) fn tells_no_version(bench: &Bench) {
+    let absent = fakes::http::Response::new(404, "text/plain", "404 page not found\n");
+    let fault = Fault::on("GET", "/instance/version").always();
+    bench.netbird().fault(fault.then(Effect::Raw(absent)));
+}
+
 /// From here on the list of peers is as it is now, without the times of their creation.
 fn without_times(bench: &Bench) {
     let mut peers = bench.server().list("/peers");

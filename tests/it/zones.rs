@@ -499,6 +499,7 @@ fn what_is_exported_and_adopted_plans_nothing() {
 #[test]
 fn a_server_without_zones_is_an_error_only_where_the_file_has_some() {
     let bench = Bench::fake();
+    crate::old_servers::tells_no_version(&bench);
     let absent = Effect::Raw(fakes::http::Response::new(
         404,
         "text/plain",

@@ -426,6 +426,7 @@ fn a_disabled_router_whose_second_write_failed_is_finished_by_the_next_run() {
 #[test]
 fn an_older_server_is_an_error_only_if_the_file_has_routers() {
     let bench = Bench::fake();
+    crate::old_servers::tells_no_version(&bench);
     let none = json!({ "message": "network: routers not found", "code": 404 });
     bench.netbird().fault(
         Fault::on("GET", "/networks/routers")
