@@ -192,8 +192,10 @@ impl Server {
             if let Some(Value::Object(dns)) = file.get_mut("dns") {
                 dns.remove("settings");
             }
+            // so are people
             if let Some(file) = file.as_object_mut() {
                 file.remove("account");
+                file.remove("users");
             }
         }
         file
@@ -233,11 +235,19 @@ impl Server {
                 .map(|(group, logins)| (self.name(&group), logins))
                 .collect();
         }
+        for (list, place) in [("records", "/content/peer"), ("nameservers", "/peer")] {
+            for one in entry[list].as_array_mut().into_iter().flatten() {
+                if let Some(Value::String(name)) = one.pointer_mut(place) {
+                    *name = self.name(name);
+                }
+            }
+        }
         if let Some(domain) = entry["domain"].as_str().map(str::to_owned) {
             for record in entry["records"].as_array_mut().into_iter().flatten() {
                 for field in ["name", "content"] {
-                    let text = record[field].as_str().unwrap_or_default();
-                    record[field] = json!(text.replace(&domain, &self.name(&domain)));
+                    if let Value::String(text) = &mut record[field] {
+                        *text = text.replace(&domain, &self.name(&domain));
+                    }
                 }
             }
             entry["domain"] = json!(self.name(&domain));
