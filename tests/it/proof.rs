@@ -6,6 +6,7 @@
 mod admin;
 mod faults;
 mod kills;
+mod secrets;
 mod world;
 
 use std::collections::BTreeSet;

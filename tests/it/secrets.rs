@@ -6,7 +6,7 @@ use std::time::Duration;
 use fakes::{Effect, Fault};
 use serde_json::{Value, json};
 
-use crate::run::{Bench, INVENTORY, Pid, files, id, open};
+use crate::run::{Bench, Pid, files, id, open};
 
 /// One pending key that joins a group.
 pub(crate) fn one_key() -> Value {
@@ -264,45 +264,6 @@ fn a_disk_that_fails_after_the_key_was_made_takes_the_key_back() {
     assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
     bench.apply(&[]).expect(0);
     assert_one_sealed_key(&bench);
-}
-
-#[test]
-fn no_output_at_any_level_holds_a_secret() {
-    let bench = Bench::fake();
-    replacement(&bench);
-    bench
-        .netbird()
-        .fault(Fault::on("POST", "/setup-keys").then(Effect::CutAfter));
-    bench
-        .netbird()
-        .fault(Fault::on("PUT", "/groups/").then(Effect::ErrorBefore));
-    let mut said = String::new();
-    let (ci, inventory) = (("CI", "1"), ("NETBIRD_GITOPS_INVENTORY", INVENTORY[1]));
-    for format in ["text", "json", "markdown"] {
-        let args = [
-            "apply",
-            "-vv",
-            "--format",
-            format,
-            "--report",
-            "report.json",
-            "--replace",
-            "setup_keys/k",
-        ];
-        let environment = [ci, inventory, ("RUST_LOG", "trace")];
-        let run = bench.run_with(&args, &environment).expect(0);
-        said +=
-            &(run.stdout + &run.stderr + &fs::read_to_string(bench.path("report.json")).unwrap());
-    }
-    assert!(
-        said.contains("POST") && said.contains("BEGIN AGE ENCRYPTED FILE"),
-        "{said}"
-    );
-    let secrets = bench.netbird().secrets();
-    assert!(secrets.len() >= 5, "some keys and a token");
-    for secret in secrets {
-        assert!(!said.contains(&secret) && !said.contains(&secret.to_lowercase()));
-    }
 }
 
 #[test]

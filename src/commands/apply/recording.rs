@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::super::history::Through;
 use super::{Applied, Delta, Failure, NotRecorded, Notice, Plan, Session};
 use crate::apply::Recorder;
+use crate::base::id::Id;
 use crate::inventory::Inventory;
 use crate::model::change::Operation;
 use crate::model::notice::OfInventory;
@@ -106,7 +107,11 @@ impl<'a> Recording<'a> {
     }
 
     /// Writes what the verification learnt and, where the run is through, which commit is applied by now.
-    pub(super) fn end(&mut self, learnt: Delta, is_through: bool) {
+    pub(super) fn end(&mut self, mut learnt: Delta, is_through: bool) {
+        // a list that lacks what was recorded while this run went on is older than that
+        let known = &self.session.options.ours.inventory;
+        let is_known = |id: &Id| known.origin(id).is_some() || known.released.contains(id);
+        learnt.dead.retain(is_known);
         let is_news = learnt.onto(&self.written) != self.written;
         let through = self.commit(is_news).filter(|_| is_through);
         let deltas: Vec<Delta> = std::iter::once(learnt).chain(through).collect();

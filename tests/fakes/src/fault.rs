@@ -56,6 +56,8 @@ pub enum Effect {
     SlowAfter(Duration),
     /// This status (301, 302, 307, 308) with this `Location`; nothing is done.
     Redirect(u16, String),
+    /// This status with what was asked in the message, headers and body too, plain and percent-encoded; nothing is done.
+    Echo(u16),
     /// It is done, and answered with half of the text, which is no JSON any more.
     CutJson,
     /// It is done, and answered with this JSON in the place of the right one.
@@ -106,8 +108,19 @@ impl Fault {
 
 impl Effect {
     /// Returns the answer of those effects that keep the request from the fake.
-    pub(crate) fn instead(&self, internal_error: &Response) -> Option<Response> {
+    pub(crate) fn instead(&self, internal_error: &Response, request: &Request) -> Option<Response> {
         Some(match self {
+            Effect::Echo(status) => {
+                let headers: String = request
+                    .headers
+                    .iter()
+                    .map(|(name, value)| format!("{name}: {value}; "))
+                    .collect();
+                let body = String::from_utf8_lossy(&request.bytes);
+                let percent: String = headers.bytes().map(|b| format!("%{b:02X}")).collect();
+                let message = format!("{headers}{} {body} {percent}", headers.to_lowercase());
+                Response::json(*status, &json!({"message": message, "code": status}))
+            }
             Effect::Status(status, body) => Response::json(*status, body),
             Effect::Empty(status) => Response {
                 status: *status,

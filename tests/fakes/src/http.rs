@@ -423,7 +423,7 @@ impl Shared {
         let effect = self.script.effect(request);
         let instead = effect
             .as_ref()
-            .and_then(|effect| effect.instead(&self.internal_error));
+            .and_then(|effect| effect.instead(&self.internal_error, request));
         let response = match &effect {
             Some(Effect::CutBefore) => None,
             Some(Effect::Down) => {

@@ -445,16 +445,16 @@ fn run(nth: usize, scene: fn() -> Scene, tasks: &[Task]) {
 
 #[test]
 fn faults_of_an_apply() {
-    run(251, Scene::changed, &[APPLY]);
+    run(499, Scene::changed, &[APPLY]);
 }
 
 #[test]
 fn faults_of_sync_events() {
-    run(199, Scene::enrolled, &[SYNC_EVENTS, VIA_PR]);
+    run(299, Scene::enrolled, &[SYNC_EVENTS, VIA_PR]);
 }
 
 #[test]
 fn faults_of_commands_that_change_nothing_in_netbird() {
-    run(199, Scene::changed, &[PLAN, DRIFT, EXPORT, ADOPT]);
-    run(31, Scene::enrolled, &[MARK_ENROLLED]);
+    run(397, Scene::changed, &[PLAN, DRIFT, EXPORT, ADOPT]);
+    run(61, Scene::enrolled, &[MARK_ENROLLED]);
 }

@@ -109,7 +109,7 @@ fn killed(stride: usize, scene: fn() -> Scene, task: Task) {
 
 #[test]
 fn killed_before_or_after_a_write_of_an_apply() {
-    killed(17, Scene::changed, APPLY);
+    killed(29, Scene::changed, APPLY);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn killed_at_any_moment() {
 /// A second run does everything before a write of the first one.
 #[test]
 fn another_run_before_a_write_of_an_apply() {
-    let (scene, stride) = (Arc::new(Scene::changed()), every(13));
+    let (scene, stride) = (Arc::new(Scene::changed()), every(19));
     let mut wrong = Vec::new();
     let mut cases = 0;
     for nth in (1..).step_by(stride) {
@@ -216,7 +216,7 @@ fn another_run_before_a_write_of_an_apply() {
 #[test]
 fn two_applies_at_once_leave_one_object_of_each_name() {
     let scene = Scene::changed();
-    for _ in 0..3 {
+    for _ in 0..2 {
         scene.restore();
         let runs = [&["apply"][..], &["apply", "--keys-dir", "other"]];
         let runs = runs.map(|args| scene.site.start_job(args, &push(&scene.site)));

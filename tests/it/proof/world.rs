@@ -29,7 +29,7 @@ const LISTS: [&str; 13] = [
 ];
 
 /// Fields that follow other objects, or time.
-const FOLLOWS: [&str; 11] = [
+const FOLLOWS: [&str; 12] = [
     "peers_count",
     "resources_count",
     "routing_peers_count",
@@ -41,6 +41,7 @@ const FOLLOWS: [&str; 11] = [
     "routers",
     "resources",
     "connected",
+    "ipv6",
 ];
 
 pub(super) fn read(bench: &Bench) -> World {
