@@ -387,6 +387,38 @@ fn an_older_server_without_networks_and_zones_is_no_trouble() {
         .says("this server has no /api/groups: an older server, or a wrong base URL");
 }
 
+/// A key that is usable and that no inventory has is nobody's to delete.
+#[test]
+fn a_list_that_is_empty_or_old_makes_no_run_forget_a_key() {
+    let list = |keys: Value| {
+        let fault = Fault::on("GET", "/setup-keys");
+        fault.then(Effect::Status(200, keys))
+    };
+    let bench = Bench::fake();
+    bench.agreed(crate::secrets::one_key());
+    let first = bench.id("/setup-keys", "k");
+    bench.netbird().fault(list(json!([])));
+    bench.apply(&[]);
+    assert!(bench.inventory().to_string().contains(&first));
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.all("/setup-keys", "k").len(), 1);
+
+    let bench = Bench::fake();
+    let mut file = crate::secrets::one_key();
+    bench.agreed(file.clone());
+    file["setup_keys"]["new"] = file["setup_keys"]["k"].clone();
+    let old = list(json!(bench.server().list("/setup-keys"))).always();
+    bench
+        .netbird()
+        .after("PUT", "/setup-keys/", |netbird| netbird.fault(old));
+    bench.file(file).apply(&[]).expect(4);
+    bench.netbird().clear_faults();
+    let made = bench.id("/setup-keys", "new");
+    assert!(bench.inventory().to_string().contains(&made));
+    bench.apply(&[]).expect(0);
+    bench.one("/setup-keys", "new");
+}
+
 #[test]
 fn what_cannot_be_verified_is_said() {
     let bench = bench();

@@ -248,8 +248,11 @@ fn setup(scene: &Scene) -> Command {
     setup
 }
 
+/// Makes a command ready to run.
+type Build = fn(&Scene) -> Command;
+
 /// Each command that talks to a server or runs git, by name.
-const COMMANDS: [(&str, fn(&Scene) -> Command); 17] = [
+const COMMANDS: [(&str, Build); 17] = [
     ("validate", |scene| of_push(scene, &["validate"])),
     ("plan", |scene| of_push(scene, &["plan"])),
     ("plan on a laptop", |scene| scene.site.command(&["plan"])),
