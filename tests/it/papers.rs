@@ -126,8 +126,13 @@ fn the_runbook_has_every_gate_and_every_exit_code() {
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
-    let names = ["Refusal::new(\"", "deletion(\"", "deletion( \""]
-        .map(|start| flat.split(start).skip(1).collect::<Vec<_>>());
+    let starts = [
+        "Refusal::new(\"",
+        "deletion(\"",
+        "deletion( \"",
+        "fields( \"",
+    ];
+    let names = starts.map(|start| flat.split(start).skip(1).collect::<Vec<_>>());
     let names = names
         .iter()
         .flatten()
