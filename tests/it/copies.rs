@@ -251,6 +251,8 @@ fn where_one_key_of_a_block_fails_the_others_become_usable() {
         .netbird()
         .fault(third.then(Effect::Status(422, refusal)));
     let run = site.run(&["apply", "--format", "json"]).expect(4);
+    // a refusal is no lost answer
+    assert!(!format!("{run:?}").contains("lost"), "{run:?}");
     let mut outcome = run.operations();
     outcome.retain(|op| op.contains("setup_key") || op.contains("policy"));
     outcome.sort();

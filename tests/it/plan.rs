@@ -220,6 +220,33 @@ fn a_policy_of_several_rules_is_refused_and_made_anew_on_request() {
 }
 
 #[test]
+fn a_policy_that_gets_another_rule_meanwhile_is_not_replaced() {
+    let bench = Bench::fake();
+    bench.agreed(small());
+    let groups = [bench.id("/groups", "web"), bench.id("/groups", "db")];
+    let rule = |port: &str| {
+        json!({ "name": port, "enabled": true, "action": "accept", "bidirectional": false, "protocol": "tcp",
+                "ports": [port], "sources": [groups[0]], "destinations": [groups[1]] })
+    };
+    let policy = bench.id("/policies", "web-to-db");
+    bench
+        .netbird()
+        .add_legacy_rule(&policy, rule("9100"))
+        .unwrap();
+    let (id, third) = (policy.clone(), rule("9200"));
+    bench.netbird().before("GET", "/policies/", move |netbird| {
+        netbird.add_legacy_rule(&id, third).unwrap();
+    });
+    bench
+        .apply(&["--replace", "policies/web-to-db"])
+        .expect(4)
+        .says_anywhere("somebody changed it meanwhile");
+    let live = bench.one("/policies", "web-to-db");
+    assert_eq!(live["id"], json!(policy));
+    assert_eq!(live["rules"].as_array().unwrap().len(), 3);
+}
+
+#[test]
 fn a_live_rule_without_sources_is_updated_in_place() {
     let bench = Bench::fake();
     let web = bench.group("web");

@@ -133,6 +133,25 @@ fn between_its_writes_it_is_green_and_names_what_it_made() {
 }
 
 #[test]
+fn with_a_failure_it_is_red_all_the_same() {
+    let site = Site::fake();
+    let file = json!({ "groups": { "f": {}, "g": {} },
+        "setup_keys": { "k": { "type": "one-off", "expires_in": 86400, "auto_groups": ["g"] } } });
+    let (_, one) = merged(&site, "one", "netbird.json", &site.text(file));
+    let id = site.gitea().run("apply.yml", "main", &one, "in_progress");
+    let refusal = fakes::Effect::Status(422, json!({ "message": "no", "code": 422 }));
+    let first = fakes::Fault::on("POST", "/groups").nth(1);
+    site.bench.netbird().fault(first.then(refusal));
+    let gitea = site.gitea().clone();
+    site.bench.netbird().after("POST", "/groups", move |_| {
+        let tip = gitea.push("main", "netbird.json", "{\"groups\": {\"g\": {}}}", "newer");
+        gitea.run("apply.yml", "main", &tip, "queued");
+    });
+    let run = apply(&site, &one, id, &["--keep-going"]).expect(4);
+    assert!(!run.stdout.contains("superseded"), "{}", run.stdout);
+}
+
+#[test]
 fn what_somebody_starts_by_hand_leaves_the_result_of_the_pull_request() {
     let site = Site::fake();
     let (number, one) = change(&site, "one", &["a"]);
