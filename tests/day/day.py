@@ -13,6 +13,8 @@ account has to be a fresh one. Nothing is cleaned up. Takes ten to thirty minute
     DAY_FORGE_STOP, DAY_FORGE_START
     DAY_RUNNER_STOP, DAY_RUNNER_START               a stop kills the job that runs; the runner's label is ubuntu-latest
 
+With names of chapters, such as outages, it lives through the set-up and these only.
+
 It prints one line a step: the time since the beginning, how long the step took, what was done. That is the log. It ends with 1
 where anything was not as it should be.
 """
@@ -127,7 +129,8 @@ def enroll(hostnames, secrets):
 
 def as_bot(**more):
     """The environment of the program on an admin's laptop."""
-    return variables | {"NETBIRD_API_TOKEN": variables["NETBIRD_APPLY_TOKEN"], "GITEA_TOKEN": variables["BOT_TOKEN"]} | more
+    return variables | {"NETBIRD_API_TOKEN": variables["NETBIRD_APPLY_TOKEN"], "GITEA_TOKEN": variables["BOT_TOKEN"],
+                        "GITEA_BRANCH": "main"} | more
 
 
 def gitops(*arguments, codes=(0,), **more):
@@ -707,7 +710,7 @@ def main():
     chapters = [the_account_before, ten_actions, first_things, fleet, changes, deletions, by_hand_in_the_dashboard, life_of_keys,
                 restored_from_backup, outages, evening]
     try:
-        for chapter in chapters:
+        for chapter in chapters[:2] + [one for one in chapters[2:] if one.__name__ in sys.argv[1:] or len(sys.argv) == 1]:
             say(f"{chapter.__name__.replace('_', ' ')}: {chapter.__doc__.splitlines()[0]}")
             chapter()
     except Exception as error:
