@@ -96,7 +96,8 @@ pub(super) fn unclear(desired: &Desired, actual: &Actual) -> Vec<Problem> {
         };
         let providers = |all: &[&Live]| -> Vec<String> {
             let names = all.iter().map(|live| provider(live, actual)[0].to_owned());
-            names.collect()
+            let names: BTreeSet<String> = names.collect();
+            names.into_iter().collect()
         };
         let namesakes = Vec::from_iter(actual.at(address));
         let what = match &meant(address, user, actual)[..] {
