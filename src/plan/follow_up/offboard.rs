@@ -35,7 +35,10 @@ impl FollowUp<'_> {
             return;
         }
         let (versions, inventory) = (&options.ours.versions, &options.ours.inventory);
-        for (id, (key, evidence)) in self.machines() {
+        let machines = self.machines().into_iter();
+        // most machines are those of entries, and whom a name means is looked for
+        let gone = machines.filter(|(_, (key, _))| desired.setup_key(key).is_none());
+        for (id, (key, evidence)) in gone.collect::<Vec<_>>() {
             let names: BTreeSet<&str> = names.of_machine(&id).chain([key.as_str()]).collect();
             let Some(peer) = actual.peers.get(&id).filter(|_| !desired.uses(&names)) else {
                 continue;
