@@ -83,23 +83,37 @@ impl Target<'_> {
         self.ways[side].iter().flat_map(|way| &way.routers).copied()
     }
 
-    /// Whether it may be reached by others after: it differs, or a router, or a rule to one of them or to its guards.
-    pub(super) fn is_touched(&self, reach: &Reach) -> bool {
-        let routers = || SIDES.into_iter().flat_map(|side| self.routers(side));
-        if self.differs() || routers().any(|router| reach.at(router).differs) {
-            return true;
-        }
-        let mut groups = self.guards();
-        for router in routers() {
-            let node = &reach.world.nodes[reach.at(router).nodes[0] as usize];
-            groups.extend(node.groups.iter().flatten());
-        }
-        let mut differing = reach.differing_rules();
-        differing.any(|at| {
-            let rule = &reach.world.rules[at];
+    /// Whether it is another one after, or a machine that routes is.
+    pub(super) fn is_moved(&self, reach: &Reach) -> bool {
+        let mut routers = SIDES.into_iter().flat_map(|side| self.routers(side));
+        self.differs() || routers.any(|router| reach.at(router).differs)
+    }
+
+    /// The groups that rules which are not the same before and after pair with a router, or let through to its guards.
+    pub(super) fn touched(&self, reach: &Reach) -> BTreeSet<GroupAt> {
+        let routers = SIDES.into_iter().flat_map(|side| self.routers(side));
+        let routers = routers.map(|router| &reach.world.nodes[reach.at(router).nodes[0] as usize]);
+        let routing: BTreeSet<&GroupAt> = routers
+            .flat_map(|node| node.groups.iter().flatten())
+            .collect();
+        let guards = self.guards();
+        let mut touched = BTreeSet::new();
+        for rule in reach.differing_rules().map(|at| &reach.world.rules[at]) {
             reach.spend(rule.groups().count());
-            rule.groups().any(|group| groups.contains(group))
-        })
+            for grant in SIDES.into_iter().filter_map(|side| rule.on(side)) {
+                if grant.from.iter().any(|group| routing.contains(group)) {
+                    touched.extend(&grant.to);
+                }
+                if grant
+                    .to
+                    .iter()
+                    .any(|group| routing.contains(group) || guards.contains(group))
+                {
+                    touched.extend(&grant.from);
+                }
+            }
+        }
+        touched
     }
 
     /// The policies that are not the same before and after, and pair a class with a router or are about it and the guards.

@@ -1,8 +1,10 @@
 //! What is opened and closed behind a route.
 
+use std::collections::HashSet;
+
 use super::{By, MOST_RULES, Maker, Tally, shares};
 use crate::access::Delta;
-use crate::access::reach::between;
+use crate::access::reach::{ClassAt, between};
 use crate::access::routes::Target;
 use crate::access::traffic::Traffic;
 use crate::access::world::SIDES;
@@ -13,13 +15,16 @@ impl Maker<'_> {
     /// Adds what is opened and closed behind a route: for machines that change, by routers that change, by rules that pair them now.
     pub(super) fn target(&self, target: &Target, delta: &mut Delta) {
         let (everything, no_checks) = (Traffic::everything(), Default::default());
-        let is_touched = target.is_touched(&self.reach);
+        let is_moved = target.is_moved(&self.reach);
+        let touched = target.touched(&self.reach).into_iter();
+        let touched = touched.flat_map(|group| self.reach.in_group(group));
+        let touched: HashSet<&ClassAt> = touched.collect();
         let rule = Address::new(Kind::Route, &target.place.name);
         for client in target.clients() {
             let reach = &self.reach;
             let mut tallies: [Tally; 2] = Default::default();
             for class in reach.in_group(client) {
-                if !is_touched && !reach.at(*class).differs {
+                if !is_moved && !touched.contains(class) && !reach.at(*class).differs {
                     continue;
                 }
                 if reach.is_spent() {

@@ -76,7 +76,7 @@ impl Maker<'_> {
         });
         // few sets of rules are about many pairs
         let mut alike: FxHashMap<(Vec<u64>, Pair), Vec<Ends>> = FxHashMap::default();
-        let mut key = Vec::new();
+        let mut rules = Vec::new();
         for a in sources.iter() {
             let pair = 2 * self.reach.words() + 10;
             if self.reach.spend(destinations.len() * pair) {
@@ -104,12 +104,16 @@ impl Maker<'_> {
                     }),
                     ssh: SIDES.map(|side| self.reach.has_ssh(side, *b)),
                 };
-                key.clear();
+                rules.clear();
                 for side in SIDES {
-                    self.reach.rules_into(side, *a, *b, &mut key);
+                    self.reach.rules_into(side, *a, *b, &mut rules);
                 }
-                let pairs = alike.entry((key.clone(), pair)).or_default();
-                pairs.push((*a, *b));
+                let key = (rules, pair);
+                match alike.get_mut(&key) {
+                    Some(pairs) => pairs.push((*a, *b)),
+                    None => drop(alike.insert(key.clone(), vec![(*a, *b)])),
+                }
+                rules = key.0;
             }
         }
         let mut tallies: [Tally; 2] = Default::default();
