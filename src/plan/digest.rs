@@ -41,7 +41,9 @@ pub struct Beside {
 }
 
 impl Beside {
+    /// `file`: the digest of the file.
     pub(super) fn of(
+        file: String,
         desired: &Desired,
         actual: &Actual,
         changes: &[Change],
@@ -85,7 +87,7 @@ impl Beside {
         let machines = machines.collect::<BTreeMap<_, _>>().into_iter();
         let machines = machines.map(|of| json!(of));
         Beside {
-            file: digits(said(desired)),
+            file,
             live: digits(std::iter::once(live).chain(machines)),
         }
     }
@@ -145,8 +147,8 @@ impl Plan {
     }
 }
 
-/// Returns all that a file says, whether or not it is written now.
-fn said(desired: &Desired) -> impl Iterator<Item = Value> {
+/// Returns the digest of all that a file says, whether or not it is written now.
+pub(super) fn of_file(desired: &Desired) -> String {
     let named = |at: &Address| json!([at.kind.word(), at.within, at.name]);
     let sections = desired.sections.iter();
     let sections = sections.map(|(kind, within)| json!([kind.word(), within]));
@@ -156,7 +158,7 @@ fn said(desired: &Desired) -> impl Iterator<Item = Value> {
         let all = all.iter().map(Resource::said);
         json!([named(at), all.collect::<Vec<_>>()])
     });
-    sections.chain(renames).chain(entries)
+    digits(sections.chain(renames).chain(entries))
 }
 
 /// Returns the digits of values one after the other: together they can be as long as the file.
@@ -224,7 +226,7 @@ mod tests {
         let others: Vec<_> = others.filter(|other| *other != whole).collect();
         assert!(others.len() > 50, "{}", others.len());
         for other in others {
-            assert_ne!(digits(said(&other)), digits(said(&whole)), "{other:?}");
+            assert_ne!(of_file(&other), of_file(&whole), "{other:?}");
         }
     }
 }
