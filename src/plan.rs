@@ -237,7 +237,7 @@ impl Plan {
 
 /// Makes the plan that brings `actual` to `desired`, read together with its binding ([`read`]).
 pub fn plan(
-    desired: &Desired,
+    desired: &Arc<Desired>,
     actual: &Actual,
     binding: &Bound,
     options: &Options,
@@ -251,9 +251,8 @@ pub fn plan(
     let mut resolved = resolve::resolve(given);
     let (skipped, of_skipped) = skip::skip(given, &mut resolved);
     // what is to be written down has nothing to do with what is to be changed
-    let ((record, file), (claimed, mut problems, followed, notices)) = thread::scope(|scope| {
+    let (record, (claimed, mut problems, followed, notices)) = thread::scope(|scope| {
         let record = scope.spawn(|| record::record(given, &resolved, &skipped));
-        let file = scope.spawn(|| digest::of_file(desired));
         let claimed = claim::claim(given, &resolved);
         let (changes, mut problems) = diff::diff(given, &resolved, &claimed);
         let mut followed = follow_up::follow_up(given, changes, &resolved, &claimed);
@@ -261,8 +260,7 @@ pub fn plan(
         problems.append(&mut followed.problems);
         problems.extend(impossible);
         let record = record.join().expect("a recording thread does not panic");
-        let file = file.join().expect("a digest does not panic");
-        ((record, file), (claimed, problems, followed, notices))
+        (record, (claimed, problems, followed, notices))
     });
     let steps = order::order(&followed.changes, actual).unwrap_or_else(|found| {
         problems.extend(found);
@@ -301,7 +299,7 @@ pub fn plan(
     let unmanaged = unmanaged_members.values().flatten();
     let (changes, peer_labels) =
         labels::label_peers(followed.changes, unmanaged, &record.delta.names, actual);
-    let beside = Beside::of(file, desired, actual, &changes, &resolved);
+    let beside = Beside::of(desired, actual, &changes, &resolved);
     Ok(Plan {
         changes,
         steps,

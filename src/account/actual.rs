@@ -2,10 +2,11 @@
 
 mod referrers;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
+use rustc_hash::FxHashMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -29,7 +30,7 @@ pub struct Actual {
     /// Every object of the kinds that a file can declare; namesakes by id, which is by age.
     pub objects: BTreeMap<Address, Vec<Live>>,
     /// The addresses of these objects, by id.
-    addresses: HashMap<Id, Address>,
+    addresses: FxHashMap<Id, Address>,
     /// What objects are called here, where that is not their name.
     labels: BTreeMap<Id, String>,
     /// Names and ids of the groups.

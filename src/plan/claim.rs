@@ -93,9 +93,8 @@ pub(super) fn claim<'a>(given: Given<'a>, resolved: &Resolved) -> Claimed<'a> {
     };
     claims.beside();
     for (address, live) in actual.each().filter(|(at, _)| at.kind.goes_with_entry()) {
-        let is_decided = resolved
-            .decision(&Address::new(address.kind, &live.name))
-            .is_some();
+        let is_key = address.kind == Kind::SetupKey;
+        let is_decided = is_key && resolved.decisions.contains_key(&live.name);
         if !is_decided && !claims.can_stand(live) {
             claims.undeclared(address, live);
         }

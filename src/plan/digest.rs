@@ -7,6 +7,7 @@
 //! one digest.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -31,20 +32,18 @@ pub enum Unlike {
     Live,
 }
 
-/// Digests of what a plan leads to, and rests on, beside its operations.
+/// What a plan leads to, and rests on, beside its operations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Beside {
-    /// Of what the file says.
-    file: String,
-    /// Of the live objects, and of the machines that names mean.
+    /// The file: its digest is made only where that of the plan is shown.
+    desired: Arc<Desired>,
+    /// The digest of the live objects, and of the machines that names mean.
     live: String,
 }
 
 impl Beside {
-    /// `file`: the digest of the file.
     pub(super) fn of(
-        file: String,
-        desired: &Desired,
+        desired: &Arc<Desired>,
         actual: &Actual,
         changes: &[Change],
         resolved: &Resolved,
@@ -87,7 +86,7 @@ impl Beside {
         let machines = machines.collect::<BTreeMap<_, _>>().into_iter();
         let machines = machines.map(|of| json!(of));
         Beside {
-            file,
+            desired: desired.clone(),
             live: digits(std::iter::once(live).chain(machines)),
         }
     }
@@ -97,7 +96,7 @@ impl Plan {
     /// Returns 64 hexadecimal digits, which are compared whole: 48 of all, behind 16 that differ where what is done does, so that
     /// a difference can be told.
     pub fn digest(&self) -> String {
-        let Beside { file, live } = &self.beside;
+        let Beside { desired, live } = &self.beside;
         let operations = self.changes.iter().map(|change| self.operation(change));
         let adoptions = self.adoptions.iter();
         let adoptions = adoptions.map(|(at, of)| (at.key(), &of.id));
@@ -106,7 +105,7 @@ impl Plan {
             operations.collect::<Vec<_>>(),
             adoptions.collect::<Vec<_>>(),
             let_go.collect::<Vec<_>>(),
-            file
+            of_file(desired)
         ]);
         let objects = self.changes.iter().map(rests_on);
         let all = json!([done, objects.collect::<Vec<_>>(), live]);
@@ -148,7 +147,7 @@ impl Plan {
 }
 
 /// Returns the digest of all that a file says, whether or not it is written now.
-pub(super) fn of_file(desired: &Desired) -> String {
+fn of_file(desired: &Desired) -> String {
     let named = |at: &Address| json!([at.kind.word(), at.within, at.name]);
     let sections = desired.sections.iter();
     let sections = sections.map(|(kind, within)| json!([kind.word(), within]));

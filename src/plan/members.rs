@@ -56,6 +56,8 @@ pub struct Known<'a> {
     pub names: &'a Names,
     /// Machines that were replaced: they leave their groups by being deleted.
     pub replaced: &'a [Replaced],
+    /// Machines that wait until somebody lets them in.
+    pub unapproved: &'a BTreeSet<&'a Id>,
     /// What else was asked for.
     pub options: &'a Options,
 }
@@ -96,8 +98,8 @@ pub fn resolve<'a>(
     let replaced = known.replaced.iter().map(|of| &of.peer);
     named.extend(replaced.filter(|id| live.contains(*id)).cloned());
     let named = BTreeSet::from_iter(named);
-    let waits = named.iter().filter_map(|id| actual.peers.get(id));
-    let waits = waits.filter(|peer| peer.approval_required);
+    let waits = named.iter().filter(|id| known.unapproved.contains(id));
+    let waits = waits.filter_map(|id| actual.peers.get(id));
     members.notices.extend(waits.map(|peer| {
         let peer = Address::new(Kind::Peer, &peer.name);
         Notice::about(&peer, OfPeer::WaitsForApproval)

@@ -67,12 +67,14 @@ pub(super) fn resolve<'a>(given: Given<'a>) -> Resolved<'a> {
     let decisions = keys::decisions(desired, actual, options);
     let detection = enrollment::detect(desired, actual, &decisions, options);
     let names = Names::of(desired, actual, &decisions, options);
+    let unapproved = actual.peers.iter().filter(|peer| peer.approval_required);
     let known = Known {
         desired,
         actual,
         decisions: &decisions,
         names: &names,
         replaced: &detection.replaced,
+        unapproved: &unapproved.map(|peer| &peer.id).collect(),
         options,
     };
     let unlisted_peers = actual.unlisted.get(&(Kind::Peer, None)).into_iter();

@@ -429,9 +429,15 @@ fn check_theirs(scene: &Scene, log: &[(Came, String)], world: &World) -> Result<
                 .any(|(came, _)| matches!(came, Came::Touched("/networks", _)));
         let follows = ["/accounts", "/users", "/dns/settings", "/peers"].contains(&at.0)
             || name(was) == "All";
+        // where ours is deleted or renamed by hand, the entry adopts the other one of its name
+        let is_adopted = touched.iter().any(|id| {
+            let ours = scene.before.get(&(at.0, (*id).clone()));
+            ours.is_some_and(|ours| name(ours) == name(was))
+        });
         if follows
             || networks_go
             || peers_go
+            || is_adopted
             || touched.contains(&&at.1)
             || touched.iter().any(|id| was.to_string().contains(*id))
         {
