@@ -260,8 +260,14 @@ impl Actual {
 
     /// Returns every live object of the kinds that a file can declare.
     pub fn each(&self) -> impl Iterator<Item = (&Address, &Live)> {
-        let objects = self.objects.iter();
-        objects.flat_map(|(address, all)| all.iter().map(move |live| (address, live)))
+        self.objects.iter().flat_map(each)
+    }
+
+    /// Returns the live objects of a kind.
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (&Address, &Live)> {
+        let objects = self.objects.range(Address::new(kind, "")..);
+        let objects = objects.take_while(move |(address, _)| address.kind == kind);
+        objects.flat_map(each)
     }
 
     /// Returns whether an identity provider made all of these groups.
@@ -327,6 +333,12 @@ impl Actual {
             None => format!("(deleted peer {id})"),
         }
     }
+}
+
+fn each<'a>(
+    (at, all): (&'a Address, &'a Vec<Live>),
+) -> impl Iterator<Item = (&'a Address, &'a Live)> {
+    all.iter().map(move |live| (at, live))
 }
 
 /// What stands in other objects and has lists of its own, by id: of the kinds whose lists were asked for.

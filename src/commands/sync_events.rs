@@ -37,7 +37,7 @@ use crate::model::kind::Kind;
 use crate::model::notice::{Notice, Open, Remark};
 use crate::plan::enrollment::{self, Enrollment, sync};
 use crate::plan::gates;
-use crate::plan::keys;
+use crate::plan::keys::{self, Decision};
 use crate::plan::options::Options;
 use crate::plan::ours::{Ours, Standing};
 use crate::plan::{self, Plan};
@@ -221,23 +221,22 @@ impl Synced<'_> {
             self.notices.push(notice);
         }
         let decisions = keys::decisions(desired, &actual, &options);
-        let detection = enrollment::detect(desired, &actual, &decisions, &options);
-        if !is_known && !detection.enrollments.is_empty() {
+        let mut enrollments = Vec::new();
+        for (name, Decision { enrolled, .. }) in decisions {
+            let waits = enrolled.enrollment.as_ref();
+            let waits = waits.and_then(|of| sync::waits_for(of, &actual));
+            enrollments.extend(enrolled.enrollment.filter(|_| waits.is_none()));
+            let open = enrolled.open.or(waits).map(|why| (name.clone(), why));
+            self.open.extend(open);
+            // what times tell stands in the line of each key
+            let remarks = enrolled.remarks.into_iter();
+            let remarks = remarks.filter(|what| !matches!(what, Remark::BoundByTime(..)));
+            self.remarks
+                .extend(remarks.map(|what| (name.clone(), what)));
+        }
+        if !is_known && !enrollments.is_empty() {
             say.note("there is no inventory yet, so this file's keys are recognized by name only");
         }
-        self.open = detection.open;
-        let mut enrollments = detection.enrollments;
-        enrollments.retain(|enrollment| {
-            let waits = sync::waits_for(enrollment, &actual);
-            let open = waits.map(|why| (enrollment.key.clone(), why));
-            let is_ready = open.is_none();
-            self.open.extend(open);
-            is_ready
-        });
-        // what times tell stands in the line of each key
-        let remarks = detection.remarks.into_iter();
-        let remarks = remarks.filter(|(_, what)| !matches!(what, Remark::BoundByTime(..)));
-        self.remarks = remarks.collect();
         if actual.events_known {
             let undeclared = enrollment::undeclared(desired, &actual).into_iter();
             let undeclared = undeclared.map(|(peer, key)| (actual.peer_label(&peer), key));

@@ -77,13 +77,9 @@ pub(super) fn diff(
             }));
         }
     }
-    for (name, decision) in &resolved.decisions {
-        let address = Address::new(Kind::SetupKey, name);
-        let going = decision.deletions.iter();
-        changes.extend(going.map(|(live, why)| Change::deletion(&address, live, why.clone())));
-        let own = decision.operation.clone();
-        changes.extend(own.map(|(operation, why)| Change::new(address, operation, why)));
-    }
+    let decisions = resolved.decisions.values();
+    let of_keys = decisions.flat_map(|of| of.deletions.iter().chain(&of.change));
+    changes.extend(of_keys.cloned());
     changes.extend(claimed.pruned.iter().cloned());
     let adoptions = options.ours.asked.iter();
     let adoptions = adoptions.filter_map(|(address, id)| {

@@ -81,9 +81,8 @@ impl Beside {
             named.collect::<Vec<_>>(),
             within.collect::<Vec<_>>(),
         ]);
-        let machines = resolved.names.meant.iter();
-        let machines = machines.filter(|(_, meant)| meant.is_some());
-        let machines = machines.collect::<BTreeMap<_, _>>().into_iter();
+        let machines: BTreeMap<&str, &Id> = resolved.names.of_machines().collect();
+        let machines = machines.into_iter();
         let machines = machines.map(|of| json!(of));
         Beside {
             desired: desired.clone(),

@@ -83,7 +83,14 @@ impl Refusal {
 type Gate = fn(&Plan, &Context) -> Option<Refusal>;
 
 /// The gates of a plan, in the order in which they are reported; those of deletions come after them.
-const GATES: [Gate; 6] = [halted, account, role, recipients, protection, reviewed];
+const GATES: [Gate; 6] = [
+    halted,
+    account,
+    role,
+    recipients,
+    |plan, context| protected(plan, &context.protected),
+    reviewed,
+];
 
 /// What deletions are judged by.
 #[derive(Clone, Copy)]
@@ -96,14 +103,19 @@ struct Deletions<'a> {
     besides: &'a BTreeSet<Row>,
 }
 
+/// What a gate of deletions refuses, in words and as rows: nothing where there are none.
+type Refused = (String, BTreeSet<Row>);
+
+type DeletionGate = fn(Deletions) -> Refused;
+
 /// The gates that somebody's agreement lifts, likewise.
-const DELETION_GATES: [fn(Deletions) -> Option<Refusal>; 6] = [
-    too_many_deletions,
-    last_of_a_kind,
-    peers,
-    made_anew,
-    moved,
-    people,
+const DELETION_GATES: [(&str, DeletionGate); 6] = [
+    ("deletions", too_many_deletions),
+    ("last-of-a-kind", last_of_a_kind),
+    ("peers", peers),
+    ("replaced-with-contents", made_anew),
+    ("moved", moved),
+    ("people", people),
 ];
 
 /// Returns the refusals of a plan; an apply needs there to be none.
@@ -119,6 +131,7 @@ pub fn deletions(plan: &Plan, max_deletes: usize, agreed: &BTreeSet<Row>) -> Vec
     refusals(plan, max_deletes, &open, agreed)
 }
 
+/// The way out of such a refusal is that of all of them, see [`crate::plan::agreement::way_out`].
 fn refusals(
     plan: &Plan,
     max_deletes: usize,
@@ -131,8 +144,19 @@ fn refusals(
         open,
         besides,
     };
-    let gates = DELETION_GATES.iter();
-    gates.filter_map(|gate| gate(deletions)).collect()
+    let refused = DELETION_GATES
+        .iter()
+        .map(|(gate, of)| (*gate, of(deletions)));
+    let refused = refused.filter(|(_, (_, rows))| !rows.is_empty());
+    let refusal = |(gate, (text, rows)): (&'static str, Refused)| {
+        let names: BTreeSet<String> = rows.iter().map(|row| row.address.to_string()).collect();
+        let names = names.into_iter().collect();
+        Refusal {
+            rows,
+            ..Refusal::new(gate, text, names, "")
+        }
+    };
+    refused.map(refusal).collect()
 }
 
 /// Returns the refusals for which the rows in `own` are the reason: by themselves, or since the others alone would pass.
@@ -269,15 +293,9 @@ fn names(plan: &Plan, is_so: impl Fn(&Change) -> bool) -> Vec<String> {
     changes.map(|change| change.address.to_string()).collect()
 }
 
-/// What is named as protected goes by nobody's agreement.
-fn protection(plan: &Plan, context: &Context) -> Option<Refusal> {
-    protected(plan, &context.protected)
-}
-
-fn too_many_deletions(of: Deletions) -> Option<Refusal> {
-    let (open, max_deletes) = (of.open, of.max_deletes);
-    if open.len() <= max_deletes {
-        return None;
+fn too_many_deletions(of: Deletions) -> Refused {
+    if of.open.len() <= of.max_deletes {
+        return Refused::default();
     }
     let sort = |row: &Row| match row.piece {
         _ if row.address.kind == Kind::User => 3,
@@ -286,33 +304,35 @@ fn too_many_deletions(of: Deletions) -> Option<Refusal> {
         Piece::Field { .. } => 2,
     };
     let words = [
-        ("deletes", "object", "objects"),
-        ("removes", "group member", "group members"),
-        (
+        ["deletes", "object", "objects"],
+        ["removes", "group member", "group members"],
+        [
             "changes",
             "setting that moves machines",
             "settings that move machines",
-        ),
-        ("changes", "right of a user", "rights of users"),
+        ],
+        ["changes", "right of a user", "rights of users"],
     ];
-    let numbers = (0..4).map(|at| open.iter().filter(|row| sort(row) == at).count());
+    let numbers = (0..4).map(|at| of.open.iter().filter(|row| sort(row) == at).count());
     let what = numbers.zip(words).filter(|(number, _)| *number > 0);
-    let what = what.map(|(number, (verb, one, all))| format!("{verb} {}", count(number, one, all)));
-    let what = joined(what, " and ");
-    let text = format!("this plan {what}, more than --max-deletes {max_deletes}");
-    Some(deletion("deletions", text, open.clone()))
+    let what = what.map(|(number, [verb, one, all])| format!("{verb} {}", count(number, one, all)));
+    let (what, most) = (joined(what, " and "), of.max_deletes);
+    let text = format!("this plan {what}, more than --max-deletes {most}");
+    (text, of.open.clone())
 }
 
 /// The last object of a kind that had two or more: a lost section looks like that. What goes with the object that it stands
 /// in is none of its own.
-fn last_of_a_kind(of: Deletions) -> Option<Refusal> {
-    let (plan, open, besides) = (of.plan, of.open, of.besides);
-    let gone = goes_with_all(plan).map(|live| &live.id);
+fn last_of_a_kind(of: Deletions) -> Refused {
+    let plan = of.plan;
+    let changes = plan.changes.iter();
+    let gone = changes.filter_map(|change| match &change.operation {
+        Operation::Delete { live } | Operation::Replace { live, .. } => Some(&live.id),
+        Operation::Create { .. } | Operation::Update { .. } => None,
+    });
     // one whose entry is gone, and that stays for what others put into it
-    let staying = plan
-        .held
-        .iter()
-        .filter(|held| matches!(held.why, Why::Holds(_)));
+    let held = plan.held.iter();
+    let staying = held.filter(|held| matches!(held.why, Why::Holds(_)));
     let gone: BTreeSet<&Id> = gone.chain(staying.map(|held| &held.id)).collect();
     let goes_along = |live: &Live| live.within.as_ref().is_some_and(|at| gone.contains(at));
     let is_wiped = |kind: &Kind| {
@@ -327,117 +347,78 @@ fn last_of_a_kind(of: Deletions) -> Option<Refusal> {
         let own: Vec<Row> = own.map(|(at, live)| Row::object(at, live)).collect();
         let number = |rows: &BTreeSet<Row>| own.iter().filter(|row| rows.contains(row)).count();
         let had = plan.counted.get(kind).copied().unwrap_or(0);
-        let had = had.saturating_sub(number(besides) + along.len());
-        had >= 2 && number(open) >= had && !made
+        let had = had.saturating_sub(number(of.besides) + along.len());
+        had >= 2 && number(of.open) >= had && !made
     };
     let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(is_wiped).collect();
-    if kinds.is_empty() {
-        return None;
-    }
     let words: Vec<&str> = kinds.iter().map(|kind| kind.plural()).collect();
     let text = format!("this plan deletes all {}", words.join(", all "));
-    let is_one = |row: &&Row| row.piece == Piece::Whole && kinds.contains(&row.address.kind);
-    let rows = open.iter().filter(is_one).cloned();
-    Some(deletion("last-of-a-kind", text, rows.collect()))
+    let is_one = |row: &Row| row.piece == Piece::Whole && kinds.contains(&row.address.kind);
+    (text, of.rows(is_one))
 }
 
-fn peers(of: Deletions) -> Option<Refusal> {
-    let peers = of.open.iter().filter(|row| row.address.kind == Kind::Peer);
-    let peers: BTreeSet<Row> = peers.cloned().collect();
-    if peers.is_empty() {
-        return None;
-    }
+fn peers(of: Deletions) -> Refused {
+    let peers = of.rows(|row| row.address.kind == Kind::Peer);
     let text = format!("this plan deletes {}", count(peers.len(), "peer", "peers"));
-    Some(deletion("peers", text, peers))
-}
-
-/// Returns the live objects that a plan takes away, or makes anew, with all that stands in them.
-fn goes_with_all(plan: &Plan) -> impl Iterator<Item = &Live> {
-    let changes = plan.changes.iter();
-    let changes = changes.filter(|change| change.address.kind.children().next().is_some());
-    changes.filter_map(|change| match &change.operation {
-        Operation::Delete { live } | Operation::Replace { live, .. } => Some(live),
-        Operation::Create { .. } | Operation::Update { .. } => None,
-    })
+    (text, peers)
 }
 
 /// What cannot be changed is replaced, with all that stands in it: it looks like a small change, and is a large one.
-fn made_anew(of: Deletions) -> Option<Refusal> {
-    let (plan, open) = (of.plan, of.open);
-    let replaced = plan.changes.iter().filter_map(|change| {
+fn made_anew(of: Deletions) -> Refused {
+    let replaced = of.plan.changes.iter().filter_map(|change| {
         let Operation::Replace { live, .. } = &change.operation else {
             return None;
         };
         change.address.kind.children().next()?;
-        let row = Row::object(&change.address, live);
-        open.contains(&row).then_some((change, row))
+        let is_open = of.open.contains(&Row::object(&change.address, live));
+        is_open.then_some(&change.address)
     });
-    let (changes, mut rows): (Vec<_>, BTreeSet<Row>) = replaced.unzip();
-    let kind = changes.first()?.address.kind;
-    let inside = |row: &&Row| {
-        let parent = row.address.parent();
-        parent.is_some_and(|parent| changes.iter().any(|change| change.address == parent))
+    let replaced: Vec<&Address> = replaced.collect();
+    let what = match &replaced[..] {
+        [] => return Refused::default(),
+        [one] => one.quoted(),
+        [one, ..] => count(replaced.len(), one.kind.label(), one.kind.plural()),
     };
-    let what = match changes.len() {
-        1 => changes[0].address.quoted(),
-        number => count(number, kind.label(), kind.plural()),
+    let is_part = |row: &Row| {
+        let parent = row.address.parent();
+        let mut replaced = replaced.iter();
+        replaced.any(|at| row.address == **at || parent.as_ref() == Some(*at))
     };
     let text = format!("this plan replaces {what}, with everything inside");
-    rows.extend(open.iter().filter(inside).cloned());
-    Some(deletion("replaced-with-contents", text, rows))
+    (text, of.rows(is_part))
 }
 
 /// A setting that gives many machines another address or another name at once is one line of a file.
-fn moved(of: Deletions) -> Option<Refusal> {
-    let moved = |_: &Row, moved: &Moved| moved.to_string();
-    fields(
-        "moved",
-        "by this plan",
-        of,
-        |kind| kind != Kind::User,
-        moved,
-    )
+fn moved(of: Deletions) -> Refused {
+    let moved = of.moved(|kind| kind != Kind::User);
+    let said = moved.iter().map(|(_, moved)| moved);
+    let text = format!("by this plan {}", joined(said, ", and "));
+    (text, moved.into_iter().map(|(row, _)| row).collect())
 }
 
 /// Who may do what in NetBird is one word of a file, and whoever is an admin there can do all that this program can.
-fn people(of: Deletions) -> Option<Refusal> {
-    let given = |row: &Row, moved: &Moved| format!("{} {moved}", row.address);
-    fields(
-        "people",
-        "this plan gives",
-        of,
-        |kind| kind == Kind::User,
-        given,
-    )
+fn people(of: Deletions) -> Refused {
+    let given = of.moved(|kind| kind == Kind::User);
+    let said = given
+        .iter()
+        .map(|(row, moved)| format!("{} {moved}", row.address));
+    let text = format!("this plan gives {}", joined(said, ", and "));
+    (text, given.into_iter().map(|(row, _)| row).collect())
 }
 
-/// Refuses what fields of such kinds move.
-fn fields(
-    gate: &'static str,
-    verb: &str,
-    of: Deletions,
-    is_meant: fn(Kind) -> bool,
-    words: fn(&Row, &Moved) -> String,
-) -> Option<Refusal> {
-    let changes = of.plan.changes.iter();
-    let changes = changes.filter(|change| is_meant(change.address.kind));
-    let moved = changes.flat_map(|change| Row::moved(change).into_iter().zip(&change.moved));
-    let moved: Vec<_> = moved.filter(|(row, _)| of.open.contains(row)).collect();
-    let said = moved.iter().map(|(row, moved)| words(row, moved));
-    let text = format!("{verb} {}", joined(said, ", and "));
-    let rows: BTreeSet<Row> = moved.iter().map(|(row, _)| row.clone()).collect();
-    (!rows.is_empty()).then(|| deletion(gate, text, rows))
-}
+impl<'a> Deletions<'a> {
+    /// Returns the open rows that are so.
+    fn rows(self, is_so: impl Fn(&Row) -> bool) -> BTreeSet<Row> {
+        let rows = self.open.iter().filter(|row| is_so(row));
+        rows.cloned().collect()
+    }
 
-/// A refusal that somebody's agreement lifts: the way out is that of all of them, see [`crate::plan::agreement::way_out`].
-fn deletion(gate: &'static str, text: String, rows: BTreeSet<Row>) -> Refusal {
-    let names: BTreeSet<String> = rows.iter().map(|row| row.address.to_string()).collect();
-    Refusal {
-        gate,
-        text,
-        names: names.into_iter().collect(),
-        rows,
-        hint: String::new(),
+    /// Returns the open rows of fields of such kinds, and what each moves.
+    fn moved(self, is_meant: fn(Kind) -> bool) -> Vec<(Row, &'a Moved)> {
+        let changes = self.plan.changes.iter();
+        let changes = changes.filter(|change| is_meant(change.address.kind));
+        let moved = changes.flat_map(|change| Row::moved(change).into_iter().zip(&change.moved));
+        moved.filter(|(row, _)| self.open.contains(row)).collect()
     }
 }
 

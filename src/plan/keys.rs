@@ -15,29 +15,26 @@ use crate::account::actual::Actual;
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::base::parallel;
-use crate::inventory::{Inventory, RecordedAs};
+use crate::inventory::RecordedAs;
 use crate::model::address::Address;
-use crate::model::change::Operation;
+use crate::model::change::Change;
 use crate::model::desired::Desired;
-use crate::model::kind::{Kind, Live, SetupKey};
+use crate::model::kind::{Kind, Live, Resource, SetupKey};
 use crate::model::notice::Notice;
-use crate::model::reason::Reason;
+use crate::plan::enrollment::Enrolled;
 use crate::plan::options::Options;
 use crate::plan::ours::Standing;
 use crate::wire::api::objects;
-
-use choice::choose;
-use operation::{compare, make, wanted};
 
 pub use operation::must_be_replaced;
 
 /// What is to be done about one declared key.
 #[derive(Debug, Default)]
 pub struct Decision {
-    /// The operation and why it is.
-    pub operation: Option<(Operation, Option<Reason>)>,
-    /// Other keys of the name that go after it, and why.
-    pub deletions: Vec<(Live, Reason)>,
+    /// What makes, changes or replaces the key.
+    pub change: Option<Change>,
+    /// The deletions of other keys of the name.
+    pub deletions: Vec<Change>,
     /// What a reader should know.
     pub notices: Vec<Notice>,
     /// A key that the entry adopts.
@@ -53,6 +50,8 @@ pub struct Decision {
     pub used: Option<Used>,
     /// Id of the valid, unused key of ours that stands for the entry and stays.
     pub waiting: Option<Id>,
+    /// What a used key asks for.
+    pub enrolled: Enrolled,
 }
 
 /// A living machine that came by a key of an entry.
@@ -121,46 +120,111 @@ impl Namesake<'_> {
     }
 }
 
-/// Returns the live keys of that name, the oldest first.
-fn namesakes<'a>(name: &str, actual: &'a Actual, options: &Options) -> Vec<Namesake<'a>> {
-    let ours = &options.ours;
-    let asked = ours.asked.get(&Address::new(Kind::SetupKey, name));
-    let namesake = |live: &'a Live| {
-        let named = (asked == Some(&live.id)).then_some(RecordedAs::Adopted);
-        Some(Namesake {
-            key: actual.keys.get(&live.id)?,
-            live,
-            origin: ours.origin(&live.id).or(named),
-            is_made: ours.is_made(&live.id),
-            is_strange: ours.may_be_strange(&live.id),
-        })
-    };
-    let live = actual.named(Kind::SetupKey, name).iter();
-    live.filter_map(namesake).collect()
+/// What is decided about each declared key, by name. The plan's operations, members and enrollments all read it, so that
+/// no two of them can take another key for the entry's.
+pub type Decisions = BTreeMap<String, Decision>;
+
+/// Decides about every declared key.
+pub fn decisions(desired: &Desired, actual: &Actual, options: &Options) -> Decisions {
+    let keys: Vec<_> = desired.setup_keys().collect();
+    let decided = parallel::map(&keys, |(name, declared)| {
+        let mut choice = Choice {
+            address: Address::new(Kind::SetupKey, *name),
+            declared,
+            desired,
+            actual,
+            options,
+            after: Resource::SetupKey((*declared).clone()),
+            asked: declared.asked_anew(options.now),
+            decision: Decision::default(),
+        };
+        let mut namesakes = choice.namesakes();
+        choice.adopt(&mut namesakes);
+        choice.decision.machines = choice.machines(&namesakes);
+        choice.choose(&namesakes);
+        choice.enroll();
+        ((*name).clone(), choice.decision)
+    });
+    decided.into_iter().collect()
 }
 
-/// Returns the living machines that came by an entry's own keys: those that exist, and those that the inventory knows.
-fn machines(
-    name: &str,
-    namesakes: &[Namesake],
-    actual: &Actual,
-    inventory: &Inventory,
-) -> Vec<Came> {
-    let known = inventory.enrolled.get(name).into_iter().flatten();
-    let own = namesakes
-        .iter()
-        .filter(|of| of.origin.is_some() && of.is_spent());
-    let bound = own.filter_map(|of| {
-        let (peer, by) = actual.bindings.of_key(&of.key.id)?.bound()?;
-        Some((peer, by, Some(of)))
-    });
-    let all = bound.chain(known.clone().map(|machine| (&machine.id, machine.by, None)));
-    let mut machines: Vec<Came> = Vec::new();
-    for (id, by, key) in all {
-        let is_listed = machines.iter().any(|of| of.peer == *id);
-        if let (Some(peer), false) = (actual.peers.get(id), is_listed) {
+/// The decision about one declared key while it is made.
+pub(super) struct Choice<'a> {
+    pub(super) address: Address,
+    pub(super) declared: &'a SetupKey,
+    pub(super) desired: &'a Desired,
+    pub(super) actual: &'a Actual,
+    pub(super) options: &'a Options,
+    /// The entry in canonical form.
+    after: Resource,
+    /// The instant from which on a new key is asked for, where it has come.
+    pub(super) asked: Option<Timestamp>,
+    pub(super) decision: Decision,
+}
+
+impl<'a> Choice<'a> {
+    /// Returns the live keys of that name, the oldest first.
+    fn namesakes(&self) -> Vec<Namesake<'a>> {
+        let (actual, ours) = (self.actual, &self.options.ours);
+        let asked = ours.asked.get(&self.address);
+        let namesake = |live: &'a Live| {
+            let named = (asked == Some(&live.id)).then_some(RecordedAs::Adopted);
+            Some(Namesake {
+                key: actual.keys.get(&live.id)?,
+                live,
+                origin: ours.origin(&live.id).or(named),
+                is_made: ours.is_made(&live.id),
+                is_strange: ours.may_be_strange(&live.id),
+            })
+        };
+        actual
+            .at(&self.address)
+            .iter()
+            .filter_map(namesake)
+            .collect()
+    }
+
+    /// Notes the key that the entry adopts: the one that a person names, or else one that it can mean where it has none.
+    fn adopt(&mut self, namesakes: &mut [Namesake]) {
+        let ours = &self.options.ours;
+        let is_known = ours.standing != Standing::Unknown;
+        let asked = ours.asked.get(&self.address);
+        let asked = asked.filter(|id| ours.inventory.origin(id).is_none());
+        let lacks = namesakes.iter().all(|of| of.origin.is_none());
+        let adopts = match asked {
+            Some(id) => Some((id.clone(), RecordedAs::Adopted)),
+            None if lacks && is_known => self.adopted(namesakes),
+            None => None,
+        };
+        let adopted = |of: &&mut Namesake| adopts.as_ref().is_some_and(|(id, _)| *id == of.key.id);
+        for of in namesakes.iter_mut().filter(adopted) {
+            of.origin = adopts.as_ref().map(|(_, origin)| *origin);
+            let is_old = !self.declared.enrolled && of.is_superseded(self.asked);
+            self.decision.adopts_superseded = asked.is_some() && is_old;
+        }
+        self.decision.adopts = adopts.filter(|_| is_known);
+    }
+
+    /// Returns the living machines that came by the entry's own keys: those that exist, and those that the inventory knows.
+    fn machines(&self, namesakes: &[Namesake]) -> Vec<Came> {
+        let (actual, inventory) = (self.actual, &self.options.ours.inventory);
+        let known = inventory.enrolled.get(&self.address.name);
+        let known = known.map(Vec::as_slice).unwrap_or_default();
+        let own = namesakes.iter();
+        let own = own.filter(|of| of.origin.is_some() && of.is_spent());
+        let bound = own.filter_map(|of| {
+            let (peer, by) = actual.bindings.of_key(&of.key.id)?.bound()?;
+            Some((peer, by, Some(of)))
+        });
+        let known_ones = known.iter().map(|machine| (&machine.id, machine.by, None));
+        let mut machines: Vec<Came> = Vec::new();
+        for (id, by, key) in bound.chain(known_ones) {
+            let is_listed = machines.iter().any(|of| of.peer == *id);
+            let Some(peer) = actual.peers.get(id).filter(|_| !is_listed) else {
+                continue;
+            };
             // the run that adopts a key records its machine, too
-            let is_known = known.clone().any(|machine| machine.id == *id);
+            let is_known = known.iter().any(|machine| machine.id == *id);
             let is_older = |of: &Namesake| {
                 let is_adopted = of.origin == Some(RecordedAs::Adopted);
                 is_adopted && (is_known || inventory.origin(&of.key.id).is_none())
@@ -175,50 +239,8 @@ fn machines(
                 is_older_than_entry: key.is_some_and(is_older),
             });
         }
+        machines
     }
-    machines
-}
-
-/// What is decided about each declared key, by name. The plan's operations, members and enrollments all read it, so that
-/// no two of them can take another key for the entry's.
-pub type Decisions = BTreeMap<String, Decision>;
-
-/// Decides about every declared key.
-pub fn decisions(desired: &Desired, actual: &Actual, options: &Options) -> Decisions {
-    let keys: Vec<_> = desired.setup_keys().collect();
-    let decided = parallel::map(&keys, |(name, declared)| {
-        ((*name).clone(), decide(name, declared, actual, options))
-    });
-    decided.into_iter().collect()
-}
-
-/// Decides about the declared key `name` of an account.
-fn decide(name: &str, declared: &SetupKey, actual: &Actual, options: &Options) -> Decision {
-    let address = Address::new(Kind::SetupKey, name);
-    let mut namesakes = namesakes(name, actual, options);
-    let ours = &options.ours;
-    let asked = ours.asked.get(&address);
-    let is_new = |id: &Id| ours.inventory.origin(id).is_none();
-    let adopts = asked.filter(|id| is_new(id)).cloned();
-    let mut adopts = adopts.map(|id| (id, RecordedAs::Adopted));
-    let lacks = namesakes.iter().all(|of| of.origin.is_none());
-    if adopts.is_none() && lacks && ours.standing != Standing::Unknown {
-        adopts = choice::adopted(declared, &namesakes, options);
-    }
-    if let Some((id, origin)) = &adopts {
-        let adopted = namesakes.iter_mut().filter(|of| of.key.id == *id);
-        adopted.for_each(|of| of.origin = Some(*origin));
-    }
-    let is_superseded = |of: &Namesake| {
-        let is_asked = of.origin == Some(RecordedAs::Adopted) && is_new(&of.key.id);
-        is_asked && !declared.enrolled && of.is_superseded(declared.asked_anew(options.now))
-    };
-    let adopts_superseded = namesakes.iter().any(is_superseded);
-    let machines = machines(name, &namesakes, actual, &ours.inventory);
-    let mut decision = choose(&address, declared, (&namesakes, machines), options);
-    decision.adopts_superseded = adopts_superseded;
-    decision.adopts = adopts.filter(|_| ours.standing != Standing::Unknown);
-    decision
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use crate::wire::api::objects;
 use doubt::{gone, namesakes, several};
 use names::bearing;
 
-pub use names::Names;
+pub use names::{Meaning, Names};
 
 /// The members of one declared group.
 #[derive(Debug, Default, PartialEq)]
@@ -221,7 +221,10 @@ fn by_name(member: &str, live: &BTreeSet<Id>, known: Known) -> Found {
         _ if !there.is_empty() => Found::Peers(there, None),
         true => Found::Nobody(OfMember::Absent(meant(member, known))),
         false => Found::Nobody(OfMember::MeansNobody {
-            gone: known.names.gone.get(member).cloned(),
+            gone: match known.names.meanings.get(member) {
+                Some(Meaning::Nobody(gone)) => gone.clone(),
+                _ => None,
+            },
             others: bearing,
         }),
     }

@@ -7,13 +7,13 @@
 //! another gets: while it lives, the server gives the name's DNS label a suffix (docs/netbird-api.md, "DNS labels of
 //! peers").
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::account::actual::Actual;
 use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
-use crate::model::kind::{Kind, Live, PeerRef, Resource, Route};
+use crate::model::kind::{Kind, Live, PeerRef, Resource};
 use crate::model::problem::{Impossible, Problem};
 
 /// One write of the plan.
@@ -38,9 +38,10 @@ pub enum Part {
 
 /// Returns the steps of the changes, or why there is no order.
 pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Vec<Problem>> {
-    let mut makes = Vec::new();
-    let mut breaks = Vec::new();
+    let (mut makes, mut breaks, mut renames) = (Vec::new(), Vec::new(), Vec::new());
     for (index, change) in changes.iter().enumerate() {
+        let live = change.operation.live();
+        let is_renamed = live.is_some_and(|live| live.name != change.name());
         let (is_made, is_broken) = match &change.operation {
             Operation::Create { .. } => (true, false),
             Operation::Delete { .. } => (false, true),
@@ -48,7 +49,8 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
             Operation::Replace { .. } => (true, change.address.kind != Kind::SetupKey),
             Operation::Update { .. } => {
                 let loses = !change.removed_members().is_empty();
-                (!loses || !change.added_members().is_empty(), loses)
+                let gains = is_renamed || !change.added_members().is_empty();
+                (!loses || gains, loses)
             }
         };
         let step = |of_both| Step {
@@ -61,6 +63,7 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
         };
         makes.extend(is_made.then(|| step(Part::Making)));
         breaks.extend(is_broken.then(|| step(Part::Breaking)));
+        renames.extend((is_made && is_renamed).then(|| step(Part::Making)));
     }
     let kind = |step: &Step| changes[step.change].address.kind;
     // new keys follow each other, since they are stored by the block; whether machines follow the groups of their users is
@@ -71,59 +74,59 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
     let leaves = |step: &Step| matches!(changes[step.change].operation, Operation::Delete { .. });
     breaks.sort_by_key(|step| (std::cmp::Reverse(kind(step)), leaves(step)));
 
-    let renames = |step: &&Step| {
-        let change = &changes[step.change];
-        let live = change.operation.live();
-        live.is_some_and(|live| live.name != change.name())
-    };
-    let going = changes.iter().filter_map(|change| {
-        let live = change.operation.live()?;
-        change.ends(&live.id).then_some(&live.id)
-    });
+    let mut step_of = HashMap::new();
+    // what takes an object away counts more
+    for step in makes.iter().chain(&breaks) {
+        let live = changes[step.change].operation.live();
+        step_of.extend(live.map(|live| (&live.id, *step)));
+    }
     let mut order = Order {
         changes,
         actual,
-        members: members(changes, actual),
-        renames: makes.iter().filter(renames).copied().collect(),
-        going: going.collect(),
+        step_of,
+        renames,
         breaks,
         steps: Vec::new(),
         placed: BTreeSet::new(),
-        routes: BTreeMap::new(),
+        outcomes: HashMap::new(),
+        new: BTreeMap::new(),
         problems: Vec::new(),
     };
-    for step in &makes {
-        order.place(*step, &mut BTreeSet::new(), &makes);
+    for step in makes {
+        order.place(step, &mut BTreeSet::new());
     }
     if !order.problems.is_empty() {
         return Err(order.problems);
     }
-    let placed = order.steps.iter().copied();
-    let rest = order.breaks.iter().copied();
+    let rest = order.breaks.into_iter();
     let rest = rest.filter(|step| !order.placed.contains(step));
-    Ok(placed.chain(rest).collect())
+    order.steps.extend(rest);
+    Ok(order.steps)
 }
 
 struct Order<'a> {
     changes: &'a [Change],
     actual: &'a Actual,
-    /// Members of each group while the routes are written.
-    members: BTreeMap<&'a str, BTreeSet<&'a Id>>,
+    /// The step by which a live object goes, or else changes.
+    step_of: HashMap<&'a Id, Step>,
     /// What gives a name up.
     renames: Vec<Step>,
-    /// Objects that go, or are replaced.
-    going: BTreeSet<&'a Id>,
     breaks: Vec<Step>,
     steps: Vec<Step>,
     placed: BTreeSet<Step>,
-    /// The new routes that are placed, by what keeps the server from taking another one ([`Order::ways`]).
-    routes: BTreeMap<String, Vec<&'a Change>>,
+    /// What live objects are once the placed steps are done; nothing of those that are gone then.
+    outcomes: HashMap<&'a Id, Option<Resource>>,
+    /// What the placed steps make, by kind.
+    new: BTreeMap<Kind, Vec<&'a Change>>,
     problems: Vec<Problem>,
 }
 
+/// What the server does not take another one beside; as it is, unless it is new.
+type InTheWay<'a> = (&'a Address, Option<&'a Live>);
+
 impl<'a> Order<'a> {
     /// Places a step behind those that must come before it.
-    fn place(&mut self, step: Step, waiting: &mut BTreeSet<usize>, makes: &[Step]) {
+    fn place(&mut self, step: Step, waiting: &mut BTreeSet<usize>) {
         if self.placed.contains(&step) {
             return;
         }
@@ -133,138 +136,115 @@ impl<'a> Order<'a> {
                 .push(Problem::new(&change.address, Impossible::Exchange));
             return;
         }
-        for first in self.bearers(change).into_iter().chain(self.inside(step)) {
-            self.place(first, waiting, makes);
+        for first in self.before(step) {
+            self.place(first, waiting);
         }
-        for blocker in self.in_the_way(change) {
-            let of_blocker = |step: &&Step| self.changes[step.change].is_about(&blocker.id);
-            let first = self.breaks.iter().chain(makes).find(of_blocker).copied();
-            match first.filter(|first| !self.still_blocks(*first, change)) {
-                Some(first) => self.place(first, waiting, makes),
-                None => {
-                    let id = blocker.id.clone();
-                    let what = match change.address.kind {
-                        Kind::Route => Impossible::RouteTwin(blocker.name.clone(), id),
-                        kind if kind.descriptor().is_anywhere => {
-                            let parent = self.actual.parent_of(blocker);
-                            let parent = parent.map(Address::quoted).unwrap_or_default();
-                            Impossible::Elsewhere(parent, id)
-                        }
-                        _ => {
-                            let there = Address::new(blocker.resource.kind(), &blocker.name);
-                            Impossible::InTheWay(format!("{} ({id})", there.quoted()))
-                        }
-                    };
-                    self.problems.push(Problem::new(&change.address, what));
-                }
+        let in_the_way = self.in_the_way(change);
+        for (_, live) in &in_the_way {
+            let first = live.and_then(|live| self.step_of.get(&live.id).copied());
+            first
+                .into_iter()
+                .for_each(|first| self.place(first, waiting));
+        }
+        let left = match in_the_way.is_empty() {
+            true => Vec::new(),
+            false => self.in_the_way(change),
+        };
+        for (address, live) in left {
+            // what waits itself is an exchange
+            let step = live.and_then(|live| self.step_of.get(&live.id));
+            if step.is_none_or(|step| self.placed.contains(step)) {
+                self.problems.push(problem(change, address, live));
             }
         }
-        self.problems.extend(self.twin(change));
-        if let Operation::Create {
-            after: Resource::Route(route),
-        } = &change.operation
-        {
-            for way in self.ways(route, None) {
-                self.routes.entry(way).or_default().push(change);
+        match &change.operation {
+            Operation::Create { .. } | Operation::Replace { .. } if step.part != Part::Breaking => {
+                self.new
+                    .entry(change.address.kind)
+                    .or_default()
+                    .push(change);
+            }
+            operation => {
+                let stays = matches!(operation, Operation::Update { .. });
+                let outcome = operation.outcome().filter(|_| stays);
+                let live = operation.live();
+                self.outcomes.extend(live.map(|live| (&live.id, outcome)));
             }
         }
         self.placed.insert(step);
         self.steps.push(step);
     }
 
-    /// Returns the steps by which others of its name go, where this change has to come behind them: peers, and objects of a
-    /// kind whose names are unique, which two runs at once can make and no change passes (docs/netbird-api.md, "Unique
-    /// names").
-    fn bearers(&self, change: &Change) -> Vec<Step> {
-        let kind = change.address.kind;
+    /// Returns the steps that come first: those by which others of its name go, where it has to come behind them (peers, and objects
+    /// of a kind whose names are unique, which two runs at once can make and no change passes: docs/netbird-api.md, "Unique
+    /// names"), or by which one gives up the name of a new one; and those by which what stands in an object goes that it takes away.
+    fn before(&self, step: Step) -> Vec<Step> {
+        let change = &self.changes[step.change];
+        let (kind, within) = (change.address.kind, &change.address.within);
+        let parent = match (&change.operation, step.part) {
+            (Operation::Delete { live }, _) => Some(&live.id),
+            (Operation::Replace { live, .. }, Part::Breaking) => Some(&live.id),
+            _ => None,
+        };
         let is_alone = kind == Kind::Peer || kind.descriptor().has_unique_names;
         let waits = is_alone && change.operation.after().is_some();
-        let bears_it = |step: &&Step| {
-            let other = &self.changes[step.change];
-            matches!(&other.operation, Operation::Delete { live } if live.name == change.name())
-                && other.address.kind == kind
-        };
-        let bearers = self.breaks.iter().filter(|_| waits);
-        let bearers = bearers.filter(bears_it);
-        // what bears the name of a new one gets another
         let is_new = matches!(change.operation, Operation::Create { .. });
+        let has_its_name = |of: &Change| {
+            let live = of.operation.live();
+            of.address.kind == kind && live.is_some_and(|live| live.name == change.name())
+        };
+        let goes = |step: &&Step| {
+            let of = &self.changes[step.change];
+            let inside = of.operation.live().and_then(|live| live.within.as_ref());
+            waits && of.deleted().is_some() && has_its_name(of)
+                || parent.is_some() && inside == parent
+        };
         let gives_up = |step: &&Step| {
-            let other = &self.changes[step.change];
-            let live = other.operation.live();
-            other.address.kind == kind
-                && other.address.within == change.address.within
-                && other.name() != change.name()
-                && live.is_some_and(|live| live.name == change.name())
+            let of = &self.changes[step.change];
+            has_its_name(of) && of.address.within == *within && of.name() != change.name()
         };
+        let going = self.breaks.iter().filter(goes);
         let renames = self.renames.iter().filter(|_| is_new && kind != Kind::Peer);
-        bearers.chain(renames.filter(gives_up)).copied().collect()
+        going.chain(renames.filter(gives_up)).copied().collect()
     }
 
-    /// Returns the steps by which what stands in an object goes that a step takes away.
-    fn inside(&self, step: Step) -> Vec<Step> {
-        let parent = match (&self.changes[step.change].operation, step.part) {
-            (Operation::Delete { live }, _) => live,
-            (Operation::Replace { live, .. }, Part::Breaking) => live,
-            _ => return Vec::new(),
-        };
-        let inside = |other: &&Step| {
-            let live = self.changes[other.change].operation.live();
-            live.is_some_and(|live| live.within.as_ref() == Some(&parent.id))
-        };
-        self.breaks.iter().filter(inside).copied().collect()
-    }
-
-    /// Another new route of the plan that keeps the server from taking this one.
-    fn twin(&self, change: &Change) -> Option<Problem> {
-        let Resource::Route(wanted) = change.operation.after()? else {
-            return None;
-        };
-        let ways = self.ways(wanted, wanted.peer.as_ref().and_then(PeerRef::id));
-        let others = ways.iter().filter_map(|way| self.routes.get(way)).flatten();
-        // what is in the way as it is now was told already
-        let told = |after: &Resource| {
-            let live = change.operation.live();
-            live.is_some_and(|live| self.blocks(&live.resource, after))
-        };
-        let is_told = |other: &Change| other.operation.after().is_some_and(told);
-        let mut others = others.copied();
-        let twin = others.find(|other| !is_told(other))?;
-        let what = Impossible::NewRouteTwin(twin.address.name.clone());
-        Some(Problem::new(&change.address, what))
-    }
-
-    /// Returns whether the route of a step is in the way of `change` even when the step is done.
-    fn still_blocks(&self, step: Step, change: &Change) -> bool {
-        let operation = &self.changes[step.change].operation;
-        let after = operation.outcome();
-        let after = after.filter(|_| matches!(operation, Operation::Update { .. }));
-        match (after, change.operation.after()) {
-            (Some(after), Some(wanted)) => self.blocks(&after, wanted),
-            _ => false,
-        }
-    }
-
-    /// Returns the live objects that the server does not take this one beside.
-    fn in_the_way(&self, change: &Change) -> Vec<&'a Live> {
+    /// Returns what is there by now, and what the server does not take this one beside.
+    fn in_the_way(&self, change: &Change) -> Vec<InTheWay<'a>> {
         let Some(wanted) = change.operation.after() else {
             return Vec::new();
         };
         let own = change.operation.live().map(|live| &live.id);
-        let actual: &'a Actual = self.actual;
-        let others = actual.each();
-        let is_anywhere = change.address.kind.descriptor().is_anywhere;
-        let stays = |id: &Id| !self.going.contains(id);
-        let is_beside = |address: &Address, live: &Live| {
-            address.within == change.address.within && live.within.as_ref().is_none_or(stays)
-        };
-        let in_the_way = others.filter(|(address, live)| {
+        let (kind, is_anywhere) = (
+            change.address.kind,
+            change.address.kind.descriptor().is_anywhere,
+        );
+        let blocks = |address: &Address, form: &Resource| {
             let has_its_name = is_anywhere && address.name == change.address.name;
-            address.kind == change.address.kind
-                && Some(&live.id) != own
-                && (is_anywhere || is_beside(address, live))
-                && (has_its_name || self.blocks(&live.resource, wanted))
+            let is_beside = is_anywhere || address.within == change.address.within;
+            is_beside && (has_its_name || self.blocks(form, wanted))
+        };
+        // what stands in an object that goes is gone by then
+        let goes = |id: &Id| {
+            let step = self.step_of.get(id);
+            step.is_some_and(|step| self.changes[step.change].ends(id))
+        };
+        let live = self.actual.of_kind(kind).filter(|(address, live)| {
+            let form = match self.outcomes.get(&live.id) {
+                None => Some(&live.resource),
+                Some(outcome) => outcome.as_ref(),
+            };
+            Some(&live.id) != own
+                && (is_anywhere || !live.within.as_ref().is_some_and(goes))
+                && form.is_some_and(|form| blocks(address, form))
         });
-        in_the_way.map(|(_, live)| live).collect()
+        let live = live.map(|(address, live)| (address, Some(live)));
+        let new = self.new.get(&kind).into_iter().flatten().copied();
+        let new = new.filter(|of| {
+            of.operation
+                .after()
+                .is_some_and(|form| blocks(&of.address, form))
+        });
+        live.chain(new.map(|of| (&of.address, None))).collect()
     }
 
     /// Returns whether the server refuses `wanted` because of `other` (docs/netbird-api.md, "Routes"): they are of the
@@ -274,40 +254,48 @@ impl<'a> Order<'a> {
         let (Resource::Route(other), Resource::Route(wanted)) = (other, wanted) else {
             return wanted.excludes(other);
         };
+        let peers = |groups: &BTreeSet<String>| {
+            let groups = groups.iter();
+            groups
+                .flat_map(|name| self.members(name))
+                .collect::<BTreeSet<&Id>>()
+        };
         let single = wanted.peer.as_ref().and_then(PeerRef::id);
+        let shares_a_peer = || {
+            let mut wanted = peers(&wanted.peer_groups);
+            wanted.extend(single);
+            !wanted.is_disjoint(&peers(&other.peer_groups))
+        };
         wanted.same_prefix(other)
-            && !self
-                .ways(wanted, single)
-                .is_disjoint(&self.ways(other, None))
+            && (!wanted.peer_groups.is_disjoint(&other.peer_groups) || shares_a_peer())
     }
 
-    /// Returns the ways of a route: its network or domains through each group of routers, and each peer in one. Of two routes that
-    /// share one the server takes the first only.
-    fn ways(&self, route: &Route, single: Option<&Id>) -> BTreeSet<String> {
-        let groups = route.peer_groups.iter();
-        let peers = groups
-            .clone()
-            .filter_map(|name| self.members.get(name.as_str()));
-        let peers = peers.flatten().copied().chain(single);
-        let peers = peers.map(|peer| format!("peer {peer}"));
-        let all = groups.map(|name| format!("group {name}")).chain(peers);
-        all.map(|router| format!("{:?} {:?} {router}", route.network, route.domains))
-            .collect()
+    /// Returns the members that a group has when routes are written: new ones are in by then, and none has left.
+    fn members(&self, group: &str) -> BTreeSet<&'a Id> {
+        let address = Address::new(Kind::Group, group);
+        let live = self.actual.at(&address).iter().map(|live| &live.resource);
+        let changes = self.changes.iter().filter(|of| of.address == address);
+        let after = changes.filter_map(|change| change.operation.after());
+        let members = live.chain(after).filter_map(Resource::members);
+        members.flatten().collect()
     }
 }
 
-/// Returns the members that each group has when routes are written: new ones are in by then, and none has left.
-fn members<'a>(changes: &'a [Change], actual: &'a Actual) -> BTreeMap<&'a str, BTreeSet<&'a Id>> {
-    let live = actual.each();
-    let live = live.map(|(address, live)| (address.name.as_str(), &live.resource));
-    let after = changes
-        .iter()
-        .filter_map(|change| Some((change.address.name.as_str(), change.operation.after()?)));
-    let mut members: BTreeMap<&str, BTreeSet<&Id>> = BTreeMap::new();
-    for (name, resource) in live.chain(after) {
-        if let Some(peers) = resource.members() {
-            members.entry(name).or_default().extend(peers);
+/// Returns why a change cannot be carried out beside what is in its way.
+fn problem(change: &Change, address: &Address, live: Option<&Live>) -> Problem {
+    let is_anywhere = address.kind.descriptor().is_anywhere;
+    let what = match (address.kind, live) {
+        (Kind::Route, None) => Impossible::NewRouteTwin(address.name.clone()),
+        (Kind::Route, Some(live)) => Impossible::RouteTwin(live.name.clone(), live.id.clone()),
+        (_, Some(live)) if is_anywhere => {
+            let parent = address.parent().map(|parent| parent.quoted());
+            Impossible::Elsewhere(parent.unwrap_or_default(), live.id.clone())
         }
-    }
-    members
+        (kind, Some(live)) => {
+            let there = Address::new(kind, &live.name).quoted();
+            Impossible::InTheWay(format!("{there} ({})", live.id))
+        }
+        (_, None) => Impossible::InTheWay(address.quoted()),
+    };
+    Problem::new(&change.address, what)
 }

@@ -15,6 +15,7 @@ use crate::model::change::Change;
 use crate::model::desired::Desired;
 use crate::model::kind::Kind;
 use crate::model::let_go::LeftBy;
+use crate::plan::members::Meaning;
 use crate::plan::options::Options;
 use crate::plan::ours::Standing;
 
@@ -62,9 +63,6 @@ pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Addre
     }
     enrolled(given, resolved, &mut record);
     of_groups(given, resolved, &mut record);
-    let names = &resolved.names;
-    record.delta.names = names.fresh.clone();
-    record.delta.rebound = names.rebound.clone();
     let used: BTreeSet<&str> = desired.machine_names().map(|(_, name)| name).collect();
     let is_recorded = |name: &String| {
         let mut members = inventory.members.values();
@@ -72,7 +70,17 @@ pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Addre
     };
     let unused = inventory.names.keys();
     let unused = unused.filter(|name| !used.contains(name.as_str()) && !is_recorded(name));
-    record.delta.unused_names = unused.chain(&names.of_keys).cloned().collect();
+    record.delta.unused_names = unused.cloned().collect();
+    for (name, meaning) in &resolved.names.meanings {
+        let (delta, name) = (&mut record.delta, name.to_string());
+        match meaning {
+            Meaning::First(id) => drop(delta.names.insert(name, id.clone())),
+            Meaning::Alone(_) => drop(delta.names.insert(name, None)),
+            Meaning::Asked(id) => drop(delta.rebound.insert(name, id.clone())),
+            Meaning::Key => drop(delta.unused_names.insert(name)),
+            Meaning::Recorded(_) | Meaning::Nobody(_) => {}
+        }
+    }
     record.dead.sort();
     record.dead.dedup();
     record

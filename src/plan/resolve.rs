@@ -14,7 +14,7 @@ use crate::model::kind::{Group, Kind, PeerRef, Resource};
 use crate::model::label::{label_of, plain_label};
 use crate::model::notice::{Notice, OfKey, OfObject, OfRun};
 use crate::model::problem::Protection;
-use crate::plan::enrollment::{self, Enrollment, Replaced};
+use crate::plan::enrollment::{Enrollment, Replaced};
 use crate::plan::keys::{self, Decision, Decisions};
 use crate::plan::members::{self, Known, Members, Names};
 use crate::plan::ours::Standing;
@@ -65,7 +65,11 @@ impl Resolved<'_> {
 pub(super) fn resolve<'a>(given: Given<'a>) -> Resolved<'a> {
     let (desired, actual, options) = (given.desired, given.actual, given.options);
     let decisions = keys::decisions(desired, actual, options);
-    let detection = enrollment::detect(desired, actual, &decisions, options);
+    let enrolled = || decisions.values().map(|of| &of.enrolled);
+    let enrollments = enrolled().filter_map(|of| of.enrollment.clone());
+    let enrollments: Vec<Enrollment> = enrollments.collect();
+    let replaced = enrolled().flat_map(|of| of.replaced.iter().cloned());
+    let replaced: Vec<Replaced> = replaced.collect();
     let names = Names::of(desired, actual, &decisions, options);
     let unapproved = actual.peers.iter().filter(|peer| peer.approval_required);
     let known = Known {
@@ -73,7 +77,7 @@ pub(super) fn resolve<'a>(given: Given<'a>) -> Resolved<'a> {
         actual,
         decisions: &decisions,
         names: &names,
-        replaced: &detection.replaced,
+        replaced: &replaced,
         unapproved: &unapproved.map(|peer| &peer.id).collect(),
         options,
     };
@@ -81,8 +85,7 @@ pub(super) fn resolve<'a>(given: Given<'a>) -> Resolved<'a> {
     let unlisted_peers = unlisted_peers.map(|ids| OfRun::UnlistedPeers(ids.clone()));
     let mut notices: Vec<Notice> = unlisted_peers
         .map(Notice::general)
-        .chain(detection.notices())
-        .chain(names.notices.iter().cloned())
+        .chain(names.notice())
         .chain(taken_labels(desired, actual, &decisions))
         .chain(decisions.values().flat_map(|of| of.notices.iter().cloned()))
         .collect();
@@ -90,7 +93,7 @@ pub(super) fn resolve<'a>(given: Given<'a>) -> Resolved<'a> {
     let mut members = BTreeMap::new();
     let groups: Vec<_> = desired.groups().collect();
     let groups = parallel::map(&groups, |(name, group)| {
-        let joins = detection.enrollments.iter();
+        let joins = enrollments.iter();
         let joins = joins.filter(|enrollment| enrollment.groups.contains(*name));
         let joins = joins.map(|enrollment| enrollment.peer.clone());
         LiveGroup::of(name, given).resolve(group, joins.collect(), known)
@@ -120,8 +123,8 @@ pub(super) fn resolve<'a>(given: Given<'a>) -> Resolved<'a> {
     Resolved {
         resources,
         places,
-        enrollments: detection.enrollments,
-        replaced: detection.replaced,
+        enrollments,
+        replaced,
         decisions,
         names,
         members,

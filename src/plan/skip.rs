@@ -58,7 +58,7 @@ pub(super) fn skip(given: Given, resolved: &mut Resolved) -> (BTreeSet<Address>,
         .retain(|address, _| !entries.contains(address));
     for (name, decision) in &mut resolved.decisions {
         if entries.contains(&Address::new(Kind::SetupKey, name)) {
-            decision.operation = None;
+            decision.change = None;
             decision.deletions.clear();
             decision.adopts = None;
             decision.is_skipped = true;
@@ -79,7 +79,7 @@ fn issued_twins(group: &str, given: Given) -> Option<OfObject> {
 fn is_done(address: &Address, all: &[Resource], given: Given, resolved: &Resolved) -> bool {
     if address.kind == Kind::SetupKey {
         let decision = resolved.decision(address);
-        return decision.is_none_or(|decision| decision.operation.is_none());
+        return decision.is_none_or(|decision| decision.change.is_none());
     }
     let stands = given.binding.stands.get(address);
     let stands = stands.map(Vec::as_slice).unwrap_or_default();

@@ -1,11 +1,10 @@
 //! A machine is replaced: its key was asked for anew (`reissue_after`), another machine enrolled with the new one, and the
 //! peer of the older key still bears the name. That one goes, if somebody agrees to it, and the new one gets the name.
 
-use super::NamedKey;
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::model::notice::Stays;
-use crate::plan::keys::Came;
+use crate::plan::keys::{Came, Choice};
 use crate::plan::options::Prune;
 use crate::wire::api::objects::Peer;
 
@@ -22,20 +21,22 @@ pub struct Replaced {
     pub by: Id,
 }
 
-/// Returns why the peer of an older key stays although another one came by a newer key of the name; `None` where it was replaced.
-///
-/// It is deleted on proof alone, as with offboarding: it came by a recorded key, and the file asked for another one since.
-pub(super) fn stays(key: &NamedKey, peer: &Peer, came: &Came) -> Option<Stays> {
-    let (asked, prune) = (key.declared.asked_anew(key.options.now), key.options.prune);
-    match asked {
-        None => Some(Stays::NotAsked),
-        Some(_) if prune == Prune::None => Some(Stays::PruneNone),
-        Some(_) if !came.is_superseded(asked) => Some(Stays::Newer),
-        Some(_) if came.by == Evidence::Name => Some(Stays::NameAlone),
-        Some(_) => {
-            let mut groups = key.desired.groups().filter(|_| peer.name != *key.name);
-            let listing = groups.find(|(_, group)| group.lists(&peer.name));
-            listing.map(|(group, _)| Stays::Listed(group.clone()))
+impl Choice<'_> {
+    /// Returns why the peer of an older key stays although another one came by a newer key of the name; `None` where it was replaced.
+    ///
+    /// It is deleted on proof alone, as with offboarding: it came by a recorded key, and the file asked for another one since.
+    pub(super) fn stays(&self, peer: &Peer, came: &Came) -> Option<Stays> {
+        match self.asked {
+            None => Some(Stays::NotAsked),
+            Some(_) if self.options.prune == Prune::None => Some(Stays::PruneNone),
+            Some(_) if !came.is_superseded(self.asked) => Some(Stays::Newer),
+            Some(_) if came.by == Evidence::Name => Some(Stays::NameAlone),
+            Some(_) => {
+                let has_other_name = peer.name != self.address.name;
+                let mut groups = self.desired.groups().filter(|_| has_other_name);
+                let listing = groups.find(|(_, group)| group.lists(&peer.name));
+                listing.map(|(group, _)| Stays::Listed(group.clone()))
+            }
         }
     }
 }

@@ -39,7 +39,9 @@ impl FollowUp<'_> {
         // most machines are those of entries, and whom a name means is looked for
         let gone = machines.filter(|(_, (key, _))| desired.setup_key(key).is_none());
         for (id, (key, evidence)) in gone.collect::<Vec<_>>() {
-            let names: BTreeSet<&str> = names.of_machine(&id).chain([key.as_str()]).collect();
+            let names = names.of_machines().filter(|(_, meant)| **meant == id);
+            let names = names.map(|(name, _)| name).chain([key.as_str()]);
+            let names: BTreeSet<&str> = names.collect();
             let Some(peer) = actual.peers.get(&id).filter(|_| !desired.uses(&names)) else {
                 continue;
             };

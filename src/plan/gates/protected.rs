@@ -26,22 +26,18 @@ pub fn protected(plan: &Plan, protected: &BTreeSet<Address>) -> Option<Refusal> 
         named.any(|named| is_meant(named, &change.address) || is_meant(named, &as_it_is))
     };
     let meant: Vec<&Change> = plan.changes.iter().filter(meant).collect();
-    let number = |goes: bool| {
-        let of = meant.iter().filter(|of| of.deleted().is_some() == goes);
-        of.count()
-    };
-    let told = [("deletes", number(true)), ("replaces", number(false))];
-    let told = told.into_iter().filter(|(_, number)| *number > 0);
+    let replaced = meant.iter().filter(|of| of.deleted().is_none()).count();
+    let deleted = meant.len() - replaced;
+    let told = [("deletes", deleted), ("replaces", replaced)].into_iter();
+    let told = told.filter(|(_, number)| *number > 0);
     let told = told.map(|(verb, number)| {
         let objects = count(number, "protected object", "protected objects");
         format!("{verb} {objects}")
     });
     let text = format!("this plan {}", joined(told, " and "));
-    if meant.is_empty() {
-        return None;
-    }
     let names = meant.iter().map(|change| change.address.to_string());
     let hint = "put it back into the file as it was; if it is meant to go, take it out of --protect \
                 (NETBIRD_GITOPS_PROTECT) for this run: no agreement lifts that";
-    Some(Refusal::new("protected", text, names.collect(), hint))
+    let refusal = || Refusal::new("protected", text, names.collect(), hint);
+    (!meant.is_empty()).then(refusal)
 }

@@ -15,20 +15,17 @@ pub fn must_be_replaced(after: &Resource, live: &Live) -> bool {
 
 /// Returns a creation, or a replacement where an older key is to go. What the file does not say is carried over from what
 /// goes, or else from `last`, the newest that stood for the entry.
-pub(super) fn make(after: Resource, superseded: Option<Live>, last: Option<&Live>) -> Operation {
-    let after = match superseded.as_ref().or(last) {
+pub(super) fn make(after: Resource, superseded: Option<&Live>, last: Option<&Live>) -> Operation {
+    let after = match superseded.or(last) {
         Some(old) => carried_over(after, &old.resource),
         None => after,
     };
     match superseded {
-        Some(live) => {
-            let fields = differences(&after, &live.resource);
-            Operation::Replace {
-                live,
-                fields,
-                after,
-            }
-        }
+        Some(live) => Operation::Replace {
+            live: live.clone(),
+            fields: differences(&after, &live.resource),
+            after,
+        },
         None => Operation::Create { after },
     }
 }
@@ -67,7 +64,7 @@ pub(super) fn wanted(after: &Resource, of: &Namesake) -> Resource {
 pub(super) fn compare(of: &Namesake, after: &Resource) -> Option<(Operation, Option<Reason>)> {
     let (live, wanted) = (of.live, wanted(after, of));
     if must_be_replaced(&wanted, live) {
-        let operation = make(after.clone(), Some(live.clone()), None);
+        let operation = make(after.clone(), Some(live), None);
         return Some((operation, Some(Reason::KeyCannotChange)));
     }
     Operation::update(live, &wanted, None).map(|operation| (operation, None))

@@ -19,42 +19,31 @@ use crate::model::notice::{Machine, Notice, OfRun};
 use crate::plan::keys::Decisions;
 use crate::plan::options::Options;
 use crate::plan::ours::Standing;
-use crate::wire::api::objects::Peer;
 
-/// Whom each name means.
-pub type Meant = HashMap<CompactString, Option<Id>>;
+/// What tells whom a name means.
+#[derive(Debug)]
+pub enum Meaning {
+    /// The key of that name: whoever comes by it from now on. The inventory has it as the name of a machine.
+    Key,
+    /// A person (`--adopt`).
+    Asked(Id),
+    /// What is recorded.
+    Recorded(Id),
+    /// The machine that it meant does not exist any more, or it meant nobody.
+    Nobody(Option<Id>),
+    /// The file uses it for the first time.
+    First(Option<Id>),
+    /// The same, and nobody is meant since there was no inventory before; this machine alone has the name.
+    Alone(Id),
+}
 
 /// The meanings of the names of a file that are no names of its keys.
 #[derive(Debug, Default)]
 pub struct Names {
-    /// Whom each name means.
-    pub meant: Meant,
-    /// The machines that names meant and that do not exist any more.
-    pub gone: BTreeMap<String, Id>,
-    /// Those of them that are bound just now.
-    pub fresh: BTreeMap<String, Option<Id>>,
-    /// Those that a person bound (`--adopt`).
-    pub rebound: BTreeMap<String, Id>,
+    /// What each name means.
+    pub meanings: HashMap<CompactString, Meaning>,
     /// Whether so few of them mean nobody that what may be meant is looked for.
     pub may_guess: bool,
-    /// Names of keys that the inventory has as names of machines, too: they mean who comes by the key from now on.
-    pub of_keys: BTreeSet<String>,
-    /// What a reader should know.
-    pub notices: Vec<Notice>,
-}
-
-/// What tells whom a name means.
-enum Meaning<'a> {
-    /// The key of that name.
-    Key,
-    /// A person (`--adopt`).
-    Asked(&'a Id),
-    /// What is recorded.
-    Recorded(&'a Id),
-    /// The machine that it meant does not exist any more, or it meant nobody.
-    Nobody(Option<&'a Id>),
-    /// The file uses it for the first time: whom it means, and who alone has the name and is not meant.
-    First(Option<Id>, Option<Id>),
 }
 
 impl Names {
@@ -78,14 +67,15 @@ impl Names {
         let is_alive = |id: &&Id| actual.peers.contains(id);
         let meaning = |name: &&str| {
             let name = *name;
+            let known = ours.inventory.names.get(name);
             // the name of a key means whoever comes by the key; of one that did its work and is gone nothing tells that any more
             let is_pending = || desired.setup_key(name).is_some_and(|key| !key.enrolled);
             let decision = decisions.get(name);
             if decision.is_some_and(|of| of.used.is_some() || is_pending()) {
-                return Meaning::Key;
+                return known.map(|_| Meaning::Key);
             }
             if let Some(id) = asked.get(name) {
-                return Meaning::Asked(id);
+                return Some(Meaning::Asked((*id).clone()));
             }
             let came = || {
                 let machines = ours.inventory.enrolled.get(name).into_iter().flatten();
@@ -97,107 +87,82 @@ impl Names {
                 machines.chain(news).rfind(is_alive)
             };
             // what a person says of the name of a key that is gone (`--adopt`) counts more than who came by it
-            let known = ours.inventory.names.get(name);
             let said = known.and_then(Option::as_ref).filter(is_alive);
-            match (said.or_else(came), known) {
-                (Some(id), _) => Meaning::Recorded(id),
-                (None, Some(gone)) => Meaning::Nobody(gone.as_ref()),
-                (None, None) => {
-                    let (meant, only) = first_use(name, &uses[name], actual, ours.standing);
-                    Meaning::First(meant, only)
-                }
-            }
+            Some(match (said.or_else(came), known) {
+                (Some(id), _) => Meaning::Recorded(id.clone()),
+                (None, Some(gone)) => Meaning::Nobody(gone.clone()),
+                (None, None) => first_use(name, &uses[name], actual, ours.standing),
+            })
         };
-        let used = desired.machine_names().map(|(_, name)| name);
-        let used: HashSet<&str> = used.collect();
+        let used: HashSet<&str> = desired.machine_names().map(|(_, name)| name).collect();
         let used: Vec<&str> = used.into_iter().collect();
-        let mut names = Names::default();
-        let mut nobody = Vec::new();
-        let meant_by = &mut names.meant;
-        meant_by.reserve(used.len());
-        for (name, meaning) in used.iter().zip(parallel::map(&used, meaning)) {
-            let meant = match meaning {
-                Meaning::Key => {
-                    let known = ours.inventory.names.get_key_value(*name);
-                    names.of_keys.extend(known.map(|(name, _)| name.clone()));
-                    continue;
-                }
-                Meaning::Asked(id) => {
-                    names.rebound.insert((*name).to_owned(), id.clone());
-                    Some(id).filter(is_alive).cloned()
-                }
-                Meaning::Recorded(id) => Some(id.clone()),
-                Meaning::Nobody(gone) => {
-                    let gone = gone.map(|id| ((*name).to_owned(), id.clone()));
-                    names.gone.extend(gone);
-                    None
-                }
-                Meaning::First(meant, only) => {
-                    names.fresh.insert((*name).to_owned(), meant.clone());
-                    nobody.extend(only.map(|only| ((*name).to_owned(), only)));
-                    meant
-                }
-            };
-            meant_by.insert(CompactString::from(*name), meant);
-        }
-        let unknown = meant_by.values().filter(|meant| meant.is_none()).count();
+        let meanings = used.iter().zip(parallel::map(&used, meaning));
+        let meanings = meanings.filter_map(|(name, of)| Some((CompactString::from(*name), of?)));
+        let meanings: HashMap<CompactString, Meaning> = meanings.collect();
+        let is_nobody = |of: &&Meaning| of.machine().is_none() && !matches!(of, Meaning::Key);
+        let nobody = meanings.values().filter(is_nobody).count();
         let known = desired.setup_keys().count() + actual.peers.iter().count();
-        names.may_guess = unknown.saturating_mul(known) <= MAX_GUESSES;
-        nobody.sort();
-        if !nobody.is_empty() {
-            let what = OfRun::NamesOfNobody(nobody);
-            names.notices.push(Notice::general(what));
+        Names {
+            meanings,
+            may_guess: nobody.saturating_mul(known) <= MAX_GUESSES,
         }
-        names
     }
 
     /// Returns whom a name means.
     pub fn meant(&self, name: &str) -> Option<&Id> {
-        self.meant.get(name)?.as_ref()
+        self.meanings.get(name)?.machine()
     }
 
-    /// Returns the names that mean a machine.
-    pub fn of_machine<'a>(&'a self, machine: &'a Id) -> impl Iterator<Item = &'a str> {
-        let meant = self.meant.iter();
-        let meant = meant.filter(move |(_, meant)| meant.as_ref() == Some(machine));
-        meant.map(|(name, _)| name.as_str())
+    /// Returns the names that mean a machine, each with the machine.
+    pub fn of_machines(&self) -> impl Iterator<Item = (&str, &Id)> {
+        let all = self.meanings.iter();
+        all.filter_map(|(name, of)| Some((name.as_str(), of.machine()?)))
+    }
+
+    /// Returns the names that the first inventory binds to nobody, though one machine has them.
+    pub fn notice(&self) -> Option<Notice> {
+        let alone = self.meanings.iter().filter_map(|(name, of)| match of {
+            Meaning::Alone(id) => Some((name.to_string(), id.clone())),
+            _ => None,
+        });
+        let alone: BTreeMap<String, Id> = alone.collect();
+        let what = || OfRun::NamesOfNobody(alone.clone().into_iter().collect());
+        (!alone.is_empty()).then(|| Notice::general(what()))
     }
 }
 
-/// Returns whom a name means that the file uses for the first time; and the one machine that bears it, where that is not meant
-/// since there was no inventory before.
-fn first_use(
-    name: &str,
-    addresses: &[&Address],
-    actual: &Actual,
-    standing: Standing,
-) -> (Option<Id>, Option<Id>) {
+impl Meaning {
+    /// Returns the machine that is meant.
+    fn machine(&self) -> Option<&Id> {
+        match self {
+            Meaning::Asked(id) | Meaning::Recorded(id) | Meaning::First(Some(id)) => Some(id),
+            Meaning::Key | Meaning::Nobody(_) | Meaning::First(None) | Meaning::Alone(_) => None,
+        }
+    }
+}
+
+/// Returns whom a name means that the file uses for the first time: a machine that its entries have already, or the only one that
+/// has the name, or that came by a key; but for the first inventory.
+fn first_use(name: &str, addresses: &[&Address], actual: &Actual, standing: Standing) -> Meaning {
     let live = addresses.iter().flat_map(|address| actual.at(address));
     let used = live.flat_map(|live| {
         let members = live.resource.members().into_iter().flatten();
         members.chain(live.resource.peers().into_iter().filter_map(PeerRef::id))
     });
     let used: BTreeSet<&Id> = used.collect();
-    let bearing: Vec<&Peer> = actual
-        .peers_named(name)
-        .filter(|peer| !peer.ephemeral)
-        .collect();
-    let id = |peer: &Peer| peer.id.clone();
-    if let Some(peer) = bearing.iter().find(|peer| used.contains(&peer.id)) {
-        return (Some(id(peer)), None);
+    let bearing = actual.peers_named(name).filter(|peer| !peer.ephemeral);
+    let bearing: Vec<&Id> = bearing.map(|peer| &peer.id).collect();
+    if let Some(id) = bearing.iter().find(|id| used.contains(**id)) {
+        return Meaning::First(Some((*id).clone()));
     }
-    let came_by_key = bearing
-        .iter()
-        .filter(|peer| actual.bindings.key_of(&peer.id).is_some());
-    let came_by_key: Vec<&&Peer> = came_by_key.collect();
-    let only = match (&bearing[..], &came_by_key[..]) {
-        ([only], _) => Some(id(only)),
-        (_, [only]) => Some(id(only)),
-        _ => None,
-    };
-    match standing {
-        Standing::First => (None, only),
-        Standing::Read | Standing::Unknown => (only, None),
+    let came_by_key = |id: &&Id| actual.bindings.key_of(id).is_some();
+    let came_by_key: Vec<&Id> = bearing.iter().copied().filter(came_by_key).collect();
+    match (&bearing[..], &came_by_key[..], standing) {
+        ([only], ..) | (_, [only], _) if standing == Standing::First => {
+            Meaning::Alone((*only).clone())
+        }
+        ([only], ..) | (_, [only], _) => Meaning::First(Some((*only).clone())),
+        _ => Meaning::First(None),
     }
 }
 
