@@ -7,12 +7,11 @@
 mod insert;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 use serde_json::Value as Json;
@@ -21,7 +20,7 @@ use crate::base::code::Code;
 use crate::base::files;
 use crate::base::text::file_error;
 use crate::check::validate::validate;
-use crate::file::{self, Cursor, Finding, Findings, Log, MAX_BYTES, Place, Source, SourceError};
+use crate::file::{self, Cursor, Finding, Findings, Log, MAX_BYTES, Place, Source};
 
 pub(crate) use insert::Style;
 use insert::behind_all;
@@ -40,29 +39,6 @@ pub struct Edit {
     pub missing: BTreeSet<String>,
 }
 
-/// Why keys are not marked in a file.
-#[derive(Debug)]
-pub enum MarkError {
-    /// There is no text to judge.
-    Source(SourceError),
-    /// The file is not valid: as it is, or with the marks, which these words say.
-    Invalid(&'static str, Findings),
-}
-
-/// What begins the words of a file that the marks would make invalid.
-const MARKED: &str = "marked, the file would not be valid; nothing was written\n";
-
-impl fmt::Display for MarkError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            MarkError::Source(error) => write!(f, "{error}"),
-            MarkError::Invalid(when, problems) => write!(f, "{when}{problems}"),
-        }
-    }
-}
-
-impl std::error::Error for MarkError {}
-
 /// A stretch of the text and what is put there.
 type Patch = (Range<usize>, String);
 
@@ -72,22 +48,22 @@ type Patch = (Range<usize>, String);
 /// `false` becomes `true`; where the field is missing it is added behind the others, written as they are.
 ///
 /// Errors when the text is no valid file, or would be none with the marks: such a text is never returned.
-pub fn mark_enrolled(file: &str, text: &[u8], names: &BTreeSet<String>) -> Result<Edit, MarkError> {
-    let source = valid(file, text, "")?;
-    let edit = flip(&source, names).map_err(|problem| {
-        let file = file.to_owned();
-        let list = vec![problem];
-        MarkError::Invalid("", Findings { file, list })
+pub fn mark_enrolled(file: &str, text: &[u8], names: &BTreeSet<String>) -> Result<Edit> {
+    let source = valid(file, text)?;
+    let edit = flip(&source, names).map_err(|problem| Findings {
+        file: file.to_owned(),
+        list: vec![problem],
     })?;
     if !edit.flipped.is_empty() {
-        valid(file, &edit.text, MARKED)?;
+        let what = "marked, the file would not be valid; nothing was written";
+        valid(file, &edit.text).context(what)?;
     }
     Ok(edit)
 }
 
-fn valid(file: &str, text: &[u8], when: &'static str) -> Result<Source, MarkError> {
-    let source = Source::from_bytes(file, text.to_vec()).map_err(MarkError::Source)?;
-    validate(&source).map_err(|problems| MarkError::Invalid(when, problems))?;
+fn valid(file: &str, text: &[u8]) -> Result<Source> {
+    let source = Source::from_bytes(file, text.to_vec())?;
+    validate(&source)?;
     Ok(source)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::export::read;
-use super::session::{Request, Session, recorded};
+use super::session::{Session, recorded};
 use super::settings::{connect, readable};
 use super::versions::of_netbird;
 use super::{Ending, Failure, Result, Run, blank};
@@ -50,7 +50,7 @@ fn account(run: &Run, args: &AccessArgs) -> Result<(Actual, Option<Plan>, Member
         let snapshot = match &args.live {
             Some(path) => recorded(path)?,
             None => {
-                let api = connect(&args.servers.server, false)?;
+                let api = connect(run)?;
                 let needs = Needs::default().and_reach();
                 let snapshot = fetch(&api, &needs, &Desired::default());
                 snapshot.map_err(|error| of_netbird(&api, error))?
@@ -58,9 +58,7 @@ fn account(run: &Run, args: &AccessArgs) -> Result<(Actual, Option<Plan>, Member
         };
         return Ok((read(&snapshot, run.say)?, None, Memberships::default()));
     }
-    let mut request = Request::reading(run, &args.servers);
-    (request.live, request.access) = (args.live.as_deref(), AccessLevel::Groups);
-    let mut session = Session::open(&request, &mut blank(run))?;
+    let mut session = Session::open(run, AccessLevel::Groups, &mut blank(run))?;
     let plan = session.plan_whole()?;
     Ok((session.actual, Some(plan), session.document.memberships))
 }

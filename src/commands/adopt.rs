@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::export::{read, whole};
 use super::history::committed_in_place;
-use super::inventory::{InventoryPlace, InventoryWanted, Others};
-use super::settings::{connect, readable, replaced, setting};
+use super::inventory::{InventoryPlace, Others};
+use super::settings::{connect, readable, replaced};
 use super::{Ending, Failure, Result, Run};
 use crate::account::actual::Actual;
 use crate::base::code::Code;
@@ -17,7 +17,7 @@ use crate::base::files;
 use crate::base::text::{count, did_you_mean, joined, visible};
 use crate::check::edit;
 use crate::check::validate::validate;
-use crate::commands::cli::{AdoptArgs, Servers};
+use crate::commands::cli::AdoptArgs;
 use crate::commands::export::entries::{Export, export};
 use crate::file::{self, Finding, Source};
 use crate::git::Git;
@@ -31,7 +31,7 @@ pub(super) fn run(run: &Run, args: &AdoptArgs) -> Result<Ending> {
     let path = &run.file;
     let source = file::load(path)?;
     // with an inventory in a file nothing of git is needed
-    if setting(args.servers.inventory.inventory.as_ref()).is_none() || Git::around(path).is_ok() {
+    if run.inventory().is_none() || Git::around(path).is_ok() {
         committed_in_place(path)?;
     }
     let desired = begun(&source)?;
@@ -40,10 +40,10 @@ pub(super) fn run(run: &Run, args: &AdoptArgs) -> Result<Ending> {
     let names: BTreeSet<Address> = names
         .collect::<Result<_>>()
         .map_err(|failure| failure.aside(Some(more.into())))?;
-    let snapshot = whole(&connect(&args.servers.server, false)?, false)?;
+    let snapshot = whole(&connect(run)?, false)?;
     let actual = read(&snapshot, run.say)?;
     if args.candidates {
-        return Ok(candidates(run, &args.servers, &desired, &actual));
+        return Ok(candidates(run, &desired, &actual));
     }
     let export = export(&actual);
     let mut text = source.clone();
@@ -126,9 +126,9 @@ fn adopt(text: &Source, at: &Address, export: &Export, actual: &Actual) -> Resul
 }
 
 /// Reads the inventory, and what others have of the account. One that cannot be read is no reason to list nothing.
-pub(super) fn recorded(run: &Run, servers: &Servers, actual: &Actual) -> (Inventory, Others) {
+pub(super) fn recorded(run: &Run, actual: &Actual) -> (Inventory, Others) {
     let read = || -> Result<(Inventory, Others)> {
-        let place = InventoryPlace::find(&InventoryWanted::by(run, servers))?;
+        let place = InventoryPlace::find(run)?;
         let found = place.read()?;
         place.of_account(&found.inventory, actual)?;
         let account = actual.named(Kind::AccountSettings, "").first();
@@ -142,10 +142,10 @@ pub(super) fn recorded(run: &Run, servers: &Servers, actual: &Actual) -> (Invent
     })
 }
 
-fn candidates(run: &Run, servers: &Servers, desired: &Desired, actual: &Actual) -> Ending {
+fn candidates(run: &Run, desired: &Desired, actual: &Actual) -> Ending {
     let mut export = export(actual);
     export.forget_people();
-    let (own, others) = recorded(run, servers, actual);
+    let (own, others) = recorded(run, actual);
     let says = |live: &Live| {
         if let Some(file) = others.strange.get(&live.id) {
             return Some(format!("managed by {file}"));

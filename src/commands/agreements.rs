@@ -22,8 +22,9 @@ const FARTHEST: usize = 50;
 
 /// Reads `--allow-deletes`: in a job `N DIGEST`, several of them with commas or one a line; at a terminal a number, too. The pull
 /// request of a job brings what its merge would take away.
-pub(super) fn asked(run: &Run, text: Option<&str>) -> Result<Statements, Failure> {
-    let context = &run.context;
+pub(super) fn asked(run: &Run) -> Result<Statements, Failure> {
+    let (context, planning) = (&run.context, run.command.planning());
+    let text = planning.and_then(|planning| planning.gates.allow_deletes.as_deref());
     let mut statements = Statements {
         environment: run.environment.clone(),
         ..Statements::default()
@@ -74,7 +75,7 @@ pub(super) fn asked(run: &Run, text: Option<&str>) -> Result<Statements, Failure
     Ok(statements)
 }
 
-impl Session {
+impl Session<'_> {
     /// Adds the lines in the messages of the commits since the last apply, which [`by_writers`](Self::by_writers) looks at. Where
     /// something has a cause that was applied before, those from there on count, too.
     pub(super) fn in_messages(&mut self) -> Result<()> {
@@ -120,7 +121,7 @@ impl Session {
             if said.void == Some(Void::Untold(Untold::NotAsked)) {
                 match &mut search {
                     Some(search) => said.void = search.void(number - 1 - at)?,
-                    None if !self.context.is_ci => said.void = None,
+                    None if !self.run.context.is_ci => said.void = None,
                     None => {}
                 }
             }
@@ -131,7 +132,7 @@ impl Session {
     /// Adds the lines of the description of this job's pull request: as it is now where Gitea can be asked, else as it was when
     /// the job began.
     pub(super) fn in_this_description(&mut self, forge: Option<&Forge>) -> Result<()> {
-        let Some(pull) = &self.context.pull_request else {
+        let Some(pull) = &self.run.context.pull_request else {
             return Ok(());
         };
         if let Some(forge) = forge {

@@ -11,14 +11,14 @@ use super::branch::{overtaken, refuse_other_branches};
 use super::forge::Forge;
 use super::progress::{Announcer, Publish};
 use super::publish::Publisher;
-use super::session::{Request, Session};
+use super::session::Session;
 use super::settings::{halt, keys_dir};
 use super::signals::{asking, signals};
 use super::versions::old_netbird;
 use super::{Body, Ending, Exit, Failure, Result, Run, Say, blank, refused};
 use crate::apply::{Applied, Conduct, Custody, NotRecorded, Records, Verified, Writer};
 use crate::base::text::{count, joined, visible};
-use crate::commands::cli::{AccessLevel, ApplyArgs, GiteaArgs};
+use crate::commands::cli::{AccessLevel, ApplyArgs};
 use crate::forge::ci::Context;
 use crate::inventory::Delta;
 use crate::model::change::Change;
@@ -43,8 +43,7 @@ pub(super) fn run(run: &Run, args: &ApplyArgs) -> Ending {
     {
         let did =
             matches!(ending.exit, Exit::Done | Exit::Partial) && document.superseded.is_none();
-        let args = &args.planning.servers.gitea;
-        let posted = Publisher { run, args }.result(document, did);
+        let posted = Publisher(run).result(document, did);
         return ending.posted("cannot comment", posted);
     }
     ending
@@ -52,21 +51,19 @@ pub(super) fn run(run: &Run, args: &ApplyArgs) -> Ending {
 
 /// Returns what is known of the apply, and how it ends.
 fn make(run: &Run, args: &ApplyArgs) -> (Document, Result<Exit>) {
-    let planning = &args.planning;
-    let mut request = Request::of(run, planning);
-    (request.adopt, request.writes) = (&args.adopt, true);
     // who was asked nothing reads nothing: the plan of the pull request said it
-    if !asks(args, &run.context) {
-        request.access = AccessLevel::None;
-    }
+    let access = match asks(args, &run.context) {
+        true => args.planning.access,
+        false => AccessLevel::None,
+    };
     let mut document = blank(run);
-    let allowed = early_gates("apply", run, &planning.servers.gitea);
-    let mut session = match allowed.and_then(|()| Session::open(&request, &mut document)) {
+    let allowed = early_gates("apply", run);
+    let mut session = match allowed.and_then(|()| Session::open(run, access, &mut document)) {
         Ok(session) => session,
         Err(failure) => return (document, Err(failure)),
     };
     session.expected.clone_from(&args.expect_digest);
-    let judged = session.judged(&request);
+    let judged = session.judged();
     let mut document = std::mem::take(&mut session.document);
     let came_to = judged.and_then(|plan| carry_out(run, args, &session, &plan, &mut document));
     session.document = document;
@@ -82,7 +79,7 @@ fn carry_out(
     plan: &Plan,
     document: &mut Document,
 ) -> Result<Exit> {
-    let (planning, context, say) = (&args.planning, &run.context, run.say);
+    let (context, say) = (&run.context, run.say);
     if let Some(mut failure) = refused(&document.refusals) {
         let mut refusals = document.refusals.iter();
         if refusals.all(|refusal| !refusal.rows.is_empty())
@@ -103,7 +100,7 @@ fn carry_out(
     let custody = custody(plan, args, session, say)?;
     // the comment says so, where one was asked for
     if forge.is_none() && !args.any_commit && !args.comment && !plan.is_empty() {
-        let why = Forge::not_configured(run, &planning.servers.gitea);
+        let why = Forge::not_configured(run);
         let what = "whether the branch has a newer file is not checked";
         say.note(&format!("{why}: {what}"));
     }
@@ -142,11 +139,9 @@ fn carry_out(
 
     let api = session.api.as_ref();
     let api = api.ok_or_else(|| Failure::error("an apply needs a server"))?;
-    let comments = args.comment.then(|| -> Publish {
-        let args = &planning.servers.gitea;
-        let publisher = Publisher { run, args };
-        Box::new(move |document| publisher.under_way(document))
-    });
+    let comments = args
+        .comment
+        .then(|| -> Publish { Box::new(|document| Publisher(run).under_way(document)) });
     let mut observer = Announcer::new(run, &stop).reporting(document, comments)?;
     let records = Records {
         recorder: &session.place,
@@ -265,7 +260,7 @@ fn skipped(plan: &Plan) -> Option<Failure> {
 }
 
 /// What is refused before anything is read.
-pub(super) fn early_gates(command: &str, run: &Run, args: &GiteaArgs) -> Result<()> {
+pub(super) fn early_gates(command: &str, run: &Run) -> Result<()> {
     let (error, hint) = match halt() {
         _ if run.context.is_pull_request_event() => (
             format!("{command} does not run in a pull request's job: nothing was reviewed yet"),
@@ -275,7 +270,7 @@ pub(super) fn early_gates(command: &str, run: &Run, args: &GiteaArgs) -> Result<
             format!("NETBIRD_GITOPS_HALT is set ({text}); nothing was changed"),
             "unset NETBIRD_GITOPS_HALT once the reason is gone".to_owned(),
         ),
-        None => return refuse_other_branches(command, run, args),
+        None => return refuse_other_branches(command, run),
     };
     Err(Failure::refused(visible(&error)).hint(hint))
 }

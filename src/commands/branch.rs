@@ -1,9 +1,7 @@
 //! The branch that a job acts for, and what becomes of a run whose file is not the branch's any more.
 
 use super::forge::{Forge, Stale, Successor};
-use super::settings::setting;
 use super::{Failure, Result, Run};
-use crate::commands::cli::GiteaArgs;
 use crate::forge::ci::Context;
 
 /// What to do about a stale apply.
@@ -12,15 +10,18 @@ pub(super) const STALE: &str = "the run of the newer commit applies it; if yours
 
 /// Refuses a job of another branch than the repository's: what stands there was not reviewed. Nothing is refused where
 /// there is no job or it names no ref, and where nothing tells which branch is the repository's.
-pub(super) fn refuse_other_branches(command: &str, run: &Run, args: &GiteaArgs) -> Result<()> {
+pub(super) fn refuse_other_branches(command: &str, run: &Run) -> Result<()> {
     let context = &run.context;
     let Some(git_ref) = context.git_ref.as_deref().filter(|_| context.is_ci) else {
         return Ok(());
     };
-    let told = setting(args.branch.as_ref()).or_else(|| context.default_branch.clone());
+    let told = run
+        .named_branch
+        .as_ref()
+        .or(context.default_branch.as_ref());
     let branch = match told {
-        Some(branch) => branch,
-        None => match Forge::open(run, args)? {
+        Some(branch) => branch.clone(),
+        None => match Forge::open(run)? {
             Some(forge) => forge.repo.about()?.default_branch,
             None => return Ok(()),
         },

@@ -8,7 +8,7 @@ mod examples;
 mod tests;
 mod values;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::FalseyValueParser;
 use clap::error::ErrorKind;
@@ -46,14 +46,6 @@ impl Cli {
         let command = without_values(Cli::command()).mut_subcommands(without_values);
         let matches = command.try_get_matches()?;
         let mut cli = Cli::from_arg_matches(&matches)?;
-        let of_command = matches.subcommand().map(|(_, of_command)| of_command);
-        let wait = |name: &str| of_command?.try_get_one::<f64>(name).ok()?.copied();
-        cli.global.waits = Waits {
-            connect_timeout: wait("connect_timeout"),
-            timeout: wait("timeout"),
-            retry_wait: wait("retry_wait"),
-            throttle_wait: wait("throttle_wait"),
-        };
         if let Command::Validate(ValidateArgs { path: Some(path) }) = &cli.command {
             if matches.value_source("file") == Some(ValueSource::CommandLine) {
                 let text = "the file is named twice: by --file, and behind the command";
@@ -104,6 +96,66 @@ pub enum Command {
     Completions(CompletionsArgs),
 }
 
+/// What commands have in common; none of a command that does without.
+impl Command {
+    /// The servers.
+    pub(super) fn servers(&self) -> Option<&Servers> {
+        match self {
+            Command::SyncEvents(SyncArgs { servers, .. })
+            | Command::Export(ExportArgs { servers, .. })
+            | Command::Adopt(AdoptArgs { servers, .. })
+            | Command::Drift(DriftArgs { servers, .. })
+            | Command::Access(AccessArgs { servers, .. })
+            | Command::Doctor(DoctorArgs { servers, .. }) => Some(servers),
+            _ => self.planning().map(|planning| &planning.servers),
+        }
+    }
+
+    /// NetBird.
+    pub(super) fn server(&self) -> Option<&Server> {
+        match self {
+            Command::Init(args) => Some(&args.server),
+            _ => self.servers().map(|servers| &servers.server),
+        }
+    }
+
+    /// Gitea or Forgejo.
+    pub(super) fn gitea(&self) -> Option<&GiteaArgs> {
+        match self {
+            Command::Init(args) => Some(&args.gitea),
+            Command::MarkEnrolled(args) => Some(&args.gitea),
+            _ => self.servers().map(|servers| &servers.gitea),
+        }
+    }
+
+    /// What a plan is made for.
+    pub(super) fn planning(&self) -> Option<&Planning> {
+        match self {
+            Command::Plan(PlanArgs { planning, .. })
+            | Command::Apply(ApplyArgs { planning, .. }) => Some(planning),
+            _ => None,
+        }
+    }
+
+    /// Who can open new setup keys.
+    pub(super) fn sealing(&self) -> Option<&Sealing> {
+        match self {
+            Command::Doctor(args) => Some(&args.sealing),
+            _ => self.planning().map(|planning| &planning.sealing),
+        }
+    }
+
+    /// A recorded account, which takes the place of the server.
+    pub(super) fn live(&self) -> Option<&Path> {
+        match self {
+            Command::Plan(PlanArgs { live, .. }) | Command::Access(AccessArgs { live, .. }) => {
+                live.as_deref()
+            }
+            _ => None,
+        }
+    }
+}
+
 /// What every command takes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
@@ -134,18 +186,6 @@ pub struct Global {
     /// Form of what goes to stderr; auto is JSON lines when CI is set
     #[arg(long, global = true, default_value = "auto", value_name = "FORMAT")]
     pub log_format: LogFormat,
-    /// The waits of a command that has them, for Gitea, too.
-    #[arg(skip)]
-    pub(super) waits: Waits,
-}
-
-/// How long a command waits for its servers, in seconds, where it has options for that.
-#[derive(Debug, Default)]
-pub(super) struct Waits {
-    pub(super) connect_timeout: Option<f64>,
-    pub(super) timeout: Option<f64>,
-    pub(super) retry_wait: Option<f64>,
-    pub(super) throttle_wait: Option<f64>,
 }
 
 /// How to reach NetBird.

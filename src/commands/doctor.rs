@@ -48,7 +48,6 @@ pub(super) fn run(run: &Run, args: &DoctorArgs) -> Result<Ending> {
     };
     let mut doctor = Doctor {
         run,
-        args,
         named,
         purpose: named,
         desired: None,
@@ -76,7 +75,6 @@ const OF_FORK: &str = "a pull request from a fork has no secrets; examples/workf
 /// What all checks look at, and what they found.
 struct Doctor<'a> {
     run: &'a Run<'a>,
-    args: &'a DoctorArgs,
     /// What the set-up is for, where flags or the job say so.
     named: Option<Purpose>,
     /// The same; without a job and a flag what NetBird's token can do.
@@ -162,7 +160,7 @@ impl Doctor<'_> {
     }
 
     fn sealing(&self) -> Look {
-        let recipients = recipients(&self.args.sealing, BTreeMap::new())?;
+        let recipients = recipients(self.run, BTreeMap::new())?;
         if !recipients.is_empty() {
             recipients.check()?;
             let described = recipients.describe();

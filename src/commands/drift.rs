@@ -5,12 +5,12 @@ use jiff::Timestamp;
 use super::branch::refuse_other_branches;
 use super::forge::{Forge, SETTINGS};
 use super::history::History;
+use super::session::Session;
 use super::session::notices::of_token;
-use super::session::{Request, Session};
 use super::{Ending, Exit, Result, Run, blank};
 use crate::account::fetch::beside_the_kinds;
 use crate::base::text::visible;
-use crate::commands::cli::DriftArgs;
+use crate::commands::cli::{AccessLevel, DriftArgs};
 use crate::forge::gitea::post::PostAction;
 use crate::plan::Plan;
 use crate::plan::drift::{self, Drift, Version};
@@ -28,7 +28,7 @@ pub(super) fn run(run: &Run, args: &DriftArgs) -> Result<Ending> {
         ending.exit = Exit::Pending;
     }
     Ok(match args.issue {
-        true => ending.posted("no issue", keep_issue(run, args, &drift, &tree, &name)),
+        true => ending.posted("no issue", keep_issue(run, &drift, &tree, &name)),
         false => ending,
     })
 }
@@ -37,12 +37,10 @@ pub(super) fn run(run: &Run, args: &DriftArgs) -> Result<Ending> {
 fn found(run: &Run, args: &DriftArgs) -> Result<(Drift, Plan, String)> {
     if args.issue {
         // people read the issue as the state of the branch that is applied
-        refuse_other_branches("drift --issue", run, &args.servers.gitea)?;
+        refuse_other_branches("drift --issue", run)?;
     }
-    let mut request = Request::reading(run, &args.servers);
-    request.committed = true;
-    let mut session = Session::open(&request, &mut blank(run))?;
-    let plan = session.plan(&request)?;
+    let mut session = Session::open(run, AccessLevel::None, &mut blank(run))?;
+    let plan = session.plan()?;
     let mut drift = drift::drift(&plan, &session.valid.desired, &session.actual);
     if let Some(notice) = of_token(&session.actual) {
         run.say.note(&visible(&notice.words()));
@@ -79,8 +77,8 @@ fn versions(history: &History) -> Result<Vec<Version>> {
 }
 
 /// Writes the one issue: opened or edited while there is drift, closed when there is none.
-fn keep_issue(run: &Run, args: &DriftArgs, drift: &Drift, tree: &Tree, name: &str) -> Result<()> {
-    let forge = Forge::wanted(run, &args.servers.gitea, SETTINGS)?;
+fn keep_issue(run: &Run, drift: &Drift, tree: &Tree, name: &str) -> Result<()> {
+    let forge = Forge::wanted(run, SETTINGS)?;
     let issues = forge.board(None);
     let title = |state: &str| format!("NetBird drift ({}): {state}", run.environment);
     let body = |tree: &Tree| markdown::comment(tree, markdown::BUDGET);

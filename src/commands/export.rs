@@ -53,7 +53,7 @@ pub(super) fn read(snapshot: &Snapshot, say: Say) -> Result<Actual> {
 
 fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String> {
     readable()?;
-    let api = connect(&args.servers.server, false)?;
+    let api = connect(run)?;
     let snapshot = whole(&api, args.raw)?;
     if args.raw {
         let answers = serde_json::to_value(&snapshot);
@@ -64,7 +64,7 @@ fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String> {
     }
     let mut actual = read(&snapshot, say)?;
     if args.managed_only {
-        let ours = recorded(run, &args.servers, &actual).0;
+        let ours = recorded(run, &actual).0;
         let is_recorded = |live: &Live| ours.origin(&live.id).is_some();
         // an entry means its own object, whatever else has its name
         for namesakes in actual.objects.values_mut() {

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use super::Exit;
 use crate::apply::NotRecorded;
 use crate::base::text::file_error;
-use crate::check::edit::MarkError;
-use crate::file::{self, Findings, SourceError, SourceFault};
+use crate::file::{Finding, Findings, SourceError, SourceFault};
 use crate::git::GitError;
 use crate::secret::RecipientErrors;
 use crate::wire::http::HttpError;
@@ -106,42 +105,6 @@ impl From<Failure> for NotRecorded {
     }
 }
 
-impl From<Findings> for Failure {
-    fn from(problems: Findings) -> Self {
-        let place = |problem: &file::Finding| {
-            let place = &problem.place;
-            (place.line, place.column, problem.message.clone())
-        };
-        Failure {
-            problems: problems.errors().map(place).collect(),
-            ..Failure::error(problems.to_string().trim_end())
-        }
-    }
-}
-
-impl From<MarkError> for Failure {
-    fn from(error: MarkError) -> Self {
-        let text = error.to_string();
-        let mut failure = match error {
-            MarkError::Source(error) => return error.into(),
-            MarkError::Invalid(_, problems) => Failure::from(problems),
-        };
-        failure.error = text;
-        failure
-    }
-}
-
-impl From<SourceError> for Failure {
-    fn from(error: SourceError) -> Self {
-        // a file that large is not a network: see docs/gates.md
-        let failure = match error.fault {
-            SourceFault::TooBig => Failure::refused(error.message),
-            _ => Failure::error(error.message),
-        };
-        failure.hint(error.hint)
-    }
-}
-
 /// Errors that say by themselves what there is to say.
 macro_rules! from {
     ($($error:ty)*) => {$(
@@ -153,15 +116,18 @@ macro_rules! from {
     )*};
 }
 
-from!(HttpError GitError RecipientErrors);
+from!(HttpError GitError RecipientErrors SourceError Findings);
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         let text = format!("{error:#}");
         let http = error.downcast_ref::<HttpError>();
         let git = error.downcast_ref::<GitError>();
-        let refused =
-            http.is_some_and(HttpError::is_url_refused) || git.is_some_and(GitError::is_too_big);
+        let source = error.downcast_ref::<SourceError>();
+        // a file that large is not a network: see docs/gates.md
+        let refused = http.is_some_and(HttpError::is_url_refused)
+            || git.is_some_and(GitError::is_too_big)
+            || source.is_some_and(|error| error.fault == SourceFault::TooBig);
         let exit = if refused { Exit::Refused } else { Exit::Error };
         let hint = http.and_then(HttpError::hint);
         // the modules for files say their hint on a line of its own
@@ -169,6 +135,10 @@ impl From<anyhow::Error> for Failure {
             Some((text, hint)) => (text.to_owned(), Some(hint.to_owned())),
             None => (text, hint),
         };
-        Failure::new(exit, text).aside(hint)
+        let problems = error.downcast_ref().into_iter().flat_map(Findings::errors);
+        let place = |of: &Finding| (of.place.line, of.place.column, of.message.clone());
+        let mut failure = Failure::new(exit, text.trim_end()).aside(hint);
+        failure.problems = problems.map(place).collect();
+        failure
     }
 }

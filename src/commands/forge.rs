@@ -2,18 +2,17 @@
 //! every command works and skips only this part.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
-use super::settings::{environment, find_token, setting};
+use super::settings::gitea_config;
 use super::versions::{of_gitea, old_gitea};
 use super::{Failure, Run};
 use crate::base::files::MAX_BYTES;
 use crate::base::text::{joined, short_commit};
 use crate::check::edit::content_differs_but_for_enrolled;
-use crate::commands::cli::GiteaArgs;
 use crate::file::Source;
 use crate::forge::ci::Context;
 use crate::forge::gitea::commit::BranchFile;
@@ -63,49 +62,35 @@ pub(super) enum Successor {
 
 impl Forge {
     /// Returns the repository that flags, environment and the job name, or `None` where there is no token or no name.
-    pub(super) fn open(run: &Run, args: &GiteaArgs) -> Result<Option<Forge>, Failure> {
-        let token = find_token("GITEA_TOKEN", args.gitea_token_file.as_ref())?;
-        let (url, name) = (url(run, args), name(run, args));
-        let (Some(token), Some(url), Some(name)) = (token, url, name) else {
+    pub(super) fn open(run: &Run) -> Result<Option<Forge>, Failure> {
+        let (Some(token), Some(url), Some(name)) =
+            (run.gitea_token()?, &run.gitea_url, &run.repository)
+        else {
             return Ok(None);
         };
-        let mut config = crate::forge::gitea::config(&url)?;
-        config.ca_file = environment("NETBIRD_GITOPS_CA_FILE").map(PathBuf::from);
-        let waits = &run.cli.global.waits;
-        for (wait, seconds) in [
-            (&mut config.connect_timeout, waits.connect_timeout),
-            (&mut config.total_timeout, waits.timeout),
-            (&mut config.retry.base, waits.retry_wait),
-            (&mut config.retry.throttle_wait, waits.throttle_wait),
-        ] {
-            *wait = seconds.map_or(*wait, Duration::from_secs_f64);
-        }
-        config.retry.sleep = super::signals::wait;
+        let config = gitea_config(run, url)?;
         let wait = config.retry.base;
-        let repo = Repo::new(config, &token, &name)?;
         Ok(Some(Forge {
-            repo,
+            repo: Repo::new(config, &token, name)?,
             wait,
-            branch: branch(run, args),
+            branch: run.branch(),
             path: path_in_repository(&run.file)?,
         }))
     }
 
     /// The same, with an error where there is none.
-    pub(super) fn wanted(run: &Run, args: &GiteaArgs, hint: &str) -> Result<Forge, Failure> {
-        let missing = || Failure::error(Forge::not_configured(run, args)).hint(hint);
-        Forge::open(run, args)?.ok_or_else(missing)
+    pub(super) fn wanted(run: &Run, hint: &str) -> Result<Forge, Failure> {
+        let missing = || Failure::error(Forge::not_configured(run)).hint(hint);
+        Forge::open(run)?.ok_or_else(missing)
     }
 
     /// Says which settings are missing where [`Forge::open`] returns `None`.
-    pub(super) fn not_configured(run: &Run, args: &GiteaArgs) -> String {
-        let token = setting(args.gitea_token_file.as_ref());
-        let token = token.or_else(|| environment("GITEA_TOKEN"));
-        let token = token.or_else(|| environment("GITEA_TOKEN_FILE"));
+    pub(super) fn not_configured(run: &Run) -> String {
+        let has_no_token = matches!(run.gitea_token(), Ok(None));
         let missing = [
-            url(run, args).is_none().then_some("GITEA_URL"),
-            name(run, args).is_none().then_some("GITEA_REPO"),
-            token.is_none().then_some("GITEA_TOKEN"),
+            run.gitea_url.is_none().then_some("GITEA_URL"),
+            run.repository.is_none().then_some("GITEA_REPO"),
+            has_no_token.then_some("GITEA_TOKEN"),
         ];
         let missing = joined(missing.into_iter().flatten(), ", ");
         format!("Gitea is not configured ({missing} not set)")
@@ -250,28 +235,8 @@ impl Forge {
             true => marking.propose(),
             false => marking.commit(),
         };
-        marked.map_err(|error| {
-            let failure = Failure::error(error.to_string()).aside(error.hint());
-            failure.aside(old_gitea(&self.repo))
-        })
+        marked.map_err(|error| Failure::from(error).aside(old_gitea(&self.repo)))
     }
-}
-
-/// The server that flags, environment and the job name.
-pub(super) fn url(run: &Run, args: &GiteaArgs) -> Option<String> {
-    setting(args.gitea_url.as_ref()).or_else(|| run.context.server_url.clone())
-}
-
-/// The repository likewise.
-pub(super) fn name(run: &Run, args: &GiteaArgs) -> Option<String> {
-    setting(args.gitea_repo.as_ref()).or_else(|| run.context.repository.clone())
-}
-
-/// The branch that is applied, likewise.
-pub(super) fn branch(run: &Run, args: &GiteaArgs) -> Option<String> {
-    let (named, job) = (setting(args.branch.as_ref()), &run.context);
-    let named = named.or_else(|| job.branch.clone());
-    named.or_else(|| job.default_branch.clone())
 }
 
 /// The file's path in the repository: below the checkout's root, or as it was given where there is no checkout.

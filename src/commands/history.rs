@@ -14,7 +14,7 @@ use super::{Failure, Result};
 use crate::check::edit::content_differs_but_for_enrolled;
 use crate::check::validate::validate;
 use crate::file::{Source, SourceFault};
-use crate::forge::ci::{Context, JobEvent};
+use crate::forge::ci::Context;
 use crate::git::versions::{VersionReader, Versions};
 use crate::git::{Git, GitError, MergeView, MergedFile, Opened, RepoPath, Sha};
 use crate::model::desired::Desired;
@@ -65,7 +65,7 @@ impl History {
         let merge = merge.transpose()?;
         // there the checkout is the base's: its file is not the one that was proposed
         let is_pull = context.pull_request.is_some();
-        let needs_merge = is_pull && context.event == JobEvent::PullRequestTarget;
+        let needs_merge = is_pull && context.event == "pull_request_target";
         if merge.is_none() && needs_merge {
             return Err(unknown_head(context));
         }

@@ -94,7 +94,7 @@ impl<'a> Init<'a> {
         let remote = origin.as_deref().and_then(remote::read);
         let settings = args
             .setup
-            .then(|| Settings::prepare(args, &network, remote.as_ref()));
+            .then(|| Settings::prepare(run, args, &network, remote.as_ref()));
         let settings = settings.transpose()?;
         let mut init = Init {
             args,
@@ -110,7 +110,7 @@ impl<'a> Init<'a> {
         };
         init.note(choice.directory, git.as_ref());
         if !init.files[0].is_theirs {
-            init.export(run.say)?;
+            init.export(run)?;
         }
         Ok(init)
     }
@@ -155,7 +155,7 @@ impl<'a> Init<'a> {
     }
 
     /// Puts the live account into the network's file, where a server is named and something is there.
-    fn export(&mut self, say: Say) -> Result<()> {
+    fn export(&mut self, run: &Run) -> Result<()> {
         let server = &self.args.server;
         let Some(url) = setting(server.netbird_url.as_ref()) else {
             return Ok(());
@@ -173,7 +173,7 @@ impl<'a> Init<'a> {
                  is an example",
             ));
         };
-        let export = export::of_account(&connect_as(server, &token)?, say)?;
+        let export = export::of_account(&connect_as(run, &token)?, run.say)?;
         if export.entries.is_empty() {
             let text = "The account has nothing to declare, so netbird.json is the example.";
             self.notes.push(text.to_owned());

@@ -23,7 +23,6 @@ use crate::apply::NotRecorded;
 use crate::base::files;
 use crate::base::id::Id;
 use crate::base::text::file_error;
-use crate::commands::cli::Servers;
 use crate::forge::ci::Context;
 use crate::forge::gitea::inventory::InventoryBranch;
 use crate::git::{Git, Opened, RepoPath, Sha, has_git_above};
@@ -38,31 +37,6 @@ const ROOT: &str = ".netbird-gitops";
 
 /// Why an inventory is out of reach that is known to be there.
 const REMOTE_HAS_IT: &str = "the clone's remote has it, and there is no token for the forge";
-
-/// What an inventory is looked for by.
-pub(super) struct InventoryWanted<'a> {
-    pub(super) run: &'a Run<'a>,
-    pub(super) servers: &'a Servers,
-    /// `--key-copies`.
-    pub(super) key_copies: Option<&'a String>,
-    /// The run writes it.
-    pub(super) writes: bool,
-    /// Without it nothing is looked for, and nothing is said.
-    pub(super) is_wanted: bool,
-}
-
-impl<'a> InventoryWanted<'a> {
-    /// The inventory of a run that only reads it.
-    pub(super) fn by(run: &'a Run, servers: &'a Servers) -> Self {
-        InventoryWanted {
-            run,
-            servers,
-            key_copies: None,
-            writes: false,
-            is_wanted: true,
-        }
-    }
-}
 
 /// Where the inventory is.
 pub(super) struct InventoryPlace {
@@ -139,18 +113,20 @@ pub(super) struct Others {
 
 impl InventoryPlace {
     /// Finds the place.
-    pub(super) fn find(wanted: &InventoryWanted) -> Result<InventoryPlace> {
-        let (run, flags) = (wanted.run, &wanted.servers.inventory);
-        let forge = match wanted.is_wanted {
-            true => Forge::open(run, &wanted.servers.gitea)?,
+    pub(super) fn find(run: &Run) -> Result<InventoryPlace> {
+        let named = run.inventory();
+        // a recorded account has none, but one that is named
+        let is_wanted = run.command.live().is_none() || named.is_some();
+        let forge = match is_wanted {
+            true => Forge::open(run)?,
             false => None,
         };
         let applied = forge.as_ref().and_then(Forge::branch);
         let applied = applied.map(|name| (name, "the branch that is applied"));
-        let branch = inventory_branch(flags.inventory_branch.as_ref(), applied)?;
+        let branch = inventory_branch(run, applied)?;
         let folder = file_stem(&run.environment);
-        let at = match (setting(flags.inventory.as_ref()), &forge) {
-            _ if !wanted.is_wanted => At::Unwanted,
+        let at = match (named, &forge) {
+            _ if !is_wanted => At::Unwanted,
             (Some(path), _) => At::File {
                 path: path.into(),
                 is_named: true,
@@ -158,9 +134,10 @@ impl InventoryPlace {
             (None, Some(forge)) => {
                 At::Forge(InventoryBranch::new(forge.repo.clone(), &branch, &folder))
             }
-            (None, None) => without_forge(wanted, &branch, &folder)?,
+            (None, None) => without_forge(run, &branch, &folder)?,
         };
-        let copies = match setting(wanted.key_copies).as_deref() {
+        let copies = run.command.sealing().and_then(|it| it.key_copies.as_ref());
+        let copies = match setting(copies).as_deref() {
             None => OnceLock::new(),
             Some("branch") => true.into(),
             Some("none") => false.into(),
@@ -181,7 +158,7 @@ impl InventoryPlace {
             file: run.file.clone(),
             path,
             branch,
-            writes: wanted.writes,
+            writes: run.writes(),
             context: run.context.clone(),
             copies,
             commit: commit.map(OnceLock::from).unwrap_or_default(),
@@ -490,10 +467,10 @@ fn in_clone(folder: &str) -> Option<RepoPath> {
 }
 
 /// Finds the place of a run without a forge and without a named file.
-fn without_forge(wanted: &InventoryWanted, branch: &str, folder: &str) -> Result<At> {
-    let file = &wanted.run.file;
+fn without_forge(run: &Run, branch: &str, folder: &str) -> Result<At> {
+    let file = &run.file;
     let path = format!("{ROOT}/{folder}/inventory.json");
-    let beside = match wanted.run.context.is_ci {
+    let beside = match run.context.is_ci {
         true => At::Absent,
         false => At::File {
             path: file.with_file_name(path),
@@ -509,7 +486,7 @@ fn without_forge(wanted: &InventoryWanted, branch: &str, folder: &str) -> Result
         Opened::NotACheckout | Opened::NoGit => return Ok(beside),
     };
     Ok(match git.find(&format!("refs/remotes/origin/{branch}"))? {
-        Some(commit) if !wanted.writes => At::Clone(git, commit),
+        Some(commit) if !run.writes() => At::Clone(git, commit),
         Some(_) => At::Nowhere(REMOTE_HAS_IT),
         None if git.origin().is_none() => beside,
         None => match git.remote_has(branch) {

@@ -36,7 +36,7 @@ pub(super) fn run(run: &Run, args: &MarkArgs) -> Result<Ending> {
 fn make(run: &Run, args: &MarkArgs) -> Result<(Edit, String)> {
     let path = &run.file;
     if !args.local {
-        early_gates("mark-enrolled", run, &args.gitea)?;
+        early_gates("mark-enrolled", run)?;
     }
     readable()?;
     let mut names: BTreeSet<String> = args.names.iter().cloned().collect();
@@ -57,7 +57,7 @@ fn make(run: &Run, args: &MarkArgs) -> Result<(Edit, String)> {
         return Ok((edit, format!("{} written", path.display())));
     }
     let hint = "set GITEA_URL, GITEA_REPO and GITEA_TOKEN, or use --local to edit the file on disk";
-    let forge = Forge::wanted(run, &args.gitea, hint)?;
+    let forge = Forge::wanted(run, hint)?;
     let source = forge.source()?;
     look(source.text().as_bytes(), &names, source.name())?;
     let marked = forge.mark(&names, args.via_pr, &run.environment)?;

@@ -2,9 +2,9 @@
 
 use super::forge::Forge;
 use super::history::is_touched;
-use super::inventory::{InventoryPlace, InventoryWanted};
+use super::inventory::InventoryPlace;
 use super::publish::Publisher;
-use super::session::{Request, Session};
+use super::session::Session;
 use super::{Body, Ending, Exit, Result, Run, blank, end, refused};
 use crate::commands::cli::PlanArgs;
 use crate::forge::ci::PullRequest;
@@ -19,8 +19,7 @@ pub(super) fn run(run: &Run, args: &PlanArgs) -> Exit {
     let is_of_other_file = came_to.as_ref().is_err_and(|of| of.is_of_other_file);
     let mut ending = Ending::of(document, came_to, false);
     if let (Body::Document(document, _), true) = (&ending.body, args.comment && !is_of_other_file) {
-        let args = &args.planning.servers.gitea;
-        let publisher = Publisher { run, args };
+        let publisher = Publisher(run);
         let posted = match document.unplanned {
             Some(Unplanned::Closed { .. }) => Ok(()),
             Some(Unplanned::Untouched) => publisher.correction(document),
@@ -48,14 +47,12 @@ fn make(run: &Run, args: &PlanArgs) -> (Document, Result<Exit>, Vec<Refusal>) {
         }
         Err(failure) => return (document, Err(failure), Vec::new()),
     }
-    let mut request = Request::of(run, &args.planning);
-    request.live = args.live.as_deref();
-    let mut session = match Session::open(&request, &mut document) {
+    let mut session = match Session::open(run, args.planning.access, &mut document) {
         Ok(session) => session,
         Err(failure) => return (document, Err(failure), Vec::new()),
     };
-    let judged = session.judged(&request).map(|plan| {
-        let red = session.red(&plan, &request);
+    let judged = session.judged().map(|plan| {
+        let red = session.red(&plan);
         let lacks = |change: &Change| change.makes_key() && !change.names_recipients();
         // they may be known to the apply's job alone, so this is no refusal yet
         if session.recipients.is_empty() && plan.changes.iter().any(lacks) {
@@ -89,13 +86,12 @@ fn unplanned(run: &Run, args: &PlanArgs) -> Result<Option<Unplanned>> {
         let number = pull.number;
         return Ok(Some(Unplanned::Closed { number }));
     }
-    if is_touched(path, &args.planning.sealing.recipients_file, context)? {
+    if is_touched(path, run.recipients_files(), context)? {
         return Ok(None);
     }
     // where the environment is that of another file, so is the comment
     if args.comment {
-        let place = InventoryPlace::find(&InventoryWanted::by(run, &args.planning.servers));
-        match place.and_then(|place| place.read()) {
+        match InventoryPlace::find(run).and_then(|place| place.read()) {
             Err(failure) if failure.is_of_other_file => return Err(failure),
             _ => {}
         }
@@ -109,7 +105,7 @@ fn is_closed(pull: &PullRequest, run: &Run, args: &PlanArgs) -> Result<bool> {
     if pull.is_closed || !args.comment {
         return Ok(pull.is_closed);
     }
-    let Some(forge) = Forge::open(run, &args.planning.servers.gitea)? else {
+    let Some(forge) = Forge::open(run)? else {
         return Ok(false);
     };
     match forge.repo.pull(pull.number) {

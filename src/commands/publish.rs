@@ -5,8 +5,6 @@ use std::path::Path;
 use super::forge::{Forge, SETTINGS};
 use super::versions::of_gitea;
 use super::{Failure, Result, Run};
-use crate::commands::cli::GiteaArgs;
-use crate::forge::ci::JobEvent;
 use crate::git::{Git, GitError, Opened, Sha};
 use crate::render::{self, Document, markdown};
 
@@ -17,11 +15,8 @@ const BACK: usize = 20;
 const OF_FORK: &str = "this job is of a pull request from a fork, and its automatic token may not comment: \
                        examples/workflows/plan-forks.yml takes the place of plan.yml where authors work in forks";
 
-/// What a job comments with.
-pub(super) struct Publisher<'a> {
-    pub(super) run: &'a Run<'a>,
-    pub(super) args: &'a GiteaArgs,
-}
+/// A job that comments.
+pub(super) struct Publisher<'a>(pub(super) &'a Run<'a>);
 
 impl Publisher<'_> {
     /// Posts the plan. Errors where a comment that was asked for could not be posted: an older plan must not stand as if
@@ -34,21 +29,21 @@ impl Publisher<'_> {
     /// Posts a text, and returns who wrote it.
     fn post(&self, forge: &Forge, number: u64, body: &str) -> Result<Option<i64>> {
         let posted = forge.board(Some(number)).keep("", body).map_err(|error| {
-            let is_cut_down = self.run.is_of_fork() && error.is_no_right();
+            let is_cut_down = self.0.is_of_fork() && error.is_no_right();
             let failure = of_gitea(&forge.repo, error);
             match is_cut_down {
                 true => failure.hint(OF_FORK),
                 false => failure,
             }
         })?;
-        self.run.say.note(&format!("comment: {}", posted.url));
+        self.0.say.note(&format!("comment: {}", posted.url));
         Ok(posted.author)
     }
 
     /// Corrects the comment of a pull request that does not change the file (any more). One that never did has none, and
     /// needs no settings for it.
     pub(super) fn correction(&self, document: &Document) -> Result<()> {
-        let Some(forge) = Forge::open(self.run, self.args)? else {
+        let Some(forge) = Forge::open(self.0)? else {
             return Ok(());
         };
         let (text, number) = (text(document, false), self.pull_request()?);
@@ -59,7 +54,7 @@ impl Publisher<'_> {
             }
             posted => {
                 let posted = posted?.map(|posted| format!("comment: {}", posted.url));
-                posted.iter().for_each(|text| self.run.say.note(text));
+                posted.iter().for_each(|text| self.0.say.note(text));
             }
         }
         Ok(())
@@ -69,7 +64,7 @@ impl Publisher<'_> {
     /// merged before whose own run did not get to it. Errors as [`plan`](Self::plan) does; a commit that is no merge has
     /// nowhere to answer.
     pub(super) fn result(&self, document: &Document, did: bool) -> Result<()> {
-        let (forge, say, context) = (self.open()?, self.run.say, &self.run.context);
+        let (forge, say, context) = (self.open()?, self.0.say, &self.0.context);
         let body = &text(document, true);
         let Some(sha) = &context.sha else {
             say.note("no comment: this job does not say which commit it is for");
@@ -77,7 +72,7 @@ impl Publisher<'_> {
         };
         let mut me = None;
         // what an earlier attempt of this run did stands, and what somebody starts by hand is about no pull request
-        let gives_way = document.did_nothing() || context.event == JobEvent::WorkflowDispatch;
+        let gives_way = document.did_nothing() || context.event == "workflow_dispatch";
         match forge.repo.pull_merged_as(sha)? {
             Some(pull) if gives_way && has_result(&forge, pull.number, body, &mut me)? => {
                 say.note("no comment: this commit has its result already");
@@ -96,7 +91,7 @@ impl Publisher<'_> {
         // after a rebase or a fast-forward the last commit of a pull request alone is known to be its: what changed the
         // file before it, back to the next one that is known, is taken to have come with it
         let mut open: Option<u64> = None;
-        for (sha, touches) in commits(&self.run.file)?.iter().skip(1) {
+        for (sha, touches) in commits(&self.0.file)?.iter().skip(1) {
             if let Some(pull) = forge.repo.pull_merged_as(sha.as_str())? {
                 open = Some(pull.number);
             }
@@ -117,7 +112,7 @@ impl Publisher<'_> {
     pub(super) fn under_way(&self, document: &Document) {
         let post = || -> Result<()> {
             let forge = self.open()?;
-            if let Some(sha) = &self.run.context.sha
+            if let Some(sha) = &self.0.context.sha
                 && let Some(pull) = forge.repo.pull_merged_as(sha)?
             {
                 let board = forge.board(Some(pull.number));
@@ -131,14 +126,14 @@ impl Publisher<'_> {
     }
 
     fn open(&self) -> Result<Forge> {
-        Forge::wanted(self.run, self.args, SETTINGS)
+        Forge::wanted(self.0, SETTINGS)
     }
 
     fn pull_request(&self) -> Result<u64> {
-        if let Some(pull) = &self.run.context.pull_request {
+        if let Some(pull) = &self.0.context.pull_request {
             return Ok(pull.number);
         }
-        let problem = self.run.context.event_problem.iter();
+        let problem = self.0.context.event_problem.iter();
         let problem: String = problem.map(|problem| format!(": {problem}")).collect();
         let failure = Failure::error(format!("this job is not of a pull request{problem}"));
         Err(failure.hint("--comment is for jobs of pull_request and pull_request_target"))

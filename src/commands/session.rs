@@ -12,10 +12,8 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::history::{History, Through};
-use super::inventory::{FoundInventory, InventoryPlace, InventoryWanted};
-use super::settings::{
-    adopted, connect, environment, protected, readable, recipients, replaced, setting,
-};
+use super::inventory::{FoundInventory, InventoryPlace};
+use super::settings::{adopted, connect, environment, protected, readable, recipients, replaced};
 use super::versions::of_netbird;
 use super::{Failure, Result, Run};
 use crate::account::actual::Actual;
@@ -26,9 +24,8 @@ use crate::base::id::Id;
 use crate::base::json;
 use crate::base::text::{hex, short_commit, visible};
 use crate::check::validate::{Valid, validate};
-use crate::commands::cli::{AccessLevel, Gates, Planning, Scope, Sealing, Servers};
+use crate::commands::cli::{AccessLevel, Command};
 use crate::file::{self, Place as Position, Source};
-use crate::forge::ci::Context;
 use crate::git::Sha;
 use crate::model::address::Address;
 use crate::model::held::{Held, Why};
@@ -46,7 +43,8 @@ use crate::wire::api::Api;
 use crate::wire::api::objects::Event;
 
 /// What was asked for, and what was found so far.
-pub(super) struct Session {
+pub(super) struct Session<'a> {
+    pub(super) run: &'a Run<'a>,
     pub(super) source: Source,
     pub(super) valid: Valid,
     pub(super) options: Options,
@@ -60,7 +58,6 @@ pub(super) struct Session {
     pub(super) history: History,
     /// Where the inventory is.
     pub(super) place: InventoryPlace,
-    pub(super) context: Context,
     /// What was said of deletions, and what is known of the changes that cause them.
     pub(super) statements: Statements,
     /// What of the plan somebody agreed to.
@@ -75,87 +72,23 @@ pub(super) struct Session {
     started: Instant,
 }
 
-/// What the inventory has, and no more.
-const PLAIN: &Scope = &Scope {
-    prune: Prune::Owned,
-    replace: Vec::new(),
-    protect: Vec::new(),
-};
-
-/// Whoever reads a plan deletes nothing.
-const NO_GATES: &Gates = &Gates {
-    max_deletes: usize::MAX,
-    allow_deletes: None,
-};
-
-/// Keys are sealed for nobody.
-const NOBODY: &Sealing = &Sealing {
-    recipient: Vec::new(),
-    recipients_file: Vec::new(),
-    key_copies: None,
-};
-
 /// What a plan needs of the event log alone.
 const EVENTS: More = More {
     events: true,
     referrers: false,
 };
 
-/// The settings of a plan.
-pub(super) struct Request<'a> {
-    pub(super) run: &'a Run<'a>,
-    pub(super) servers: &'a Servers,
-    /// A recorded account, which takes the place of the server.
-    pub(super) live: Option<&'a Path>,
-    pub(super) scope: &'a Scope,
-    pub(super) gates: &'a Gates,
-    pub(super) sealing: &'a Sealing,
-    /// What a person names for entries (`--adopt`).
-    pub(super) adopt: &'a [String],
-    /// The run writes the inventory.
-    pub(super) writes: bool,
-    /// The committed file is meant, not the one on disk.
-    pub(super) committed: bool,
-    /// How finely it is said who reaches whom: that takes lists which a plan may not need else.
-    pub(super) access: AccessLevel,
-}
-
-impl<'a> Request<'a> {
-    /// Reads a plan of what the inventory has, which nobody carries out.
-    pub(super) fn reading(run: &'a Run<'a>, servers: &'a Servers) -> Self {
-        Request {
-            run,
-            servers,
-            live: None,
-            scope: PLAIN,
-            gates: NO_GATES,
-            sealing: NOBODY,
-            adopt: &[],
-            writes: false,
-            committed: false,
-            access: AccessLevel::None,
-        }
-    }
-
-    /// What the flags of a plan or an apply say.
-    pub(super) fn of(run: &'a Run<'a>, planning: &'a Planning) -> Self {
-        Request {
-            scope: &planning.scope,
-            gates: &planning.gates,
-            sealing: &planning.sealing,
-            access: planning.access,
-            ..Request::reading(run, &planning.servers)
-        }
-    }
-}
-
-impl Session {
-    /// Reads the file, the settings and the live account. `document` says what is known where that fails.
-    pub(super) fn open(request: &Request, document: &mut Document) -> Result<Session> {
+impl<'a> Session<'a> {
+    /// Reads the file, the settings and the live account. `document` says what is known where that fails, and `access` how finely
+    /// it is to be said who reaches whom: that takes lists which a plan may not need else.
+    pub(super) fn open(
+        run: &'a Run<'a>,
+        access: AccessLevel,
+        document: &mut Document,
+    ) -> Result<Session<'a>> {
         let started = Instant::now();
         readable()?;
-        let path = &request.run.file;
-        let context = request.run.context.clone();
+        let (path, context, live) = (&run.file, &run.context, run.command.live());
         // of a fork's plan the job's own commit is the base's
         let pull = context.pull_request.as_ref();
         let pull = pull.filter(|_| context.is_pull_request_event());
@@ -164,34 +97,22 @@ impl Session {
         document.commit = commit.map(|sha| short_commit(&sha).to_owned());
         document.actor.clone_from(&context.actor);
         document.run.clone_from(&context.run_url);
-        let server = &request.servers.server;
-        let is_server = request.live.is_none();
-        let api = is_server.then(|| connect(server, context.is_pull_request_event()));
+        let api = live.is_none().then(|| connect(run));
         let ahead = match &api {
             // what another run makes and records in between would seem to be gone
-            Some(Ok(api)) if request.access != AccessLevel::None && !request.writes => {
-                Ahead::begin(api)
-            }
+            Some(Ok(api)) if access != AccessLevel::None && !run.writes() => Ahead::begin(api),
             _ => Ahead::default(),
         };
-        let asked = match request.writes {
-            true => adopted(request.adopt)?,
-            false => BTreeMap::new(),
+        let asked = match run.command {
+            Command::Apply(args) => adopted(&args.adopt)?,
+            _ => BTreeMap::new(),
         };
-        let named = request.servers.inventory.inventory.as_ref();
-        let wanted = InventoryWanted {
-            key_copies: request.sealing.key_copies.as_ref(),
-            writes: request.writes,
-            // a recorded account has none, but one that is named
-            is_wanted: api.is_some() || setting(named).is_some(),
-            ..InventoryWanted::by(request.run, request.servers)
-        };
+        let recipients_files = run.recipients_files();
         // git and the forge take their time, and what git has to say of another file than the one on disk is seldom
         let (on_disk, history, found) = std::thread::scope(|scope| {
-            let history =
-                scope.spawn(|| History::read(path, &request.sealing.recipients_file, &context));
+            let history = scope.spawn(|| History::read(path, recipients_files, context));
             let found = scope.spawn(|| -> Result<(InventoryPlace, FoundInventory)> {
-                let place = InventoryPlace::find(&wanted)?;
+                let place = InventoryPlace::find(run)?;
                 let found = place.read()?;
                 Ok((place, found))
             });
@@ -213,8 +134,11 @@ impl Session {
         let commit = history.tip().map(|tip| tip.short().to_owned());
         document.commit = document.commit.take().or(commit);
         document.notices.append(&mut history.notices);
-        let committed = request.committed.then(|| history.committed(path));
-        let committed = committed.transpose()?.flatten();
+        // the committed file is meant, not the one on disk
+        let committed = match run.command {
+            Command::Drift(_) => history.committed(path)?,
+            _ => None,
+        };
         let (valid, source) = match committed.or(history.merged.take()) {
             Some(source) => (validate(&source), source),
             None => on_disk?,
@@ -225,14 +149,18 @@ impl Session {
         // a base without a valid file grants nothing
         let tip = history.tip();
         let base = tip.map(|_| history.base(path).unwrap_or_default());
-        let recipients = recipients(request.sealing, history.recipients.clone())?;
-        let new = notices::new_recipients(request.sealing, &history);
+        let recipients = recipients(run, history.recipients.clone())?;
+        let new = notices::new_recipients(recipients_files, &history);
         document.notices.extend(new);
         let who = recipients.describe();
         document.recipients = who.iter().map(ToString::to_string).collect();
-        let replace = request.scope.replace.iter().map(|text| replaced(text));
-        let replace = replace.collect::<Result<_, _>>()?;
-        let protected = protected(&request.scope.protect)?;
+        let scope = run.command.planning().map(|planning| &planning.scope);
+        let replace = scope.iter().flat_map(|scope| &scope.replace);
+        let replace = replace
+            .map(|text| replaced(text))
+            .collect::<Result<_, _>>()?;
+        let protected = protected(scope.map_or(&[], |scope| &scope.protect))?;
+        let prune = scope.map_or(Prune::Owned, |scope| scope.prune);
         let api = api.transpose()?;
         let (place, mut found) = found?;
         let inventory = std::mem::take(&mut found.inventory);
@@ -240,7 +168,7 @@ impl Session {
             history.versions(inventory.applied_commit.as_deref(), &inventory.file)?;
         versions.propose(valid.desired.clone());
         // of a recorded account everything is meant, whosever it is
-        let is_of_all = request.live.is_some() && request.scope.prune == Prune::All;
+        let is_of_all = live.is_some() && prune == Prune::All;
         let standing = match found.standing {
             Standing::Unknown if is_of_all => Standing::First,
             standing => standing,
@@ -255,7 +183,7 @@ impl Session {
             ..Ours::default()
         };
         let options = Options {
-            prune: request.scope.prune,
+            prune,
             replace,
             now: Timestamp::now(),
             ours: Arc::new(ours),
@@ -264,10 +192,10 @@ impl Session {
         if let Some(tip) = history.tip() {
             place.of_commit(tip);
         }
-        let snapshot = match (&api, request.live) {
+        let snapshot = match (&api, live) {
             (Some(api), _) => {
                 document.server = Some(server_name(api));
-                let lists = match request.access {
+                let lists = match access {
                     AccessLevel::None => needs.clone(),
                     _ => needs.clone().and_reach(),
                 };
@@ -293,10 +221,10 @@ impl Session {
             recipients,
             history,
             place,
-            context,
+            run,
             statements: Statements::default(),
             agreed: BTreeSet::new(),
-            access: request.access,
+            access,
             protected,
             expected: None,
             document: Document::default(),

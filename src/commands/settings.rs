@@ -8,10 +8,10 @@ use super::failure::Failure;
 use crate::base::files;
 use crate::base::id::Id;
 use crate::base::text::{ask, joined, nearest, visible};
-use crate::commands::cli::{Cli, Sealing, Server};
+use crate::commands::cli::{Cli, Command, GiteaArgs};
 use crate::commands::logging::Say;
-use crate::forge::ci::{Context, JobEvent};
-use crate::forge::gitea::inventory::BRANCH as INVENTORY;
+use crate::forge::ci::Context;
+use crate::forge::gitea::{self, GiteaError, inventory::BRANCH as INVENTORY};
 use crate::model::address::Address;
 use crate::model::kind::Kind;
 use crate::secret::{ENVIRONMENT, Recipients, Sources};
@@ -99,35 +99,86 @@ pub(super) fn setting(value: Option<&String>) -> Option<String> {
     value.filter(|value| !value.is_empty())
 }
 
-/// What every command needs, resolved once: flags before variables, and an empty one is unset.
+/// What every command needs, resolved once: flags before variables before the job, and an empty one is unset.
 pub(super) struct Run<'a> {
     pub(super) cli: &'a Cli,
+    pub(super) command: &'a Command,
     pub(super) say: Say,
     /// The file.
     pub(super) file: PathBuf,
     /// The network's name in comments and issues.
     pub(super) environment: String,
+    /// The server of the repository.
+    pub(super) gitea_url: Option<String>,
+    /// The repository's name.
+    pub(super) repository: Option<String>,
+    /// The branch that is applied, where flags or variables name it.
+    pub(super) named_branch: Option<String>,
     /// The job around us.
     pub(super) context: Context,
 }
 
 impl<'a> Run<'a> {
     pub(super) fn new(cli: &'a Cli, say: Say) -> Self {
-        let file = setting(cli.global.file.as_ref()).unwrap_or_else(|| "netbird.json".into());
-        let environment = setting(cli.global.environment.as_ref());
+        let (global, command, context) = (&cli.global, &cli.command, Context::of_process());
+        let file = setting(global.file.as_ref()).unwrap_or_else(|| "netbird.json".into());
+        let environment = setting(global.environment.as_ref());
+        let named = |of: fn(&GiteaArgs) -> &Option<String>| setting(of(command.gitea()?).as_ref());
+        let (url, name) = (named(|it| &it.gitea_url), named(|it| &it.gitea_repo));
         Run {
             cli,
+            command,
             say,
             file: file.into(),
             environment: environment.unwrap_or_else(|| "default".into()),
-            context: Context::of_process(),
+            gitea_url: url.or_else(|| context.server_url.clone()),
+            repository: name.or_else(|| context.repository.clone()),
+            named_branch: named(|it| &it.branch),
+            context,
         }
+    }
+
+    /// The branch that is applied.
+    pub(super) fn branch(&self) -> Option<String> {
+        let (named, job) = (self.named_branch.clone(), &self.context);
+        let named = named.or_else(|| job.branch.clone());
+        named.or_else(|| job.default_branch.clone())
+    }
+
+    /// The token of the repository.
+    pub(super) fn gitea_token(&self) -> Result<Option<Token>, Failure> {
+        let flag = self.command.gitea();
+        find_token(
+            "GITEA_TOKEN",
+            flag.and_then(|it| it.gitea_token_file.as_ref()),
+        )
+    }
+
+    /// The only account that the run may work on, where one is named.
+    pub(super) fn account(&self) -> Option<String> {
+        setting(self.command.server()?.account.as_ref())
+    }
+
+    /// The file of the inventory, where one is named.
+    pub(super) fn inventory(&self) -> Option<String> {
+        setting(self.command.servers()?.inventory.inventory.as_ref())
+    }
+
+    /// The files of recipients.
+    pub(super) fn recipients_files(&self) -> &'a [PathBuf] {
+        let sealing = self.command.sealing();
+        sealing.map_or(&[], |sealing| &sealing.recipients_file)
+    }
+
+    /// Whether it writes the inventory.
+    pub(super) fn writes(&self) -> bool {
+        matches!(self.command, Command::Apply(_) | Command::SyncEvents(_))
     }
 
     /// Whether this is the job of a pull request from a fork, which has no secrets.
     pub(super) fn is_of_fork(&self) -> bool {
         let pull = self.context.pull_request.as_ref();
-        self.context.event == JobEvent::PullRequest && pull.is_some_and(|pull| pull.is_fork)
+        self.context.event == "pull_request" && pull.is_some_and(|pull| pull.is_fork)
     }
 
     /// The file, as messages name it.
@@ -138,9 +189,15 @@ impl<'a> Run<'a> {
 
 /// Returns the branch of the inventory; `others` are branches that it must not be, and what each is.
 pub(super) fn inventory_branch<'a>(
-    named: Option<&String>,
+    run: &Run,
     others: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<String, Failure> {
+    let named = match run.command {
+        Command::Init(args) => args.inventory_branch.as_ref(),
+        command => command
+            .servers()
+            .and_then(|it| it.inventory.inventory_branch.as_ref()),
+    };
     let branch = setting(named).unwrap_or_else(|| INVENTORY.to_owned());
     let Some((_, what)) = others.into_iter().find(|(other, _)| *other == branch) else {
         return Ok(branch);
@@ -260,50 +317,70 @@ fn named_by(kind: Kind, parent: Kind) -> Failure {
 
 /// Who can open new keys.
 pub(super) fn recipients(
-    sealing: &Sealing,
+    run: &Run,
     merged: BTreeMap<PathBuf, Vec<u8>>,
 ) -> Result<Recipients, Failure> {
+    let keys = run.command.sealing().map(|it| it.recipient.clone());
     let sources = Sources {
-        keys: sealing.recipient.clone(),
-        files: sealing.recipients_file.clone(),
+        keys: keys.unwrap_or_default(),
+        files: run.recipients_files().to_vec(),
         merged,
         environment: environment(ENVIRONMENT),
     };
     Ok(sources.read()?)
 }
 
-/// Makes a client from flags and environment. `in_pull_request`: a fork's job has no secrets, which is worth a word.
-pub(super) fn connect(server: &Server, in_pull_request: bool) -> Result<Api, Failure> {
-    connect_as(server, &token(server, in_pull_request)?)
+/// Makes a client from flags and environment.
+pub(super) fn connect(run: &Run) -> Result<Api, Failure> {
+    connect_as(run, &token(run)?)
 }
 
 /// Makes a client with this token.
-pub(super) fn connect_as(server: &Server, token: &Token) -> Result<Api, Failure> {
-    Ok(Api::new(api_config(server)?, token)?)
+pub(super) fn connect_as(run: &Run, token: &Token) -> Result<Api, Failure> {
+    Ok(Api::new(api_config(run)?, token)?)
 }
 
 /// How to reach NetBird.
-pub(super) fn api_config(server: &Server) -> Result<Config, Failure> {
-    let Some(url) = setting(server.netbird_url.as_ref()) else {
+pub(super) fn api_config(run: &Run) -> Result<Config, Failure> {
+    let server = run.command.server();
+    let Some(url) = server.and_then(|server| setting(server.netbird_url.as_ref())) else {
         let hint =
             "set NETBIRD_API_URL, or --netbird-url, to something like https://netbird.example.com";
         return Err(Failure::error("no NetBird server is named").hint(hint));
     };
     let mut config = api::config(&url)?;
-    config.connect_timeout = Duration::from_secs_f64(server.connect_timeout);
-    config.total_timeout = Duration::from_secs_f64(server.timeout);
-    config.ca_file = setting(server.ca_file.as_ref()).map(PathBuf::from);
-    config.retry.base = Duration::from_secs_f64(server.retry_wait);
-    config.retry.throttle_wait = Duration::from_secs_f64(server.throttle_wait);
-    config.retry.sleep = super::signals::wait;
+    wait(run, &mut config);
+    config.ca_file = server.and_then(|it| setting(it.ca_file.as_ref()).map(PathBuf::from));
     Ok(config)
 }
 
-/// The token of NetBird. `in_pull_request`: see [`connect`].
-pub(super) fn token(server: &Server, in_pull_request: bool) -> Result<Token, Failure> {
-    match find_token("NETBIRD_API_TOKEN", server.netbird_token_file.as_ref())? {
+/// How to reach Gitea or Forgejo. The flag that names CAs is for NetBird, its variable for both.
+pub(super) fn gitea_config(run: &Run, url: &str) -> Result<Config, GiteaError> {
+    let mut config = gitea::config(url)?;
+    wait(run, &mut config);
+    config.ca_file = environment("NETBIRD_GITOPS_CA_FILE").map(PathBuf::from);
+    Ok(config)
+}
+
+/// Puts in how long a run waits for its servers: that ends with a signal.
+fn wait(run: &Run, config: &mut Config) {
+    config.retry.sleep = super::signals::wait;
+    let Some(server) = run.command.server() else {
+        return;
+    };
+    config.connect_timeout = Duration::from_secs_f64(server.connect_timeout);
+    config.total_timeout = Duration::from_secs_f64(server.timeout);
+    config.retry.base = Duration::from_secs_f64(server.retry_wait);
+    config.retry.throttle_wait = Duration::from_secs_f64(server.throttle_wait);
+}
+
+/// The token of NetBird. A fork's job has no secrets, which is worth a word.
+pub(super) fn token(run: &Run) -> Result<Token, Failure> {
+    let flag = run.command.server();
+    let flag = flag.and_then(|server| server.netbird_token_file.as_ref());
+    match find_token("NETBIRD_API_TOKEN", flag)? {
         Some(token) => Ok(token),
-        None if in_pull_request => {
+        None if run.context.is_pull_request_event() => {
             Err(Failure::refused("there is no NetBird token in this pull request's job").hint(
                 "a pull request from a fork has no secrets: let somebody with write access push the branch, or switch \
                  to the pull_request_target workflow (examples/workflows/plan-forks.yml)",

@@ -15,10 +15,10 @@ use jiff::Timestamp;
 use super::apply::early_gates;
 use super::forge::Forge;
 use super::history::History;
-use super::inventory::{InventoryPlace, InventoryWanted};
+use super::inventory::InventoryPlace;
 use super::progress::Announcer;
 use super::session::notices::of_token;
-use super::settings::{connect, readable, setting};
+use super::settings::{connect, readable};
 use super::signals::signals;
 use super::versions::of_netbird;
 use super::{Ending, Exit, Failure, Result, Run};
@@ -115,11 +115,11 @@ impl Synced<'_> {
     fn make(&mut self) -> Result<()> {
         let (run, args, context) = (self.run, self.args, &self.run.context);
         if !args.dry_run {
-            early_gates("sync-events", run, &args.servers.gitea)?;
+            early_gates("sync-events", run)?;
         }
         readable()?;
         let valid = validate(&file::load(&run.file)?)?;
-        let api = connect(&args.servers.server, context.is_pull_request_event())?;
+        let api = connect(run)?;
         let keys = api.list(Kind::SetupKey.path());
         self.requests = api.requests();
         let used = used_keys(&keys?)?;
@@ -135,14 +135,14 @@ impl Synced<'_> {
         if self.idle && !proposes {
             return Ok(());
         }
-        let forge = Forge::open(run, &args.servers.gitea)?;
+        let forge = Forge::open(run)?;
         let valid = match &forge {
             Some(forge) => validate(&forge.source()?)?,
             None => valid,
         };
         let mut waits = used.iter();
         self.idle = !waits.any(|name| valid.desired.awaits_enrollment(name));
-        let unconfigured = || Forge::not_configured(run, &args.servers.gitea);
+        let unconfigured = || Forge::not_configured(run);
         if !self.idle {
             if forge.is_none() {
                 let text = format!("{}: enrolled: true is not committed", unconfigured());
@@ -176,9 +176,7 @@ impl Synced<'_> {
     fn enroll(&mut self, api: &Api, desired: &Desired) -> Result<()> {
         let (run, args, say) = (self.run, self.args, self.run.say);
         // before the lists: what is recorded after that is newer than they are
-        let mut wanted = InventoryWanted::by(run, &args.servers);
-        wanted.writes = true;
-        let store = InventoryPlace::find(&wanted)?;
+        let store = InventoryPlace::find(run)?;
         let found = store.read()?;
         let snapshot = fetch(api, &Needs::enrollment().and_account(), desired);
         self.requests = api.requests();
@@ -207,8 +205,7 @@ impl Synced<'_> {
         store.of_account(&found.inventory, &actual)?;
         let accounts = actual.named(Kind::AccountSettings, "").iter();
         let accounts: Vec<String> = accounts.map(|account| account.id.to_string()).collect();
-        let named = setting(args.servers.server.account.as_ref());
-        let unnamed = || gates::no_account(&accounts).filter(|_| named.is_none());
+        let unnamed = || gates::no_account(&accounts).filter(|_| run.account().is_none());
         let reads_only = actual.me.as_ref().and_then(gates::reads_only);
         if let Some(refusal) = reads_only.or_else(unnamed)
             && !args.dry_run

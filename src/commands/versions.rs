@@ -79,7 +79,6 @@ pub(super) fn told_of_gitea(version: &str) -> Option<String> {
     })
 }
 
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 #[cfg(test)]
 mod tests {
     use super::told_of_gitea;

@@ -208,7 +208,6 @@ fn restored(theirs: &str, ours: &str) -> Option<String> {
     (lacks || is_unguarded).then(|| format!("{}{}{more}\n", &theirs[..at], essence(ours)))
 }
 
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 #[cfg(test)]
 mod tests {
     use yaml_rust2::YamlLoader;

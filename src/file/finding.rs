@@ -170,6 +170,8 @@ impl fmt::Display for Findings {
     }
 }
 
+impl std::error::Error for Findings {}
+
 /// Why a value will not do, and what might.
 pub(crate) struct Flaw {
     pub(crate) message: String,

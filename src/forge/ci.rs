@@ -25,8 +25,8 @@ pub struct Context {
     pub is_ci: bool,
     /// Whose runner it is.
     pub runner: Runner,
-    /// What started the job.
-    pub event: JobEvent,
+    /// What started the job, as in `pull_request_target` or `push`; empty where we are not told.
+    pub event: String,
     /// The pull request of the event.
     pub pull_request: Option<PullRequest>,
     /// The repository's full name, as in `owner/name`.
@@ -69,39 +69,6 @@ pub enum Runner {
     Other,
 }
 
-/// What started a job.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum JobEvent {
-    /// Nothing, or nothing that we are told.
-    #[default]
-    None,
-    /// A pull request was opened or pushed to.
-    PullRequest,
-    /// The same, run with the base's workflow and secrets.
-    PullRequestTarget,
-    /// A push to a branch or tag.
-    Push,
-    /// The clock.
-    Schedule,
-    /// Somebody by hand.
-    WorkflowDispatch,
-    /// Another one, by its name.
-    Other(String),
-}
-
-impl JobEvent {
-    fn named(name: &str) -> JobEvent {
-        match name {
-            "pull_request" => JobEvent::PullRequest,
-            "pull_request_target" => JobEvent::PullRequestTarget,
-            "push" => JobEvent::Push,
-            "schedule" => JobEvent::Schedule,
-            "workflow_dispatch" => JobEvent::WorkflowDispatch,
-            other => JobEvent::Other(other.to_owned()),
-        }
-    }
-}
-
 impl Context {
     /// Returns the context of this process.
     pub fn of_process() -> Context {
@@ -117,8 +84,6 @@ impl Context {
         read_file: impl Fn(&str) -> io::Result<String>,
     ) -> Context {
         let variables = Variables(&lookup);
-        let event = variables.job("EVENT_NAME");
-        let event = event.map_or(JobEvent::None, |name| JobEvent::named(&name));
         let (payload, event_problem) =
             match variables.job("EVENT_PATH").map(|path| read_file(&path)) {
                 None => (Payload::default(), None),
@@ -132,7 +97,7 @@ impl Context {
         let mut context = Context {
             is_ci: variables.is_on("CI") || variables.runner() != Runner::None,
             runner: variables.runner(),
-            event,
+            event: variables.job("EVENT_NAME").unwrap_or_default(),
             repository: variables
                 .job("REPOSITORY")
                 .or_else(|| payload.text("/repository/full_name")),
@@ -164,11 +129,9 @@ impl Context {
     ///
     /// True also when the event is not named but anything else shows a pull request: the gate of `apply` leans on this.
     pub fn is_pull_request_event(&self) -> bool {
-        let by_name = match &self.event {
-            JobEvent::PullRequest | JobEvent::PullRequestTarget => true,
-            JobEvent::Other(name) => name.starts_with("pull_request"),
-            JobEvent::None => self.pull_request.is_some(),
-            JobEvent::Push | JobEvent::Schedule | JobEvent::WorkflowDispatch => false,
+        let by_name = match self.event.as_str() {
+            "" => self.pull_request.is_some(),
+            name => name.starts_with("pull_request"),
         };
         by_name || self.git_ref.as_deref().and_then(number_of).is_some()
     }
@@ -229,10 +192,7 @@ fn pull_request(
     context: &Context,
 ) -> Option<PullRequest> {
     // The payload of a scheduled run is that of an old push; a push is none of a pull request's whatever it carries.
-    if matches!(
-        context.event,
-        JobEvent::Push | JobEvent::Schedule | JobEvent::WorkflowDispatch
-    ) {
+    if ["push", "schedule", "workflow_dispatch"].contains(&context.event.as_str()) {
         return None;
     }
     let from_ref = context.git_ref.as_deref().and_then(number_of);
@@ -244,7 +204,7 @@ fn pull_request(
         },
     };
     found.base_ref = found.base_ref.or_else(|| variables.job("BASE_REF"));
-    if found.head_sha.is_none() && context.event != JobEvent::PullRequestTarget {
+    if found.head_sha.is_none() && context.event != "pull_request_target" {
         found.head_sha.clone_from(&context.sha);
     }
     Some(found)

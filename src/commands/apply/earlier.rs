@@ -13,7 +13,7 @@ pub(super) fn made_earlier(session: &Session, plan: &Plan) -> Result<Vec<Notice>
     let (Some((git, path)), Some(tip)) = (session.history.checkout(), session.history.tip()) else {
         return Ok(Vec::new());
     };
-    if !session.context.is_ci || plan.waiting_keys.is_empty() {
+    if !session.run.context.is_ci || plan.waiting_keys.is_empty() {
         return Ok(Vec::new());
     }
     let Some((_, changed)) = git.changes(None, tip, &[path], 1)?.pop() else {

@@ -17,7 +17,7 @@ use crate::plan::ours::{Ours, Standing};
 
 /// What an apply writes down.
 pub(super) struct Recording<'a> {
-    session: &'a Session,
+    session: &'a Session<'a>,
     /// The commit that counts as applied once the run is through, where that can be told.
     through: Option<Through>,
     standing: Standing,
@@ -34,7 +34,7 @@ pub(super) struct Recording<'a> {
 }
 
 impl<'a> Recording<'a> {
-    pub(super) fn of(session: &'a Session) -> Result<Self, Failure> {
+    pub(super) fn of(session: &'a Session<'a>) -> Result<Self, Failure> {
         let ours = &session.options.ours;
         Ok(Recording {
             session,

@@ -1,19 +1,16 @@
 //! Gitea or Forgejo: is it there, is it new enough, and does it take the token?
 
-use std::path::PathBuf;
-use std::time::Duration;
-
 use super::found::{Look, not_made, of_version, open, wrong};
 use super::rights::Rights;
 use super::{Doctor, OF_FORK};
 use crate::base::text::joined;
 use crate::commands::Failure;
 use crate::commands::cli::Purpose;
-use crate::commands::forge::{self, Forge, SETTINGS};
-use crate::commands::settings::{environment, find_token};
+use crate::commands::forge::{Forge, SETTINGS};
+use crate::commands::settings::gitea_config;
 use crate::commands::versions::{commands_work, told_of_gitea};
 use crate::forge::ci::Runner;
-use crate::forge::gitea::{self, ForgeUser, GiteaError, Repo, RepoInfo, Scopes};
+use crate::forge::gitea::{ForgeUser, GiteaError, Repo, RepoInfo, Scopes};
 use crate::wire::http::Trouble;
 
 /// Why the rest was not looked at.
@@ -41,7 +38,7 @@ impl Doctor<'_> {
             }
         };
         self.put("gitea_repository", repository(&repo, &about));
-        let name = forge::branch(self.run, &self.args.servers.gitea);
+        let name = self.run.branch();
         let rights = Rights {
             doctor: self,
             repo: &repo,
@@ -87,19 +84,18 @@ impl Doctor<'_> {
 
     /// Returns the repository.
     fn open_repo(&mut self) -> Result<Repo, Ended> {
-        let (args, context) = (&self.args.servers.gitea, &self.run.context);
-        let token = match find_token("GITEA_TOKEN", args.gitea_token_file.as_ref()) {
+        let run = self.run;
+        let token = match run.gitea_token() {
             Ok(token) => token,
             Err(failure) => {
                 self.put("gitea_token", Err(failure.into()));
                 return Err("there is no token");
             }
         };
-        let (url, name) = (forge::url(self.run, args), forge::name(self.run, args));
-        let (Some(token), Some(url), Some(name)) = (token, url, name) else {
-            let text = Forge::not_configured(self.run, args);
-            let look = match context.runner {
-                _ if self.run.is_of_fork() => not_made(OF_FORK),
+        let (Some(token), Some(url), Some(name)) = (token, &run.gitea_url, &run.repository) else {
+            let text = Forge::not_configured(run);
+            let look = match run.context.runner {
+                _ if run.is_of_fork() => not_made(OF_FORK),
                 // a job is somebody's workflow, which lost its secret
                 Runner::Gitea | Runner::Forgejo => wrong(text, SETTINGS),
                 Runner::Other | Runner::None => open(format!(
@@ -109,14 +105,11 @@ impl Doctor<'_> {
             self.put("gitea_url", look);
             return Err("Gitea is not configured");
         };
-        let config = gitea::config(&url).map(|mut config| {
-            config.ca_file = environment("NETBIRD_GITOPS_CA_FILE").map(PathBuf::from);
-            config.retry.base = Duration::from_secs_f64(self.args.servers.server.retry_wait);
+        let repo = gitea_config(run, url).and_then(|mut config| {
             // a limit is to be shown, not to be waited for
             config.retry.throttle_waits = 0;
-            config
+            Repo::new(config, &token, name)
         });
-        let repo = config.and_then(|config| Repo::new(config, &token, &name));
         repo.map_err(|error| match error.trouble {
             Trouble::BadName => {
                 let hint = "give it as OWNER/NAME, with --gitea-repo (GITEA_REPO)";

@@ -5,7 +5,7 @@ use super::found::{Check, Look, not_made, open, wrong};
 use crate::base::id::Id;
 use crate::base::text::{count, joined, short_commit};
 use crate::commands::failure::Failure;
-use crate::commands::inventory::{FoundInventory, InventoryPlace, InventoryWanted};
+use crate::commands::inventory::{FoundInventory, InventoryPlace};
 use crate::inventory::{Inventory, RecordedAs};
 use crate::model::kind::Kind;
 use crate::model::notice::Notice;
@@ -25,9 +25,7 @@ impl Doctor<'_> {
         if !self.run.file.is_file() {
             return self.put_rest("inventory", "there is no such file");
         }
-        let mut wanted = InventoryWanted::by(self.run, &self.args.servers);
-        wanted.key_copies = self.args.sealing.key_copies.as_ref();
-        let place = InventoryPlace::find(&wanted);
+        let place = InventoryPlace::find(self.run);
         match place.and_then(|place| Ok((place.read()?, place))) {
             Ok((found, place)) => {
                 let copies = self.copies(&found.inventory, &place);

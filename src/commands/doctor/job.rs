@@ -7,10 +7,9 @@ use super::found::{Look, wrong};
 use crate::commands::branch::refuse_other_branches;
 use crate::commands::cli::Purpose;
 use crate::commands::exit::Exit;
-use crate::commands::forge;
 use crate::commands::logging::use_color;
 use crate::commands::settings::environment;
-use crate::forge::ci::{JobEvent, Runner};
+use crate::forge::ci::Runner;
 
 impl Doctor<'_> {
     /// Which form the output has.
@@ -62,9 +61,8 @@ impl Doctor<'_> {
                 hint,
             );
         }
-        let gitea = &self.args.servers.gitea;
         if applies
-            && let Err(failure) = refuse_other_branches("apply", self.run, gitea)
+            && let Err(failure) = refuse_other_branches("apply", self.run)
             && failure.exit == Exit::Refused
         {
             return Err(failure.into());
@@ -75,17 +73,14 @@ impl Doctor<'_> {
             Runner::Other => "a job of another runner",
             Runner::None => "a job",
         };
-        let event = match &context.event {
-            JobEvent::None => "",
-            JobEvent::PullRequest => ", of a pull request",
-            JobEvent::PullRequestTarget => ", of a pull request, with the base's workflow",
-            JobEvent::Push => ", after a push",
-            JobEvent::Schedule => ", by the clock",
-            JobEvent::WorkflowDispatch => ", started by hand",
-            JobEvent::Other(event) => &format!(", after {event}"),
+        let event = match context.event.as_str() {
+            "" => "",
+            event => &format!(", event {event}"),
         };
-        let branch = forge::branch(self.run, gitea);
-        let branch = branch.map_or(String::new(), |branch| format!(", for {branch}"));
+        let branch = self
+            .run
+            .branch()
+            .map_or(String::new(), |branch| format!(", for {branch}"));
         Ok(format!("{runner}{event}{branch}; {checked}"))
     }
 }

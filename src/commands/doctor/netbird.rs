@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::found::{Look, not_made, of_version, open, wrong};
 use super::{Doctor, OF_FORK, clock};
 use crate::base::text::{count, joined};
-use crate::commands::cli::{Purpose, Server};
-use crate::commands::settings::{api_config, setting, token};
+use crate::commands::cli::Purpose;
+use crate::commands::settings::{Run, api_config, token};
 use crate::commands::versions::OLD_NETBIRD;
 use crate::commands::{Exit, Failure};
 use crate::model::kind::Kind;
@@ -52,9 +52,9 @@ impl Doctor<'_> {
 
     /// Checks the server and the token. Where they cannot be asked, returns the failure, and why the other checks are skipped.
     fn ask_netbird(&mut self) -> Result<(), (Failure, &'static str)> {
-        let server = &self.args.servers.server;
-        let token = token(server, self.run.context.is_pull_request_event());
-        let api = open_api(server, &token);
+        let run = self.run;
+        let token = token(run);
+        let api = open_api(run, &token);
         let api = api.map_err(|failure| (failure, "the server is not known"))?;
         let unreachable = |error: &ApiError| {
             let hint = error.hint().unwrap_or_else(|| NO_API.to_owned());
@@ -78,7 +78,7 @@ impl Doctor<'_> {
         let base = api.base();
         self.put("netbird_url", Ok(format!("NetBird answers at {base}")));
         let mut is_slow = is_throttled(&greeting) || is_throttled(&users);
-        let is_of_fork = self.run.is_of_fork();
+        let is_of_fork = run.is_of_fork();
         let taken = match (token, users) {
             (Err(failure), _) if is_of_fork && failure.exit == Exit::Refused => not_made(OF_FORK),
             (Err(failure), _) => Err(failure.into()),
@@ -89,8 +89,7 @@ impl Doctor<'_> {
                 let accounts = api.values("/accounts");
                 let tokens = self.me.as_ref().map(|me| tokens(&api, me));
                 is_slow |= is_throttled(&accounts) || tokens.as_ref().is_some_and(is_throttled);
-                let wanted = setting(server.account.as_ref());
-                self.put("netbird_account", account(&accounts, wanted));
+                self.put("netbird_account", account(&accounts, run.account()));
                 let life = life(self.me.as_ref().zip(tokens), now);
                 self.put("netbird_token_life", life);
                 let (role, advice) = self.role();
@@ -170,8 +169,8 @@ fn is_throttled<T>(answer: &Result<T, ApiError>) -> bool {
 }
 
 /// Returns a client. Without a token the URL can be looked at all the same: the answer is a refusal of NetBird's own.
-fn open_api(server: &Server, token: &Result<Token, Failure>) -> Result<Api, Failure> {
-    let mut config = api_config(server)?;
+fn open_api(run: &Run, token: &Result<Token, Failure>) -> Result<Api, Failure> {
+    let mut config = api_config(run)?;
     // a limit is to be shown, not to be waited for
     config.retry.throttle_waits = 0;
     let stand_in = || Token::parse("none").expect("a word is a token");

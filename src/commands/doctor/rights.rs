@@ -155,10 +155,9 @@ impl Rights<'_> {
 
     /// The branch of the inventory: its rule, and who may push to it.
     fn inventory(&self) -> [Look; 2] {
-        let named = self.doctor.args.servers.inventory.inventory_branch.as_ref();
         let others = [self.about.default_branch.as_str(), self.name];
         let others = others.map(|name| (name, "the branch of the file"));
-        let name = match inventory_branch(named, others) {
+        let name = match inventory_branch(self.doctor.run, others) {
             Ok(name) => name,
             Err(failure) => {
                 let why = "it is the branch of the file";

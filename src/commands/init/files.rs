@@ -290,7 +290,6 @@ fn diff(path: &str, before: &[u8], after: &[u8]) -> String {
     out
 }
 
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 #[cfg(test)]
 mod tests {
     use super::*;

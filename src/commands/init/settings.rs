@@ -12,7 +12,7 @@ use crate::base::text::visible;
 use crate::commands::cli::{InitArgs, is_digest};
 use crate::commands::failure::Failure;
 use crate::commands::logging::Say;
-use crate::commands::settings::{environment, find_token, inventory_branch, setting};
+use crate::commands::settings::{Run, environment, find_token, inventory_branch, setting};
 use crate::commands::signals;
 use crate::commands::versions::of_gitea;
 use crate::forge::gitea::{self, BranchRule, GiteaError, Repo, Token};
@@ -217,15 +217,16 @@ fn same(one: &str, other: &str) -> bool {
 impl Settings {
     /// Reads what is wanted and what is there. `remote` is the repository that the checkout is pushed to.
     pub(super) fn prepare(
+        run: &Run,
         args: &InitArgs,
         network: &Network,
         remote: Option<&Remote>,
     ) -> Result<Settings, Failure> {
-        let owner = find_token("GITEA_TOKEN", args.gitea.gitea_token_file.as_ref())?;
+        let owner = run.gitea_token()?;
         let text = "--setup needs a token of the repository's owner, and GITEA_TOKEN is not set";
         let owner = owner.ok_or_else(|| Failure::error(text).hint(OWNERS_TOKEN))?;
         let (secrets, variables) = (secrets(&owner)?, variables(args)?);
-        let (server, name) = repository(args, remote)?;
+        let (server, name) = repository(run, remote)?;
         let open = |token: &Token| -> Result<Repo, Failure> {
             let mut config = gitea::config(&server)?;
             config.ca_file = setting(args.server.ca_file.as_ref()).map(PathBuf::from);
@@ -246,14 +247,14 @@ impl Settings {
             (None, Some(token)) => login(&open(token)?)?,
             (named, _) => named,
         };
-        let applied = setting(args.gitea.branch.as_ref());
+        let applied = run.named_branch.clone();
         let branch = applied.unwrap_or_else(|| about.default_branch.clone());
         let others = [
             (&*about.default_branch, "the default branch"),
             (&*branch, "the branch that is applied"),
         ];
         let wanted = Wanted {
-            inventory_branch: inventory_branch(args.inventory_branch.as_ref(), others)?,
+            inventory_branch: inventory_branch(run, others)?,
             secrets,
             variables,
             bot,
@@ -398,9 +399,9 @@ fn variables(args: &InitArgs) -> Result<BTreeMap<&'static str, String>, Failure>
 }
 
 /// Returns the server and the repository: as named, else of the checkout's remote.
-fn repository(args: &InitArgs, remote: Option<&Remote>) -> Result<(String, String), Failure> {
-    let server = setting(args.gitea.gitea_url.as_ref()).or_else(|| remote?.server.clone());
-    let name = setting(args.gitea.gitea_repo.as_ref());
+fn repository(run: &Run, remote: Option<&Remote>) -> Result<(String, String), Failure> {
+    let server = run.gitea_url.clone().or_else(|| remote?.server.clone());
+    let name = run.repository.clone();
     let name = name.or_else(|| Some(remote?.name.clone()));
     server.zip(name).ok_or_else(|| {
         let text = "which repository to set up is not known: the checkout's remote origin does not say it";
@@ -466,7 +467,6 @@ fn there(repo: &Repo, wanted: &Wanted, wait: Duration) -> Result<There, Failure>
     })
 }
 
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 #[cfg(test)]
 mod tests {
     use super::*;

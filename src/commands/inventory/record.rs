@@ -14,7 +14,7 @@ use crate::base::files::{self, folder_of};
 use crate::check::validate::validate;
 use crate::commands::failure::Failure;
 use crate::file;
-use crate::forge::gitea::commit::{CommitError, Revision};
+use crate::forge::gitea::commit::Revision;
 use crate::inventory::Delta;
 use crate::model::desired::Desired;
 
@@ -63,13 +63,8 @@ impl Recorder for InventoryPlace {
                     Ok(text)
                 };
                 let written = branch.write(&mut edit, &files, branch.patience());
-                written.map(|_| now).map_err(|error| NotRecorded {
-                    why: match &error {
-                        CommitError::Edit(_) => error.to_string(),
-                        _ => format!("{}: {error}", self.named()),
-                    },
-                    hint: error.hint(),
-                })
+                let unwritten = |error| Failure::from(error).within(&self.named()).into();
+                written.map(|_| now).map_err(unwritten)
             }
             At::File { path, .. } => self.onto_disk(path, &deltas, &files).map_err(|error| {
                 let (why, hint) = (format!("{error:#}"), None);

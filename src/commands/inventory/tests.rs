@@ -1,16 +1,17 @@
 //! The inventory of a laptop: found, read, written.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use tempfile::TempDir;
 
-use super::{FoundInventory, InventoryPlace, InventoryWanted};
+use super::{FoundInventory, InventoryPlace};
 use crate::apply::{KeyCopy, Recorder};
 use crate::base::id::Id;
-use crate::commands::cli::{Cli, Command, GiteaArgs, InventoryArgs};
+use crate::commands::cli::Cli;
 use crate::commands::exit::Exit;
 use crate::commands::failure::Failure;
 use crate::commands::logging;
@@ -20,13 +21,6 @@ use crate::git::testing::Repo;
 use crate::inventory::{Delta, Inventory};
 use crate::model::notice::{Notice, OfInventory};
 use crate::plan::ours::Standing;
-
-const GITEA: GiteaArgs = GiteaArgs {
-    gitea_url: None,
-    gitea_repo: None,
-    branch: None,
-    gitea_token_file: None,
-};
 
 /// A run in a directory.
 struct Run {
@@ -54,32 +48,24 @@ impl Run {
     }
 
     fn find(&self) -> InventoryPlace {
-        let inventory = self.inventory.as_ref();
-        let cli = Cli::try_parse_from(["netbird-gitops", "schema"]).unwrap();
-        let run = settings::Run {
-            cli: &cli,
-            say: logging::say(&cli.global, |_| None),
-            file: self.file.clone(),
-            environment: "default".into(),
-            context: Context {
-                is_ci: self.is_ci,
-                ..Context::default()
-            },
+        let command = if self.writes { "apply" } else { "plan" };
+        let inventory = self
+            .inventory
+            .iter()
+            .flat_map(|path| [OsStr::new("--inventory"), path.as_os_str()]);
+        let arguments = ["netbird-gitops", command]
+            .map(OsStr::new)
+            .into_iter()
+            .chain(inventory);
+        let cli = Cli::try_parse_from(arguments).unwrap();
+        let mut run = settings::Run::new(&cli, logging::say(&cli.global, |_| None));
+        run.file.clone_from(&self.file);
+        (run.gitea_url, run.repository) = (None, None);
+        run.context = Context {
+            is_ci: self.is_ci,
+            ..Context::default()
         };
-        let flags = Cli::try_parse_from(["netbird-gitops", "drift"]).unwrap();
-        let Command::Drift(mut flags) = flags.command else {
-            unreachable!("that is the command");
-        };
-        flags.servers.gitea = GITEA;
-        flags.servers.inventory = InventoryArgs {
-            inventory: inventory.map(|path| path.display().to_string()),
-            inventory_branch: None,
-        };
-        let found = InventoryPlace::find(&InventoryWanted {
-            writes: self.writes,
-            ..InventoryWanted::by(&run, &flags.servers)
-        });
-        found.unwrap()
+        InventoryPlace::find(&run).unwrap()
     }
 
     fn read(&self) -> Result<FoundInventory, Failure> {

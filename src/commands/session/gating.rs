@@ -1,15 +1,11 @@
 //! What of a plan somebody agreed to, and what the gates say of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::anyhow;
 
-use super::{
-    AccessLevel, Document, EVENTS, Gates, Id, Kind, Notice, Plan, Request, Result, Row, Session,
-    notices, setting,
-};
+use super::{AccessLevel, Document, EVENTS, Id, Kind, Notice, Plan, Result, Row, Session, notices};
 use crate::access::Delta;
 use crate::base::text::listed;
 use crate::commands::agreements::asked;
@@ -23,11 +19,10 @@ use crate::plan;
 use crate::plan::agreement::{self, Agreement, Judgement, Said};
 use crate::plan::gates::{self, Refusal};
 
-impl Session {
+impl Session<'_> {
     /// Makes the plan, with what is let go where somebody agreed to delete it. Looks for agreements as far as the plan needs
     /// them.
-    pub(in crate::commands) fn plan(&mut self, request: &Request) -> Result<Plan> {
-        let gates = request.gates;
+    pub(in crate::commands) fn plan(&mut self) -> Result<Plan> {
         // who is bound to a key whose entry was removed decides about a peer, so it is not left to times alone
         if self.offboards() && self.complete(EVENTS)? {
             self.read()?;
@@ -35,13 +30,13 @@ impl Session {
         let mut plan = self.plan_whole()?;
         let of_token = notices::of_token(&self.actual);
         self.document.notices.extend(of_token);
-        self.statements = asked(request.run, gates.allow_deletes.as_deref())?;
-        let mut outcome = self.outcome(&plan, request)?;
+        self.statements = asked(self.run)?;
+        let mut outcome = self.outcome(&plan)?;
         let mut before = None;
         if !outcome.release.is_empty() {
             self.options.release.clone_from(&outcome.release);
             let released = self.plan_whole()?;
-            outcome = self.judge(&released, Some(&plan), gates);
+            outcome = self.judge(&released, Some(&plan));
             before = Some(std::mem::replace(&mut plan, released));
         }
         let let_go = before.as_ref().map_or(&plan, |before| before).let_go.iter();
@@ -70,31 +65,30 @@ impl Session {
 
     /// Gathers what was said, and judges the plan by it: in commits wherever something is deleted or let go, in pull requests
     /// where it is still wanted.
-    fn outcome(&mut self, plan: &Plan, request: &Request) -> Result<Judgement> {
-        let gates = request.gates;
+    fn outcome(&mut self, plan: &Plan) -> Result<Judgement> {
         if !plan.counted_rows().is_empty() || !plan.let_go.is_empty() {
             self.in_messages()?;
         }
-        let outcome = self.judge(plan, None, gates);
+        let outcome = self.judge(plan, None);
         let is_said = !outcome.agreements.iter().any(Agreement::is_unsaid);
         if is_said && !self.statements.lines.iter().any(Said::is_of_message) {
             return Ok(outcome);
         }
-        let asked = match Forge::open(request.run, &request.servers.gitea) {
-            Ok(forge) => self.ask(plan, gates, forge.as_ref()),
+        let asked = match Forge::open(self.run) {
+            Ok(forge) => self.ask(plan, forge.as_ref()),
             Err(failure) => Err(anyhow!(failure.error)),
         };
         if let Err(error) = asked {
             let notice = Notice::general(OfAgreement::NotAsked(format!("{error:#}")));
             self.document.notices.push(notice);
         }
-        Ok(self.judge(plan, None, gates))
+        Ok(self.judge(plan, None))
     }
 
     /// Asks the forge who wrote the lines of messages, and what descriptions say.
-    fn ask(&mut self, plan: &Plan, gates: &Gates, forge: Option<&Forge>) -> anyhow::Result<()> {
+    fn ask(&mut self, plan: &Plan, forge: Option<&Forge>) -> anyhow::Result<()> {
         self.by_writers(forge)?;
-        let outcome = self.judge(plan, None, gates);
+        let outcome = self.judge(plan, None);
         if !outcome.agreements.iter().any(Agreement::is_unsaid) {
             return Ok(());
         }
@@ -103,17 +97,22 @@ impl Session {
     }
 
     /// `before` is the plan as it was before what is let go was released.
-    fn judge(&self, plan: &Plan, before: Option<&Plan>, gates: &Gates) -> Judgement {
-        let refusals = gates::deletions(plan, gates.max_deletes, &BTreeSet::new()).into_iter();
+    fn judge(&self, plan: &Plan, before: Option<&Plan>) -> Judgement {
+        let refusals = gates::deletions(plan, self.max_deletes(), &BTreeSet::new()).into_iter();
         let needed = refusals.flat_map(|refusal| refusal.rows).collect();
         let ours = &self.options.ours;
         self.statements.judge(plan, before, ours, &needed)
     }
 
+    /// The most deletions that need no word of agreement. Whoever only reads a plan deletes nothing.
+    fn max_deletes(&self) -> usize {
+        let planning = self.run.command.planning();
+        planning.map_or(usize::MAX, |planning| planning.gates.max_deletes)
+    }
+
     /// Makes the plan and lets the gates judge it.
-    pub(in crate::commands) fn judged(&mut self, request: &Request) -> Result<Plan> {
-        let run = request.run;
-        let plan = self.plan(request);
+    pub(in crate::commands) fn judged(&mut self) -> Result<Plan> {
+        let plan = self.plan();
         self.measure();
         let mut plan = plan?;
         let recipients = self.recipients.describe().into_iter();
@@ -122,12 +121,12 @@ impl Session {
         let is_past = |notice: &Notice| notices::is_past(notice, &plan, &self.valid);
         self.document.notices.retain(|notice| !is_past(notice));
         let desired = &self.valid.desired;
-        let mut told = notices::recipients_of_keys(&plan, desired, &run.file, &self.history);
+        let mut told = notices::recipients_of_keys(&plan, desired, &self.run.file, &self.history);
         notices::place(&mut told, &self.valid);
         self.document.notices.extend(told);
         let idle = notices::protects_nothing(&self.protected, desired, &self.actual);
         self.document.notices.extend(idle);
-        let refusals = gates::check(&plan, &self.gates(request));
+        let refusals = gates::check(&plan, &self.gates());
         self.document.refusals = self.with_way_out(refusals, &plan);
         self.document.access = self.delta(&plan);
         if self.document.access.is_none() && self.access != AccessLevel::None {
@@ -147,11 +146,11 @@ impl Session {
 
     /// Returns the refusals of what goes that the pull request of this job causes; none in another job. What it takes away
     /// is the plan of the merge without that of the base's file. All else that goes is set apart in the document.
-    pub(in crate::commands) fn red(&mut self, plan: &Plan, request: &Request) -> Vec<Refusal> {
-        if !self.context.is_pull_request_event() {
+    pub(in crate::commands) fn red(&mut self, plan: &Plan) -> Vec<Refusal> {
+        if !self.run.context.is_pull_request_event() {
             return Vec::new();
         }
-        let base = self.base_plan(&request.run.file);
+        let base = self.base_plan();
         let own: BTreeSet<Row> = match &base {
             Some(base) => &plan.rows() - &base.rows(),
             // nobody can plan the base's file: what history says has to do
@@ -174,7 +173,7 @@ impl Session {
             own.changes.retain(|change| !is_others(change));
             self.document.access = self.document.access.take().and_then(|_| self.delta(&own));
         }
-        let red = gates::deletions_of(plan, request.gates.max_deletes, &self.agreed, &own);
+        let red = gates::deletions_of(plan, self.max_deletes(), &self.agreed, &own);
         if red.is_empty() {
             blame(&mut self.document);
         }
@@ -194,7 +193,7 @@ impl Session {
     /// Says of refused deletions what to do about them, and of what is protected which change wants it to go.
     fn with_way_out(&self, mut refusals: Vec<Refusal>, plan: &Plan) -> Vec<Refusal> {
         let (agreements, rows) = (&self.document.agreements, plan.counted_rows().len());
-        let hint = agreement::way_out(agreements, rows, self.context.is_ci);
+        let hint = agreement::way_out(agreements, rows, self.run.context.is_ci);
         for refusal in &mut refusals {
             if refusal.gate == "protected" {
                 let is_it = |change: &Change| refusal.names.contains(&change.address.to_string());
@@ -214,26 +213,26 @@ impl Session {
     }
 
     /// What an apply of the base's file would do, by the same answers and the same inventory; `None` where there is no such plan.
-    fn base_plan(&self, file: &Path) -> Option<Plan> {
-        let desired = Arc::new(self.history.base(file)?);
+    fn base_plan(&self) -> Option<Plan> {
+        let desired = Arc::new(self.history.base(&self.run.file)?);
         let (actual, binding) = plan::read(&desired, &self.snapshot, &self.options).ok()?;
         plan::plan(&desired, &actual, &binding, &self.options).ok()
     }
 
     /// What the gates look at.
-    fn gates(&self, request: &Request) -> gates::Context {
-        let account = setting(request.servers.server.account.as_ref());
+    fn gates(&self) -> gates::Context {
+        let account = self.run.account();
         let accounts = self.actual.named(Kind::AccountSettings, "").iter();
         let ids = accounts.map(|account| account.id.to_string());
         gates::Context {
-            max_deletes: request.gates.max_deletes,
+            max_deletes: self.max_deletes(),
             agreed: self.agreed.clone(),
             halt: halt(),
             me: self.actual.me.clone(),
-            account: account.filter(|_| request.live.is_none()),
+            account: account.filter(|_| self.api.is_some()),
             accounts: ids.collect(),
             online: self.api.is_some(),
-            applying: request.writes,
+            applying: self.run.writes(),
             recipients: self.recipients.describe().len(),
             protected: self.protected.clone(),
             expected: self.expected.clone(),

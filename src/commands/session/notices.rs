@@ -1,9 +1,9 @@
 //! What a plan's reader is told beside the plan: the file's notices, new recipients, agreements to deletions.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::{Actual, Address, History, Kind, Notice, Plan, Recipients, Sealing, Valid, files};
+use super::{Actual, Address, History, Kind, Notice, Plan, Recipients, Valid, files};
 use crate::base::code::Code;
 use crate::base::text::nearest;
 use crate::model::change::{Change, Operation};
@@ -113,12 +113,12 @@ pub(in crate::commands) fn of_token(actual: &Actual) -> Option<Notice> {
 }
 
 /// Names the recipients in files of the checkout that the base branch does not have: who could open new keys after this.
-pub(super) fn new_recipients(sealing: &Sealing, history: &History) -> Vec<Notice> {
+pub(super) fn new_recipients(of: &[PathBuf], history: &History) -> Vec<Notice> {
     let mut notices = Vec::new();
     if history.tip().is_none() {
         return notices;
     }
-    for file in &sealing.recipients_file {
+    for file in of {
         let now = history.recipients.get(file).cloned();
         let now = now.or_else(|| files::read(file, files::SMALL).ok());
         let now =

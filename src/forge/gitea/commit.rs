@@ -6,9 +6,9 @@
 //! So each round reads the branch's tip and the file, edits what it read, writes with the blob's id, and after a
 //! refusal lets the next reading decide: our bytes are there, or something moved, or the refusal is real.
 
-use std::fmt;
 use std::time::Duration;
 
+use anyhow::{anyhow, bail};
 use jiff::Timestamp;
 
 use super::{FileWrite, ForgeFile, GiteaError, NewCommit, Repo, Result, Tip, unless_absent};
@@ -96,52 +96,12 @@ pub enum CommitOutcome {
     NothingToDo,
 }
 
-/// Why there is no commit.
-#[derive(Debug)]
-pub enum CommitError {
-    /// The file cannot be edited.
-    Edit(anyhow::Error),
-    /// The server's answer ends it: no access, no such file or branch, archived, renamed.
-    Gitea(GiteaError),
-    /// The server refuses although nothing moved (a branch rule, a hook, a permission), nobody knows whether the commit is there, or
-    /// others were faster again and again; and what to do about it.
-    Ended(String, Option<String>),
-}
-
-impl CommitError {
-    /// A refusal that stays, though nothing moved.
-    pub(super) fn refused(rounds: u32, error: &GiteaError, hint: Option<String>) -> Self {
-        let text =
-            format!("the commit was refused {rounds} times with nothing else pushed: {error}");
-        CommitError::Ended(text, hint)
-    }
-
-    /// What to do about it, for a line of its own.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            CommitError::Edit(_) => None,
-            CommitError::Gitea(error) => error.hint(),
-            CommitError::Ended(_, hint) => hint.clone(),
-        }
-    }
-}
-
-impl fmt::Display for CommitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CommitError::Edit(error) => write!(f, "{error:#}"),
-            CommitError::Gitea(error) => error.fmt(f),
-            CommitError::Ended(text, _) => f.write_str(text),
-        }
-    }
-}
-
-impl std::error::Error for CommitError {}
-
-impl From<GiteaError> for CommitError {
-    fn from(error: GiteaError) -> CommitError {
-        CommitError::Gitea(error)
-    }
+/// The error of a refusal that stays, though nothing moved: a branch rule, a hook, a permission.
+pub(super) fn refused(rounds: u32, error: &GiteaError, hint: Option<String>) -> anyhow::Error {
+    let hint = hint
+        .map(|hint| format!("\nhint: {hint}"))
+        .unwrap_or_default();
+    anyhow!("the commit was refused {rounds} times with nothing else pushed: {error}{hint}")
 }
 
 /// One commit, tried until it is on its branch or the refusal is real. Each try is based on what was read just before.
@@ -185,8 +145,10 @@ struct Attempt {
 }
 
 impl Commit<'_> {
-    /// Makes the commit in rounds.
-    pub(super) fn make(mut self) -> Result<CommitOutcome, CommitError> {
+    /// Makes the commit in rounds. Errors where the file cannot be edited; with a [`GiteaError`] where the server's answer ends it:
+    /// no access, no such file or branch, archived, renamed; and where the server refuses although nothing moved, nobody knows
+    /// whether the commit is there, or others were faster again and again.
+    pub(super) fn make(mut self) -> anyhow::Result<CommitOutcome> {
         let patience = self.patience;
         let start = (patience.now)();
         let mut last: Option<(Basis, Attempt, GiteaError)> = None;
@@ -196,10 +158,10 @@ impl Commit<'_> {
             let seen = match (self.read(is_unclear), &last) {
                 (Ok(seen), _) => seen,
                 (Err(read), Some((_, _, write))) if is_no_verdict(&read) => {
-                    let text =
-                        format!("the commit may have been made or not: {write}; then {read}");
                     let hint = "run again: what is committed already is found, and not made twice";
-                    return Err(CommitError::Ended(text, Some(hint.into())));
+                    bail!(
+                        "the commit may have been made or not: {write}; then {read}\nhint: {hint}"
+                    );
                 }
                 (Err(read), _) => return Err(read.into()),
             };
@@ -219,13 +181,12 @@ impl Commit<'_> {
                 // Out of time: what is known so far has to do.
                 if unmoved >= patience.rounds || (unmoved > 0 && !in_time) {
                     let hint = self.repo.why_refused(&error, self.at.branch, self.way_out);
-                    return Err(CommitError::refused(unmoved, &error, hint));
+                    return Err(refused(unmoved, &error, hint));
                 }
                 if !in_time {
                     let secs = patience.elapsed(start).as_secs();
-                    let text = format!("other pushes came first for {secs} s: {error}");
                     let hint = "run again when fewer pushes go to the branch";
-                    return Err(CommitError::Ended(text, Some(hint.into())));
+                    bail!("other pushes came first for {secs} s: {error}\nhint: {hint}");
                 }
             }
             let Some(sent) = self.prepare(&seen)? else {
@@ -312,9 +273,9 @@ impl Commit<'_> {
     }
 
     /// Returns what to send, `None` where there is nothing to do.
-    fn prepare(&mut self, seen: &Basis) -> Result<Option<Attempt>, CommitError> {
+    fn prepare(&mut self, seen: &Basis) -> anyhow::Result<Option<Attempt>> {
         let before = seen.file.as_ref().map(|file| file.bytes.as_slice());
-        let revision = (self.edit)(before).map_err(CommitError::Edit)?;
+        let revision = (self.edit)(before)?;
         let message = revision.as_ref().map(|revision| revision.message.clone());
         let text = revision.map(|revision| revision.bytes);
         let text = text.filter(|bytes| before != Some(bytes));

@@ -9,7 +9,7 @@
 //! where the same token reads the repository: the server says "not found" also of what a token may not see, and an apply
 //! that takes an inventory for missing begins another.
 
-use super::commit::{BranchFile, Commit, CommitError, CommitOutcome, Patience, Revision, TextEdit};
+use super::commit::{BranchFile, Commit, CommitOutcome, Patience, Revision, TextEdit};
 use super::{FileWrite, ForgeFile, Repo, Result, unless_absent};
 
 /// The branch, where nobody names another.
@@ -121,7 +121,7 @@ impl InventoryBranch {
         edit: &mut TextEdit<'_>,
         keys: &[(String, Vec<u8>)],
         patience: Patience<'_>,
-    ) -> Result<CommitOutcome, CommitError> {
+    ) -> anyhow::Result<CommitOutcome> {
         let keys = keys.iter().map(|(name, bytes)| FileWrite {
             path: format!("{}{name}", self.keys()),
             bytes: bytes.clone(),

@@ -8,9 +8,10 @@
 
 use std::collections::BTreeSet;
 
-use super::commit::{BranchFile, Commit, CommitError, CommitOutcome, Patience, Revision};
+use super::commit::{BranchFile, Commit, CommitOutcome, Patience, Revision, refused};
 use super::{
-    FileWrite, ForgeFile, IssueEdit, NewCommit, Pull, Repo, Result, commit_message, unless_absent,
+    FileWrite, ForgeFile, GiteaError, IssueEdit, NewCommit, Pull, Repo, Result, commit_message,
+    unless_absent,
 };
 use crate::base::files::MAX_BYTES;
 use crate::base::text::short_commit;
@@ -109,7 +110,7 @@ const WITHOUT_PULL: &str = "commit to the branch itself, without --via-pr";
 
 impl Marking<'_> {
     /// Marks the keys by one commit. The file is never made.
-    pub fn commit(&self) -> Result<Marked, CommitError> {
+    pub fn commit(&self) -> anyhow::Result<Marked> {
         self.commit_to(self.at.branch, self.names, "use --via-pr")
     }
 
@@ -118,7 +119,7 @@ impl Marking<'_> {
         branch: &str,
         names: &BTreeSet<String>,
         way_out: &'static str,
-    ) -> Result<Marked, CommitError> {
+    ) -> anyhow::Result<Marked> {
         let mut last = None;
         let mut edit = |text: Option<&[u8]>| {
             let edit = edit::mark_enrolled(self.at.path, text.unwrap_or_default(), names)?;
@@ -159,13 +160,12 @@ impl Marking<'_> {
         })
     }
 
-    fn edit(&self, file: &ForgeFile, names: &BTreeSet<String>) -> Result<Edit, CommitError> {
-        let edit = edit::mark_enrolled(self.at.path, &file.bytes, names);
-        edit.map_err(|error| CommitError::Edit(error.into()))
+    fn edit(&self, file: &ForgeFile, names: &BTreeSet<String>) -> anyhow::Result<Edit> {
+        edit::mark_enrolled(self.at.path, &file.bytes, names)
     }
 
     /// Proposes the marks in a pull request.
-    pub fn propose(&self) -> Result<Marked, CommitError> {
+    pub fn propose(&self) -> anyhow::Result<Marked> {
         let (repo, BranchFile { branch, path }) = (self.repo, self.at);
         let head = branch_name(self.environment);
         let mut rounds = 0;
@@ -175,14 +175,17 @@ impl Marking<'_> {
             let file = file.map_err(|error| repo.what_is_missing(error, branch, path))?;
             match self.try_to_propose(&head, &file) {
                 // Another run made, moved or removed the branch or the pull request: look again.
-                Err(CommitError::Gitea(error)) if error.may_be_a_race() || error.is_not_found() => {
+                Err(ref error)
+                    if let Some(error) = error.downcast_ref::<GiteaError>()
+                        && (error.may_be_a_race() || error.is_not_found()) =>
+                {
                     if rounds >= self.patience.rounds {
                         // the branch that is applied is only read: a rule can cover the bot's
                         let hint = match error.is_of_a_commit() {
-                            true => repo.why_refused(&error, &head, WITHOUT_PULL),
+                            true => repo.why_refused(error, &head, WITHOUT_PULL),
                             false => error.hint(),
                         };
-                        return Err(CommitError::refused(rounds, &error, hint));
+                        return Err(refused(rounds, error, hint));
                     }
                     log::info!("not proposed yet: {error}");
                     (self.patience.sleep)(self.patience.first_wait * rounds);
@@ -192,7 +195,7 @@ impl Marking<'_> {
         }
     }
 
-    fn try_to_propose(&self, head: &str, file: &ForgeFile) -> Result<Marked, CommitError> {
+    fn try_to_propose(&self, head: &str, file: &ForgeFile) -> anyhow::Result<Marked> {
         let edit = self.edit(file, self.names)?;
         let pull = self.repo.open_pull(self.at.branch, head)?;
         if pull.is_none() && edit.flipped.is_empty() {
@@ -267,7 +270,7 @@ impl Marking<'_> {
         pull: Option<Pull>,
         is_new: bool,
         wanted: &Revision,
-    ) -> Result<(Pull, MarkedBy, &'static str), CommitError> {
+    ) -> Result<(Pull, MarkedBy, &'static str)> {
         let message = wanted.message.as_str();
         let (title, rest) = message.split_once('\n').unwrap_or((message, ""));
         let body = format!(

@@ -132,7 +132,6 @@ fn covers(pattern: &[char], text: &str) -> bool {
     }
 }
 
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};

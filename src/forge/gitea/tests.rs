@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Repo, Token, config};
+use super::{GiteaError, Repo, Token, config};
 use crate::wire::http::ProxySetting;
 use crate::wire::http::tests::script::{Act, Script, answer, json as reply};
 
@@ -50,6 +50,18 @@ fn recorded(name: &str) -> Act {
 fn recording(name: &str) -> Value {
     let path = format!("{}/tests/data/{name}.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The answer of Gitea that an error is.
+fn of_gitea(error: &anyhow::Error) -> Option<&GiteaError> {
+    error.downcast_ref()
+}
+
+/// What an error says to do.
+fn hint_of(error: &anyhow::Error) -> Option<String> {
+    let text = error.to_string();
+    let told = text.split_once("\nhint: ").map(|(_, hint)| hint.to_owned());
+    told.or_else(|| of_gitea(error)?.hint())
 }
 
 fn names<const N: usize>(names: [&str; N]) -> BTreeSet<String> {

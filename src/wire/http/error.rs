@@ -345,7 +345,6 @@ pub(super) fn classify(
     (error, end)
 }
 
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 #[cfg(test)]
 mod tests {
     use super::*;

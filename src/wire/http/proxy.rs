@@ -149,7 +149,6 @@ fn read(source: &str, url: &SecretString) -> Result<ureq::Proxy> {
     })
 }
 
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 #[cfg(test)]
 mod tests {
     use super::*;

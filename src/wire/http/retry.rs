@@ -155,7 +155,6 @@ pub(super) fn http_date(value: &str) -> Option<jiff::Timestamp> {
     PARSER.parse_timestamp(value).ok()
 }
 
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -83,7 +83,6 @@ pub(super) fn may_be_late(cause: &str) -> bool {
     cause.starts_with("received fatal alert") || cause.starts_with("cannot decrypt")
 }
 
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -94,7 +94,6 @@ pub struct NoToken {
     pub hint: &'static str,
 }
 
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,7 +11,7 @@ use fakes::Gitea;
 
 use super::*;
 use crate::forge::gitea::ForgeFile;
-use crate::forge::gitea::commit::{CommitError, CommitOutcome, Patience, Revision};
+use crate::forge::gitea::commit::{CommitOutcome, Patience, Revision};
 use crate::forge::gitea::inventory::{BRANCH, InventoryBranch};
 
 const PATH: &str = ".netbird-gitops/home/inventory.json";
@@ -57,7 +57,7 @@ fn with_id(text: Option<&[u8]>, id: &str) -> Option<Revision> {
 }
 
 /// Writes an id, and one copy of a key for each name.
-fn write(branch: &InventoryBranch, id: &str, keys: &[&str]) -> Result<CommitOutcome, CommitError> {
+fn write(branch: &InventoryBranch, id: &str, keys: &[&str]) -> anyhow::Result<CommitOutcome> {
     let keys: Vec<(String, Vec<u8>)> = keys.iter().map(|name| key(name)).collect();
     let mut edit = |text: Option<&[u8]>| Ok(with_id(text, id));
     branch.write(&mut edit, &keys, patience())
@@ -97,6 +97,6 @@ fn delete_branch(gitea: &Gitea) {
     assert_eq!(gitea.call("DELETE", &path, Value::Null).0, 204);
 }
 
-fn is_committed(outcome: &Result<CommitOutcome, CommitError>) -> bool {
+fn is_committed(outcome: &anyhow::Result<CommitOutcome>) -> bool {
     matches!(outcome, Ok(CommitOutcome::Committed { sha: Some(_) }))
 }

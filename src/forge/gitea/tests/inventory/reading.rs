@@ -50,10 +50,7 @@ fn what_the_token_may_not_see_is_an_error() {
             assert!(told.unwrap_err().is_not_found());
         }
         let refused = write(&branch, "a", &[]).unwrap_err();
-        assert!(
-            matches!(&refused, CommitError::Gitea(error) if error.is_not_found()),
-            "{refused}"
-        );
+        assert!(of_gitea(&refused).unwrap().is_not_found(), "{refused}");
         let old = gitea.token();
         gitea.revoke(&old);
         let error = read(&branch_as(&gitea, &old, BRANCH)).unwrap_err();
