@@ -90,7 +90,7 @@ fn a_job_is_told_what_it_is_and_where_it_must_not_apply() {
     found.failed(&[]).is(
         "job",
         Some(true),
-        "a job of Gitea's runner, after a push, for main; checked for apply",
+        "a job of Gitea's runner, event push, for main; checked for apply",
     );
     found.is("terminal", Some(true), "CI is set");
     let other = push()
@@ -131,6 +131,6 @@ fn an_apply_in_a_pull_requests_job_is_told() {
     setup.found_in_job(&[], &job).is(
         "job",
         Some(true),
-        "of a pull request, for main; checked for plan",
+        "event pull_request, for main; checked for plan",
     );
 }
