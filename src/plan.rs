@@ -299,7 +299,7 @@ pub fn plan(
     let unmanaged = unmanaged_members.values().flatten();
     let (changes, peer_labels) =
         labels::label_peers(followed.changes, unmanaged, &record.delta.names, actual);
-    let beside = Beside::of(desired, actual, &changes, &resolved);
+    let beside = Beside::of(desired, actual, &changes, resolved);
     Ok(Plan {
         changes,
         steps,

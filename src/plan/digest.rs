@@ -21,6 +21,7 @@ use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::desired::Desired;
 use crate::model::kind::{Kind, Resource};
+use crate::plan::members::Names;
 use crate::plan::memberships::granted;
 
 /// How a plan differs from the one of a digest.
@@ -37,8 +38,10 @@ pub enum Unlike {
 pub struct Beside {
     /// The file: its digest is made only where that of the plan is shown.
     desired: Arc<Desired>,
-    /// The digest of the live objects, and of the machines that names mean.
-    live: String,
+    /// The live objects.
+    live: Value,
+    /// What names mean.
+    names: Arc<Names>,
 }
 
 impl Beside {
@@ -46,7 +49,7 @@ impl Beside {
         desired: &Arc<Desired>,
         actual: &Actual,
         changes: &[Change],
-        resolved: &Resolved,
+        resolved: Resolved,
     ) -> Self {
         let joins = granted(desired, |_| true);
         let ids = |kind: Kind, name: &str| -> Vec<&Id> {
@@ -81,12 +84,10 @@ impl Beside {
             named.collect::<Vec<_>>(),
             within.collect::<Vec<_>>(),
         ]);
-        let machines: BTreeMap<&str, &Id> = resolved.names.of_machines().collect();
-        let machines = machines.into_iter();
-        let machines = machines.map(|of| json!(of));
         Beside {
             desired: desired.clone(),
-            live: digits(std::iter::once(live).chain(machines)),
+            live,
+            names: Arc::new(resolved.names),
         }
     }
 }
@@ -95,7 +96,14 @@ impl Plan {
     /// Returns 64 hexadecimal digits, which are compared whole: 48 of all, behind 16 that differ where what is done does, so that
     /// a difference can be told.
     pub fn digest(&self) -> String {
-        let Beside { desired, live } = &self.beside;
+        let Beside {
+            desired,
+            live,
+            names,
+        } = &self.beside;
+        let machines: BTreeMap<&str, &Id> = names.of_machines().collect();
+        let machines = machines.into_iter().map(|of| json!(of));
+        let live = digits(std::iter::once(live.clone()).chain(machines));
         let operations = self.changes.iter().map(|change| self.operation(change));
         let adoptions = self.adoptions.iter();
         let adoptions = adoptions.map(|(at, of)| (at.key(), &of.id));

@@ -21,7 +21,7 @@ use crate::plan::options::Options;
 use crate::plan::ours::Standing;
 
 /// What tells whom a name means.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub enum Meaning {
     /// The key of that name: whoever comes by it from now on. The inventory has it as the name of a machine.
     Key,
@@ -38,7 +38,7 @@ pub enum Meaning {
 }
 
 /// The meanings of the names of a file that are no names of its keys.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Names {
     /// What each name means.
     pub meanings: HashMap<CompactString, Meaning>,
