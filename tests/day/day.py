@@ -6,7 +6,8 @@ account has to be a fresh one. Nothing is cleaned up. Takes ten to thirty minute
 
     NETBIRD_API_URL, NETBIRD_GITOPS_TEST_PERSON     the server, and the token of the owner of a fresh account
     NETBIRD_GITOPS_TEST_ENROLL                      COMMAND {url} {key} {hostname}: enrolls a machine
-    GITEA_URL, GITEA_ADMIN_TOKEN                    Gitea or Forgejo, and the token of a site administrator (scope: all)
+    GITEA_URL, GITEA_ADMIN_TOKEN                    Gitea or Forgejo, where jobs find the actions that the workflows use, and the token
+                                                    of a site administrator (scope: all)
     NETBIRD_GITOPS_BINARY                           where the jobs get the program from: docs/gitea.md, step 4
     DAY_NETBIRD_STOP, DAY_NETBIRD_START             lines of shell; a start returns once the server answers
     DAY_NETBIRD_BACKUP, DAY_NETBIRD_RESTORE         a backup of the running server; a restore while it is stopped
@@ -180,7 +181,7 @@ def finished(workflow, after, **where):
 
 
 def job_log(of, whole=False):
-    """The log of a run, or what its last step of the program printed."""
+    """The log of a run, or what its last step of the program printed where there is one."""
     text = ""
     for job in ann.get(repo(f"/actions/runs/{of['id']}/jobs"))["jobs"]:
         with contextlib.suppress(Refused):  # it never ran
@@ -188,7 +189,7 @@ def job_log(of, whole=False):
     if whole:
         return text
     steps = re.split(r"^(?:##\[|::)group(?:\]|::)Run ", re.sub(r"(?m)^\S+Z ", "", text), flags=re.M)
-    return [part for part in steps if part.startswith("netbird-gitops")][-1]
+    return ([text] + [part for part in steps if part.startswith("netbird-gitops")])[-1]
 
 
 def dispatch(workflow, by, conclusion="success", **inputs):

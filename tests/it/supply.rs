@@ -1,11 +1,11 @@
-//! What is linked: from crates.io with a checksum, under licences that .ci/deny.toml allows.
+//! What is linked: from crates.io with a checksum, under licences that .deny.toml allows.
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-const DENY: &str = include_str!("../../.ci/deny.toml");
+const DENY: &str = include_str!("../../.deny.toml");
 const LOCK: &str = include_str!("../../Cargo.lock");
 
 /// The licences that are allowed.
