@@ -233,7 +233,7 @@ fn a_posture_check_is_a_condition() {
             over(account(json!({})), checks.clone())
         ),
         str![[r#"
-+ a (2 machines) → b (1 machine): everything, if posture check recent passes, by policy p
++ a (2 machines) → b (1 machine): everything, if the source passes posture check recent, by policy p
 
 "#]]
     );
@@ -243,7 +243,7 @@ fn a_posture_check_is_a_condition() {
     assert_data_eq!(
         told(one(checked), over(live, checks)),
         str![[r#"
-- a (2 machines) → b (1 machine): everything, if posture check recent fails, by policy p
+- a (2 machines) → b (1 machine): everything, if the source fails posture check recent, by policy p
 
 "#]]
     );
@@ -282,12 +282,12 @@ fn a_posture_check_that_changes_is_shown_with_each_policy_that_asks_for_it() {
         str![[r#"
 
 ---
-- a (2 machines) → b (1 machine): everything, if posture check recent (as changed) fails, by posture check recent, policy p
+- a (2 machines) → b (1 machine): everything, if the source fails posture check recent (new version), by posture check recent, policy p
 ---
-+ a (2 machines) → b (1 machine): everything, if posture check recent (as it was) fails, by posture check recent, policy p
++ a (2 machines) → b (1 machine): everything, if the source fails posture check recent (old version), by posture check recent, policy p
 ---
-- a (2 machines) → b (1 machine): everything, if posture check recent (as changed) fails, by posture check recent, policy p
-+ a (2 machines) → b (1 machine): everything, if posture check recent (as it was) fails, by posture check recent, policy p
+- a (2 machines) → b (1 machine): everything, if the source fails posture check recent (new version), by posture check recent, policy p
++ a (2 machines) → b (1 machine): everything, if the source fails posture check recent (old version), by posture check recent, policy p
 
 "#]]
     );
@@ -305,8 +305,8 @@ fn who_joins_a_group_while_a_posture_check_changes_is_apart() {
     assert_data_eq!(
         told_of(&case, false),
         str![[r#"
-- a1, a2 (of a) → b (1 machine): everything, if posture check recent (as changed) fails, by posture check recent, policy p
-+ c1 (of a) → b (1 machine): everything, if posture check recent passes, by group a, policy p
+- a1, a2 (of a) → b (1 machine): everything, if the source fails posture check recent (new version), by posture check recent, policy p
++ c1 (of a) → b (1 machine): everything, if the source passes posture check recent, by group a, policy p
 
 "#]]
     );
@@ -327,14 +327,14 @@ fn a_policy_that_asks_for_another_posture_check_is_shown() {
     assert_data_eq!(
         rows.join("---\n"),
         str![[r#"
-- a (2 machines) → b (1 machine): everything, if posture check other fails, by policy p
-+ a (2 machines) → b (1 machine): everything, if posture check recent fails, by policy p
+- a (2 machines) → b (1 machine): everything, if the source fails posture check other, by policy p
++ a (2 machines) → b (1 machine): everything, if the source fails posture check recent, by policy p
 ---
-- a (2 machines) → b (1 machine): everything, if posture check other fails, by policy p
+- a (2 machines) → b (1 machine): everything, if the source fails posture check other, by policy p
 ---
-+ a (2 machines) → b (1 machine): everything, if posture check other fails, by policy p
++ a (2 machines) → b (1 machine): everything, if the source fails posture check other, by policy p
 ---
-+ a (2 machines) → b (1 machine): everything, if posture checks other, recent fail, by policy p
++ a (2 machines) → b (1 machine): everything, if the source fails the posture checks other, recent, by policy p
 
 "#]]
     );
@@ -365,8 +365,8 @@ fn what_is_renamed_keeps_its_rules() {
     assert_data_eq!(
         told_of(&case, false),
         str![[r#"
-- a1, a2 (of x) → b (1 machine): udp on all ports; icmp; other protocols, if posture check newer passes, by policy p
-+ c1 (of x) → b (1 machine): tcp on all ports, if posture check newer passes, by policy p
+- a1, a2 (of x) → b (1 machine): udp on all ports; icmp; other protocols, if the source passes posture check newer, by policy p
++ c1 (of x) → b (1 machine): tcp on all ports, if the source passes posture check newer, by policy p
 + c1 (of x) → r (1 machine): icmp, by group x, policy by-hand
 
 "#]]

@@ -136,8 +136,8 @@ impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let when = match self.side {
             None => "",
-            Some(BEFORE) => " (as it was)",
-            Some(_) => " (as changed)",
+            Some(BEFORE) => " (old version)",
+            Some(_) => " (new version)",
         };
         write!(f, "{}{when}", self.name)
     }

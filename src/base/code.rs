@@ -98,7 +98,7 @@ codes! {
     /// Users who may log in as anybody.
     AnyLocalUser,
     /// A name in a list with a blank at its end.
-    BlankEnd => "{} names begin or end with a blank",
+    BlankEnd => "{} names begin or end with a space",
     /// Names that differ only by case.
     CaseTwin => "{} names differ only by case from others",
     /// A member that is a key of many peers.
@@ -112,7 +112,7 @@ codes! {
     /// `enrolled: false` where it means nothing.
     IdleEnrolled => "on {} keys for many peers \"enrolled\" has no effect",
     /// A name that makes another DNS label than it seems, or one that is taken.
-    DnsLabel => "{} names of setup keys are cut or taken as DNS labels",
+    DnsLabel => "{} names of setup keys are shortened as DNS labels, or another peer has the label",
     /// `reissue_after` that has done its work.
     ReissueDone => "{} enrolled keys have a reissue_after that has done its work",
 

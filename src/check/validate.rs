@@ -128,12 +128,12 @@ fn manages_something(root: &Cursor<'_>, entries: &[InFile<'_>], desired: &Desire
     }
     let mut managed = desired.sections.iter();
     if !managed.any(|(kind, _)| kind.goes_with_entry()) {
-        let text = "the file manages nothing yet: write a section, or take over what NetBird has with netbird-gitops adopt";
+        let text = "the file manages nothing yet: write a section, or run netbird-gitops adopt to import what NetBird has";
         log.notice(Code::NothingManaged, root.place(), text);
     } else {
-        log.error(root.place(), "every section is empty, which would delete all that was ever declared here")
+        log.error(root.place(), "every section is empty: an apply would delete everything that this file created")
             .coded(Code::NothingManaged)
-            .suggest("leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird");
+            .suggest("remove a section to stop managing it; to delete everything, keep one entry here, apply, and delete that one in NetBird");
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn run(run: &Run, args: &AdoptArgs) -> Result<Ending> {
         committed_in_place(path)?;
     }
     let desired = begun(&source)?;
-    let more = "netbird-gitops adopt --candidates lists what there is";
+    let more = "netbird-gitops adopt --candidates lists what can be adopted";
     let names = args.names.iter().map(|name| replaced(name));
     let names: BTreeSet<Address> = names
         .collect::<Result<_>>()
@@ -50,7 +50,9 @@ pub(super) fn run(run: &Run, args: &AdoptArgs) -> Result<Ending> {
     let (mut problems, mut adopted) = (Vec::new(), Vec::new());
     for address in names {
         if desired.declares(&address) {
-            let note = format!("{address} is declared already: plan shows whether it differs");
+            let note = format!(
+                "{address} is declared already: a plan shows whether NetBird differs from the file"
+            );
             run.say.note(&visible(&note));
             continue;
         }

@@ -202,7 +202,8 @@ pub(super) fn inventory_branch<'a>(
     let Some((_, what)) = others.into_iter().find(|(other, _)| *other == branch) else {
         return Ok(branch);
     };
-    let text = format!("{branch} is {what}: the inventory has a branch of its own");
+    let text =
+        format!("{branch} is {what}: the inventory needs a branch that is used for nothing else");
     let hint = "name another with --inventory-branch (NETBIRD_GITOPS_INVENTORY_BRANCH)";
     Err(Failure::error(visible(&text)).hint(hint))
 }

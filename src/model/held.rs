@@ -29,12 +29,12 @@ facts! {
         /// These are not ours and need it.
         Needed(holders: BTreeSet<String>) => (
             format!("it is still used by {}", listed(holders)),
-            "remove it from there in NetBird, and the next apply deletes it; or declare it again",
+            "remove that use in NetBird, and the next apply deletes it; or put its entry back into the file",
         ),
         /// These need it, and some of them are entries of the file.
         NeededHere(holders: BTreeSet<String>) => (
             format!("it is still used by {}", listed(holders)),
-            "remove it from there, in the file or in NetBird, and the next apply deletes it; or declare it again",
+            "remove that use, in the file or in NetBird, and the next apply deletes it; or put its entry back into the file",
         ),
         /// These stand in it and stay.
         Holds(inside: BTreeSet<String>) => (

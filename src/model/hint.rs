@@ -24,7 +24,8 @@ pub fn group<'a>(name: &str, groups: impl IntoIterator<Item = &'a str>) -> Optio
     // `All` opens everything: nobody gets it for a typo
     let is_near = |group: &&str| *group != ALL || name.eq_ignore_ascii_case(ALL);
     let looks = looks(name);
-    let looks = looks.map(|it| format!("this looks like {it}: groups stand here, by their names"));
+    let looks =
+        looks.map(|it| format!("this looks like {it}: this list takes groups, by their names"));
     looks.or_else(|| did_you_mean(name, groups.into_iter().filter(is_near)))
 }
 

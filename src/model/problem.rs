@@ -168,10 +168,10 @@ facts! {
         /// Nobody of that address comes by the identity provider that the entry names; by which, somebody does.
         OtherProvider(wanted: String, providers: Vec<String>) => says(
             match &providers[..] {
-                [one] if one.is_empty() => format!("does not come by the identity provider {wanted:?}: NetBird names none for the user"),
-                _ => format!("does not come by the identity provider {wanted:?}, but by {}", listed(providers)),
+                [one] if one.is_empty() => format!("does not log in through the identity provider {wanted:?}: NetBird names no provider for this user"),
+                _ => format!("does not log in through the identity provider {wanted:?}, but through {}", listed(providers)),
             },
-            "write what NetBird names, or leave \"identity_provider\" out",
+            "write the provider that NetBird names, or leave \"identity_provider\" out",
         ),
         /// It is the token's own user.
         OwnUser => says(
@@ -207,7 +207,7 @@ facts! {
         ),
         /// It is a policy of NetBird's SSH, which an old NetBird does not have.
         NoSsh => says(
-            "is netbird-ssh, and this NetBird does not have it: it is too old, NetBird 0.61 has it",
+            "has the protocol netbird-ssh, and this NetBird is too old for it: NetBird 0.61 and later have it",
             "make it a policy of tcp with port 22, or update NetBird",
         ),
         /// A group that is never changed would be.

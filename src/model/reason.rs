@@ -50,7 +50,7 @@ facts! {
         /// A replacement that was killed before its end left it.
         ReplacedBefore => "replaced by a newer one, in a run that did not end",
         /// What differs cannot be changed on a key.
-        KeyCannotChange => "a key cannot be changed: new secret, then the old one is deleted",
+        KeyCannotChange => "NetBird cannot change this in a key: a new one is created, then the old one is deleted",
         /// Nobody used the key, and its entry is marked enrolled.
         MarkedEnrolled => "marked as enrolled, so nobody needs this live, unused key",
         /// A dead key would keep a group from being deleted.

@@ -152,16 +152,17 @@ fn condition(passage: &Passage) -> Option<String> {
 
 /// The condition that these posture checks pass, or fail.
 pub(super) fn on_checks(how: Checks, checks: &BTreeSet<String>) -> String {
-    let [several, one] = match how {
-        Checks::Pass => ["pass", "passes"],
-        Checks::Fail | Checks::OneFails => ["fail", "fails"],
+    let passes = match how {
+        Checks::Pass => "passes",
+        Checks::Fail | Checks::OneFails => "fails",
     };
-    match (checks.len(), listed(checks)) {
-        (0, _) => format!("if the posture checks {several}"),
-        (1, check) => format!("if posture check {check} {one}"),
-        (_, all) if how == Checks::OneFails => format!("if one of the posture checks {all} fails"),
-        (_, all) => format!("if posture checks {all} {several}"),
-    }
+    let which = match (checks.len(), listed(checks)) {
+        (0, _) => "the posture checks".to_owned(),
+        (1, check) => format!("posture check {check}"),
+        (_, all) if how == Checks::OneFails => format!("one of the posture checks {all}"),
+        (_, all) => format!("the posture checks {all}"),
+    };
+    format!("if the source {passes} {which}")
 }
 
 fn because(passage: &Passage) -> String {

@@ -140,7 +140,7 @@ fn a_list_of_policies_that_fails_while_they_change_is_read_again() {
         .plan(&[])
         .expect(1)
         .says("cannot list policies: GET ")
-        .says("500 no rules in the policy: NetBird lists no policy while one of them has no rules")
+        .says("500 no rules in the policy: NetBird cannot list policies while one of them has no rules")
         .says("DELETE /api/policies/ID removes it");
     let requests = bench.netbird().requests();
     let reads = requests

@@ -212,5 +212,5 @@ fn what_is_exported_and_adopted_plans_nothing() {
     bench
         .run(&["adopt", "routes/gs"])
         .expect(0)
-        .says_anywhere("is declared already: plan shows whether it differs");
+        .says_anywhere("is declared already: a plan shows whether NetBird differs from the file");
 }

@@ -148,7 +148,7 @@ fn netbirds_ssh_is_an_error_of_the_plan_before_it_came() {
     bench
         .apply(&[])
         .expect(1)
-        .says("policy \"p\" is netbird-ssh, and this NetBird does not have it: it is too old");
+        .says("policy \"p\" has the protocol netbird-ssh, and this NetBird is too old for it");
     bench.assert_writes(&[]);
     bench.file(policy("tcp"));
     bench.apply(&[]).expect(0);

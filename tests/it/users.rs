@@ -127,7 +127,7 @@ fn of_two_with_one_address_the_entry_says_which() {
     bench
         .plan(&[])
         .expect(1)
-        .says("does not come by the identity provider \"elsewhere\", but by");
+        .says("does not log in through the identity provider \"elsewhere\", but through");
     bench.file(file(json!({ "mira@example.org": entry(Some("corp")) })));
     bench.apply(&[]).expect(0);
     let ops = json!([bench.id("/groups", "ops")]);
@@ -474,7 +474,7 @@ fn an_entry_cannot_name_the_provider_of_a_user_who_has_none() {
     bench
         .plan(&[])
         .expect(1)
-        .says("does not come by the identity provider \"local\": NetBird names none for the user");
+        .says("does not log in through the identity provider \"local\": NetBird names no provider for this user");
     bench.file(file(
         json!({ "mira@example.org": { "auto_groups": ["ops"] } }),
     ));

@@ -96,7 +96,7 @@ fn hidden_characters_are_escaped_in_json_and_refused_in_names() {
             !run.stdout.contains(hidden) && !run.stderr.contains(hidden),
             "{hidden:?}"
         );
-        run.says("cannot be seen");
+        run.says("a character that is invisible");
     }
     bench
         .server()
@@ -108,7 +108,10 @@ fn hidden_characters_are_escaped_in_json_and_refused_in_names() {
     }
     let json = bench.plan(&["--format", "json"]);
     assert!(json.stdout.contains("o\\u200bps"), "{}", json.stdout);
-    bench.run(&["export"]).expect(0).says("cannot be seen");
+    bench
+        .run(&["export"])
+        .expect(0)
+        .says("a character that is invisible");
 }
 
 /// Four hundred unmanaged groups are ten names and a count, in text too.
@@ -318,7 +321,7 @@ fn nothing_true_is_told_as_if_it_were_news() {
     bench
         .run(&["validate"])
         .expect(0)
-        .says("an apply fails unless NetBird has it");
+        .says("an apply fails if NetBird does not have it");
     bench.apply(&[]).expect(0);
     for args in [
         &["plan"][..],
@@ -398,7 +401,7 @@ fn what_is_told_of_many_names_each() {
         .says("4 groups are not declared here, so they must exist in NetBird: \"*\" (the group of every peer is called \"All\") (line ")
         .says(", \"pilts\" (did you mean \"pilots\"?) (line ")
         .says(", \"a\" (line ")
-        .says("4 names of setup keys are cut or taken as DNS labels: ")
+        .says("4 names of setup keys are shortened as DNS labels, or another peer has the label: ")
         .says("\"disp.1\" → \"disp\" (line ")
         .says("\"pump3.hall5\" → \"pump3\", as \"pump3.hall4\" (line ");
 }

@@ -132,7 +132,7 @@ yes: X → Y (2 of 2 pairs)
         str![[r#"
 yes: X → Y (2 of 2 pairs)
 
-  by policy a-r  tcp 80  through route lan to 10.9.0.0/24, if posture check recent passes
+  by policy a-r  tcp 80  through route lan to 10.9.0.0/24, if the source passes posture check recent
 
 "#]]
     );

@@ -409,8 +409,8 @@ proptest! {
                 prop_assert_eq!(pairs(passages, holds), expected(has, has_not, passes));
             }
             let recent = match before.version < after.version {
-                true => "recent (as changed)",
-                false => "recent (as it was)",
+                true => "recent (new version)",
+                false => "recent (old version)",
             };
             let least = before.version.min(after.version);
             let alone = [((false, 9), "other"), ((true, 0), "recent"), ((true, least), recent)];

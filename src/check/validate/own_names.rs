@@ -86,12 +86,12 @@ pub(super) fn labels(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
         let (shown, quoted) = (quote(name), quote(&label));
         if other.address != entry.address {
             let (taken, line) = (quote(&other.address.name), other.cursor.key_place().line);
-            let second = "the peer that is named second gets a suffix from its IP";
+            let second = "the peer that enrolls second gets a suffix from its IP";
             let both = format!("{shown} and {taken} in line {line} both make the DNS label");
             let message = format!("{both} {quoted}: {second}");
             let notice = log.notice(Code::DnsLabel, place(), message);
             let brief = format!("{shown} → {quoted}, as {taken}");
-            notice.brief(brief).suggest("give them different names: case, spaces, other signs and what follows the first dot make no difference");
+            notice.brief(brief).suggest("give them different names: upper or lower case, spaces, special characters and the part after the first dot are ignored");
         } else if is_pending && is_cut(name, &label) {
             let message = format!("the DNS label of this key's peer will be {quoted}");
             let why = match name.contains('.') {
@@ -206,12 +206,12 @@ mod tests {
     note: setup_keys["pump3.hall4"]: the DNS label of this key's peer will be "pump3" | a label is the part before the first dot
 "pump3.hall4": {"type": "one-off", "expires_in": 3600}, "pump3.hall5": {"type": "one-off", "expires_in": 3600}
     note: setup_keys["pump3.hall4"]: the DNS label of this key's peer will be "pump3" | a label is the part before the first dot
-    note: setup_keys["pump3.hall5"]: "pump3.hall5" and "pump3.hall4" in line 1 both make the DNS label "pump3": the peer that is named second gets a suffix from its IP | give them different names: case, spaces, other signs and what follows the first dot make no difference
+    note: setup_keys["pump3.hall5"]: "pump3.hall5" and "pump3.hall4" in line 1 both make the DNS label "pump3": the peer that enrolls second gets a suffix from its IP | give them different names: upper or lower case, spaces, special characters and the part after the first dot are ignored
 "F2-Cam": {"type": "one-off", "expires_in": 3600}, "f2-cam": {"type": "one-off", "expires_in": 3600}
     note: setup_keys.f2-cam: the name "f2-cam" differs only by case from "F2-Cam" in line 1
-    note: setup_keys.f2-cam: "f2-cam" and "F2-Cam" in line 1 both make the DNS label "f2-cam": the peer that is named second gets a suffix from its IP | give them different names: case, spaces, other signs and what follows the first dot make no difference
+    note: setup_keys.f2-cam: "f2-cam" and "F2-Cam" in line 1 both make the DNS label "f2-cam": the peer that enrolls second gets a suffix from its IP | give them different names: upper or lower case, spaces, special characters and the part after the first dot are ignored
 "a b": {"type": "one-off", "expires_in": 3600}, "a-b": {"type": "one-off", "expires_in": 3600, "enrolled": true}
-    note: setup_keys.a-b: "a-b" and "a b" in line 1 both make the DNS label "a-b": the peer that is named second gets a suffix from its IP | give them different names: case, spaces, other signs and what follows the first dot make no difference
+    note: setup_keys.a-b: "a-b" and "a b" in line 1 both make the DNS label "a-b": the peer that enrolls second gets a suffix from its IP | give them different names: upper or lower case, spaces, special characters and the part after the first dot are ignored
 "a b": {"type": "one-off", "expires_in": 3600, "enrolled": true}, "a-b": {"type": "one-off", "expires_in": 3600, "enrolled": true}
 "a b": {"type": "reusable", "expires_in": 0, "usage_limit": 2}, "a-b": {"type": "one-off", "expires_in": 3600}
 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx": {"type": "one-off", "expires_in": 3600}

@@ -34,10 +34,10 @@ pub struct Reference {
 fn taken_for(wanted: Kind, found: Kind) -> Option<&'static str> {
     Some(match (wanted, found) {
         (Kind::Group, Kind::SetupKey) => {
-            "it is a setup key here: groups stand here, such as one that lists it"
+            "it is a setup key: this list takes groups, such as one that has the key in its \"peers\""
         }
         (Kind::Group, Kind::NetworkResource) => {
-            "it is a network resource here: groups stand here; a policy names a resource in \"destination_resource\""
+            "it is a network resource: this list takes groups; a policy names a resource in \"destination_resource\""
         }
         (Kind::NetworkResource, Kind::Group) => {
             "it is a group here: groups stand in \"destinations\""
@@ -96,7 +96,7 @@ pub(super) fn undeclared(entries: &[InFile<'_>], log: &mut Log) -> Vec<Reference
             None => at.key_place(),
         };
         if let Some(twin) = composed.get(&names::nfc(name)).filter(|_| is_group) {
-            let same = "is declared in other characters that look the same";
+            let same = "is declared with other characters that look the same";
             let flaw = log.error(place, format!("the group {} {same}", quote(name)));
             let hint = format!("copy the name {} from \"groups\"", quote(twin));
             flaw.coded(Code::Reference).suggest(hint);
@@ -115,7 +115,7 @@ pub(super) fn undeclared(entries: &[InFile<'_>], log: &mut Log) -> Vec<Reference
             };
             let (label, name) = (what.label(), quote(name));
             let message = format!(
-                "{label} {name} is not declared in this file: an apply fails unless NetBird has it"
+                "{label} {name} is not declared in this file: an apply fails if NetBird does not have it"
             );
             let notice = log.notice(code, place.clone(), message);
             notice.brief(brief).suggest(hint.clone());
@@ -225,20 +225,20 @@ mod tests {
             &rows,
             str![[r#"
 "pilot"
-    note: policies.p.sources[0]: group "pilot" is not declared in this file: an apply fails unless NetBird has it | did you mean "pilots"?
+    note: policies.p.sources[0]: group "pilot" is not declared in this file: an apply fails if NetBird does not have it | did you mean "pilots"?
 "Pilots"
-    note: policies.p.sources[0]: group "Pilots" is not declared in this file: an apply fails unless NetBird has it | did you mean "pilots"?
+    note: policies.p.sources[0]: group "Pilots" is not declared in this file: an apply fails if NetBird does not have it | did you mean "pilots"?
 "contractors"
-    note: policies.p.sources[0]: group "contractors" is not declared in this file: an apply fails unless NetBird has it
+    note: policies.p.sources[0]: group "contractors" is not declared in this file: an apply fails if NetBird does not have it
 "all"
-    note: policies.p.sources[0]: group "all" is not declared in this file: an apply fails unless NetBird has it | did you mean "All"?
+    note: policies.p.sources[0]: group "all" is not declared in this file: an apply fails if NetBird does not have it | did you mean "All"?
 "Bu\u0308ro"
-    policies.p.sources[0]: the group "Büro" is declared in other characters that look the same | copy the name "Büro" from "groups"
+    policies.p.sources[0]: the group "Büro" is declared with other characters that look the same | copy the name "Büro" from "groups"
 "pilot", "pilot"
-    note: policies.p.sources[0]: group "pilot" is not declared in this file: an apply fails unless NetBird has it | did you mean "pilots"?
+    note: policies.p.sources[0]: group "pilot" is not declared in this file: an apply fails if NetBird does not have it | did you mean "pilots"?
     note: policies.p.sources[1]: "pilot" is in the list twice
 "Pilot-1"
-    note: policies.p.sources[0]: group "Pilot-1" is not declared in this file: an apply fails unless NetBird has it | it is a setup key here: groups stand here, such as one that lists it
+    note: policies.p.sources[0]: group "Pilot-1" is not declared in this file: an apply fails if NetBird does not have it | it is a setup key: this list takes groups, such as one that has the key in its "peers"
 
 "#]],
         );
@@ -259,7 +259,7 @@ mod tests {
             str![[r#"
 "All"
 "opps"
-    note: policies.p.authorized_groups.opps: group "opps" is not declared in this file: an apply fails unless NetBird has it | did you mean "ops"?
+    note: policies.p.authorized_groups.opps: group "opps" is not declared in this file: an apply fails if NetBird does not have it | did you mean "ops"?
 
 "#]],
         );
@@ -286,18 +286,18 @@ mod tests {
             str![[r#"
 "destination_resource": "printer"
 "destination_resource": "pinter"
-    note: policies.p.destination_resource: network resource "pinter" is not declared in this file: an apply fails unless NetBird has it | did you mean "printer"?
+    note: policies.p.destination_resource: network resource "pinter" is not declared in this file: an apply fails if NetBird does not have it | did you mean "printer"?
 "destination_resource": "lan"
-    note: policies.p.destination_resource: network resource "lan" is not declared in this file: an apply fails unless NetBird has it
+    note: policies.p.destination_resource: network resource "lan" is not declared in this file: an apply fails if NetBird does not have it
 "destination_resource": "ops"
-    note: policies.p.destination_resource: network resource "ops" is not declared in this file: an apply fails unless NetBird has it | it is a group here: groups stand in "destinations"
+    note: policies.p.destination_resource: network resource "ops" is not declared in this file: an apply fails if NetBird does not have it | it is a group here: groups stand in "destinations"
 "destination_resource": "gw-1"
-    note: policies.p.destination_resource: network resource "gw-1" is not declared in this file: an apply fails unless NetBird has it | it is a setup key here: for its peer write { "peer": "NAME" }
+    note: policies.p.destination_resource: network resource "gw-1" is not declared in this file: an apply fails if NetBird does not have it | it is a setup key here: for its peer write { "peer": "NAME" }
 "destination_resource": "office"
-    note: policies.p.destination_resource: network resource "office" is not declared in this file: an apply fails unless NetBird has it | this is the name of a network: write one of its resources, or a group that they are in
+    note: policies.p.destination_resource: network resource "office" is not declared in this file: an apply fails if NetBird does not have it | this is the name of a network: write one of its resources, or a group that they are in
 "destination_resource": {"peer": "gw-1"}
 "destinations": ["printer"]
-    note: policies.p.destinations[0]: group "printer" is not declared in this file: an apply fails unless NetBird has it | it is a network resource here: groups stand here; a policy names a resource in "destination_resource"
+    note: policies.p.destinations[0]: group "printer" is not declared in this file: an apply fails if NetBird does not have it | it is a network resource: this list takes groups; a policy names a resource in "destination_resource"
 
 "#]],
         );

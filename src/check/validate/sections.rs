@@ -74,21 +74,21 @@ fn folder(_: &mut (), value: &Cursor<'_>, log: &mut Log) {
 }
 
 const REFUSED: &[Refused] = refused![
-    ["nameserver_groups", "nameservers", "nameserver"] => "nameserver groups stand in \"dns\"",
+    ["nameserver_groups", "nameservers", "nameserver"] => "nameserver groups belong in \"dns\"",
         "write \"dns\": { \"nameserver_groups\": { … } }";
-    ["zones", "dns_zones", "dns_zone"] => "DNS zones stand in \"dns\"", "write \"dns\": { \"zones\": { … } }";
-    ["dns_settings"] => "the DNS settings stand in \"dns\"", "write \"dns\": { \"settings\": { … } }";
-    ["rule", "rules", "policy", "acl", "acls", "access_control"] => "rules of access are entries of \"policies\"",
-        "write \"policies\": { \"NAME\": { \"sources\": [ … ], \"destinations\": [ … ] } }, one entry a rule";
-    ["posture_check", "posture"] => "posture checks are entries of \"posture_checks\"";
-    ["keys", "key", "preauth_keys"] => "setup keys are entries of \"setup_keys\"";
-    ["peer", "hosts", "nodes", "machines"] => "settings of machines are entries of \"peers\"",
+    ["zones", "dns_zones", "dns_zone"] => "DNS zones belong in \"dns\"", "write \"dns\": { \"zones\": { … } }";
+    ["dns_settings"] => "the DNS settings belong in \"dns\"", "write \"dns\": { \"settings\": { … } }";
+    ["rule", "rules", "policy", "acl", "acls", "access_control"] => "access rules belong in \"policies\"",
+        "write \"policies\": { \"NAME\": { \"sources\": [ … ], \"destinations\": [ … ] } }, one entry for each rule";
+    ["posture_check", "posture"] => "posture checks belong in \"posture_checks\"";
+    ["keys", "key", "preauth_keys"] => "setup keys belong in \"setup_keys\"";
+    ["peer", "hosts", "nodes", "machines"] => "settings of machines belong in \"peers\"",
         "machines enroll by themselves; for a new one declare a setup key";
     ["dns_records", "dns_record", "records", "record"] => "DNS records stand in the zone that they are in",
         "write \"dns\": { \"zones\": { \"NAME\": { \"domain\": \"…\", \"records\": [ … ] } } }";
     ["resource", "data", "variable", "terraform", "module", "locals", "output"] => "this is a file of Terraform",
         "netbird-gitops export writes the account as it is (docs/coming-from.md)";
-    ["user", "people", "tagOwners"] => "settings of people are entries of \"users\"",
+    ["user", "people", "tagOwners"] => "settings of people belong in \"users\"",
         "write \"users\": { \"E-MAIL\": { \"auto_groups\": [ … ] } }; who there is comes from the identity provider";
     ["network", "resources", "network_resources", "network_resource", "routers", "network_routers",
         "network_router"] =>

@@ -191,7 +191,7 @@ pub(super) const FIELDS: [&str; 2] = ["peer_groups", "peer"];
 
 /// Groups whose peers do the routing.
 pub(super) const GROUPS: Takes<BTreeSet<String>> = Takes(Shape::SOME_NAMES, |list, log| {
-    let why = "the peers of these groups do the routing";
+    let why = "name a group whose peers do the routing";
     names::some_groups(list, log, why).unwrap_or_default()
 });
 

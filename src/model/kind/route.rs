@@ -99,7 +99,7 @@ const DOMAINS: Takes<Option<BTreeSet<String>>> = Takes(
 );
 
 fn receivers(list: &Cursor<'_>, log: &mut Log) -> Option<BTreeSet<String>> {
-    let why = "the peers of these groups get the route; left out, a new route goes to All";
+    let why = "name a group whose peers receive the route; without \"groups\" a new route is distributed to every peer (All)";
     names::some_groups(list, log, why)
 }
 
@@ -172,7 +172,7 @@ impl Spec for Route {
         if !entry.mentions(&TABLE, "groups") {
             let text = "a new route without \"groups\" is distributed to every peer (All)";
             let notice = log.notice(Code::RouteForAll, entry.key_place(), text);
-            notice.suggest("name the groups that shall get it in \"groups\"");
+            notice.suggest("list the groups that receive the route in \"groups\"");
         }
         Some(self)
     }

@@ -52,8 +52,8 @@ facts! {
         )),
         /// Nothing is done about it, since these used keys of its name could be its own.
         Skipped(keys: Vec<Id>) => Code::Skipped.says(format!(
-            "is skipped: NetBird has a used key with its name ({}), so its machine may have enrolled already. If it has, run {}. \
-             If it has not, set reissue_after: then a new key is made.",
+            "is skipped: NetBird has a used key with this name ({}), so the machine may have enrolled already. If the machine \
+             enrolled, run {}. If not, set reissue_after: then a new key is created.",
             joined(keys),
             at.adopt(only(keys))
         )),
@@ -65,9 +65,10 @@ facts! {
         )),
         /// It is marked enrolled, and this change is about these fields of it.
         IdleChange(fields: BTreeSet<String>) => Code::SaysLess.says(format!(
-            "is marked enrolled, so its work is done: the change of {} has no effect. To change the groups of its machine, list \
-             it in their peers.",
-            listed(fields)
+            "is marked enrolled, so the change of {} has no effect. To change the groups of its machine, add {:?} to \
+             the peers of each group.",
+            listed(fields),
+            at.name
         )),
         /// It expires then, or never; its `expires_in` asks for something else, and it was used already.
         LivesOtherwise(expires: Option<Timestamp>) => Code::LivesOtherwise.says(format!(
@@ -121,7 +122,7 @@ facts! {
         )),
         /// It has other recipients than the one that lives was sealed for.
         RecipientsChanged => Code::RecipientsChanged.says(
-            "has other recipients than before, and the sealed key stays as it is: for a new one, set reissue_after"
+            "has other recipients than before, and its sealed copy stays as it is. To seal a new key for the new recipients, set reissue_after."
         ),
         /// Its entry was removed, and its peer stays.
         PeerStays(why: PeerStays) => {

@@ -381,7 +381,7 @@ by a declared key that grants the group
     unmanaged in g: ["x"]
     adopts group g as Adopted
     skipped: setup key pending
-    note: setup key "pending" is skipped: NetBird has a used key with its name (daojn05vv9g76ro2j1ag), so its machine may have enrolled already. If it has, run apply --adopt setup_keys/pending=daojn05vv9g76ro2j1ag (in a job: the input adopt of the apply workflow). If it has not, set reissue_after: then a new key is made.
+    note: setup key "pending" is skipped: NetBird has a used key with this name (daojn05vv9g76ro2j1ag), so the machine may have enrolled already. If the machine enrolled, run apply --adopt setup_keys/pending=daojn05vv9g76ro2j1ag (in a job: the input adopt of the apply workflow). If not, set reissue_after: then a new key is created.
 a person's
     pending in g: {"pending"}
     unmanaged in g: ["x"]

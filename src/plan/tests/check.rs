@@ -135,7 +135,7 @@ fn resources_that_are_no_more() {
         "{alone}"
     );
     let both = way_out(json!([gone, there]), &["g"]);
-    assert!(both.contains("remove it from there in NetBird"), "{both}");
+    assert!(both.contains("remove that use in NetBird"), "{both}");
 }
 
 #[test]

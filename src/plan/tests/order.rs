@@ -91,7 +91,7 @@ pending in g: {"joins"}
 adopts group g as Adopted
 adopts group h as Adopted
 skipped: setup key joins
-note: setup key "joins" is skipped: NetBird has a used key with its name (daojn0792c073k34bsrg), so its machine may have enrolled already. If it has, run apply --adopt setup_keys/joins=daojn0792c073k34bsrg (in a job: the input adopt of the apply workflow). If it has not, set reissue_after: then a new key is made.
+note: setup key "joins" is skipped: NetBird has a used key with this name (daojn0792c073k34bsrg), so the machine may have enrolled already. If the machine enrolled, run apply --adopt setup_keys/joins=daojn0792c073k34bsrg (in a job: the input adopt of the apply workflow). If not, set reissue_after: then a new key is created.
 
 "#]]
         .raw()
@@ -112,7 +112,7 @@ fn a_replacement_makes_before_it_breaks() {
     assert_data_eq!(
         Case::new(file, live).replace(Kind::Policy, "p").outcome(),
         str![[r#"
-replace setup key k: a key cannot be changed: new secret, then the old one is deleted
+replace setup key k: NetBird cannot change this in a key: a new one is created, then the old one is deleted
     type "one-off" → "reusable"
     usage_limit 1 → 9
 replace policy p (making): --replace names it

@@ -143,7 +143,7 @@ a policy that is unmanaged
     delete setup key gw: no longer declared
     held: peer gw: it is still used by policy "p" (daojn064mr64fain5cug)
     unmanaged: policy p
-    way out: remove it from there in NetBird, and the next apply deletes it; or declare it again
+    way out: remove that use in NetBird, and the next apply deletes it; or put its entry back into the file
 a policy that was ours, and was changed by hand
     delete policy p: no longer declared
     delete peer gw: enrolled with setup key "gw", whose entry was removed
@@ -314,7 +314,7 @@ fn what_an_entry_says_no_more_is_told() {
         str![[r#"
 with this change
     group "g2" no longer says peers: NetBird keeps what it has there, and this file does not manage it any more
-    setup key "done" is marked enrolled, so its work is done: the change of auto_groups has no effect. To change the groups of its machine, list it in their peers.
+    setup key "done" is marked enrolled, so the change of auto_groups has no effect. To change the groups of its machine, add "done" to the peers of each group.
     setup key "open" no longer says auto_groups: NetBird keeps what it has there, and this file does not manage it any more
     network resource "host" no longer says enabled, groups: NetBird keeps what it has there, and this file does not manage it any more
     policy "p" no longer says description, enabled: NetBird keeps what it has there, and this file does not manage it any more

@@ -18,7 +18,7 @@ impl ApiError {
         let trouble = match (reply.status, reply.json()) {
             (429, _) => Trouble::Throttled,
             _ if policies_change(reply) => {
-                let more = "NetBird lists no policy while one of them has no rules";
+                let more = "NetBird cannot list policies while one of them has no rules";
                 answer.message = format!("{}: {more}", answer.message).into();
                 Trouble::PolicyWithoutRules
             }

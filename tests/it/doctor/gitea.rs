@@ -291,7 +291,11 @@ fn the_branch_of_the_inventory_is_there_protected_and_ours_to_push() {
         .is("inventory", None, "there is no inventory yet");
     let main = branch("main");
     main.failed(&["gitea_inventory_branch", "inventory"])
-        .is("gitea_inventory_branch", Some(false), "a branch of its own")
+        .is(
+            "gitea_inventory_branch",
+            Some(false),
+            "needs a branch that is used for nothing else",
+        )
         .is("gitea_inventory_push", None, "not checked");
     let mut alice = bot_alone();
     alice["push_whitelist_usernames"] = json!(["alice"]);

@@ -113,7 +113,7 @@ fn each_kind_can_be_adopted() {
         bench
             .run(&["adopt", name])
             .expect(0)
-            .says("is declared already: plan shows whether it differs");
+            .says("is declared already: a plan shows whether NetBird differs from the file");
         assert_eq!(text(&bench), before);
     }
 }
@@ -130,7 +130,9 @@ fn what_is_declared_stays_as_it_is() {
     let names = ["policies/p", "groups/g", "setup_keys/fleet"];
     let run = bench.run(&[&["adopt"], &names[..]].concat()).expect(0);
     for name in ["policy p", "group g", "setup key fleet"] {
-        let said = format!("{name} is declared already: plan shows whether it differs");
+        let said = format!(
+            "{name} is declared already: a plan shows whether NetBird differs from the file"
+        );
         assert!(run.stderr.contains(&said), "{}", run.stderr);
     }
     assert_eq!(text(&bench), before);
@@ -244,7 +246,8 @@ fn another_kind_that_was_meant_is_asked_for() {
     ] {
         refused(&on(FILE), &[written]).says(&format!("hint: did you mean \"{meant}\"?"));
     }
-    refused(&on(FILE), &["ssh"]).says("netbird-gitops adopt --candidates lists what there is");
+    refused(&on(FILE), &["ssh"])
+        .says("netbird-gitops adopt --candidates lists what can be adopted");
     refused(&on(FILE), &["routes/LAN"]).says("did you mean \"lan\"?");
 }
 

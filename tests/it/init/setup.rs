@@ -222,7 +222,7 @@ fn the_branch_of_the_inventory_is_that_of_apply() {
         .hides(rule);
     setup(&site, &["--inventory-branch", "main"], &[])
         .expect(1)
-        .says("main is the default branch: the inventory has a branch of its own");
+        .says("main is the default branch: the inventory needs a branch that is used for nothing else");
     let same = [("GITEA_BRANCH", "netbird-gitops/inventory")];
     setup(&site, &[], &same)
         .expect(1)

@@ -412,8 +412,8 @@ fn a_machine_that_times_told_is_known_by_its_event_once_the_log_has_it() {
 #[test]
 fn what_holds_a_machine_is_looked_for_in_the_file_too() {
     for (declares, way_out) in [
-        (false, "remove it from there in NetBird"),
-        (true, "remove it from there, in the file or in NetBird"),
+        (false, "remove that use in NetBird"),
+        (true, "remove that use, in the file or in NetBird"),
     ] {
         let bench = enrolled(&["k"]);
         let with = |keys: &[&str]| {

@@ -75,10 +75,10 @@ fn settings() {
     account.settings.jwt_allow_groups[1]: a name cannot be empty
     account.settings.jwt_allow_groups[2]: expected a name, found the number 1
 "jwt_allow_groups": ["o\u200bps", "o\ufffcps", "o\ud80d\udc30ps"], "jwt_groups_claim_name": "gr\u200doups"
-    account.settings.jwt_allow_groups[0]: the name "o\u{200b}ps" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
-    account.settings.jwt_allow_groups[1]: the name "o\u{fffc}ps" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
-    account.settings.jwt_allow_groups[2]: the name "o\u{13430}ps" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
-    account.settings.jwt_groups_claim_name: the name "gr\u{200d}oups" holds a character that cannot be seen, or looks like a space and is none | did you mean "groups"?
+    account.settings.jwt_allow_groups[0]: the name "o\u{200b}ps" contains a character that is invisible, or only looks like a space | did you mean "ops"?
+    account.settings.jwt_allow_groups[1]: the name "o\u{fffc}ps" contains a character that is invisible, or only looks like a space | did you mean "ops"?
+    account.settings.jwt_allow_groups[2]: the name "o\u{13430}ps" contains a character that is invisible, or only looks like a space | did you mean "ops"?
+    account.settings.jwt_groups_claim_name: the name "gr\u{200d}oups" contains a character that is invisible, or only looks like a space | did you mean "groups"?
 "dns_domain": ""
 "dns_domain": "Corp.Example"
 "dns_domain": "corp.example."
@@ -101,7 +101,7 @@ fn settings() {
 "network_range_v6": "10.0.0.0/16"
     account.settings.network_range_v6: "10.0.0.0/16" is no IPv6 network
 "ipv6_enabled_groups": [], "peer_expose_groups": ["h"]
-    note: account.settings.peer_expose_groups[0]: group "h" is not declared in this file: an apply fails unless NetBird has it
+    note: account.settings.peer_expose_groups[0]: group "h" is not declared in this file: an apply fails if NetBird does not have it
 "peer_expose_enabled": true, "peer_expose_groups": []
     account.settings.peer_expose_groups: machines cannot expose services without a group of those that may: NetBird refuses it | name one, or write "peer_expose_enabled": false
 "peer_expose_enabled": true
@@ -202,7 +202,7 @@ fn where_they_stand() {
 "settings": {}
     settings: the account's settings stand in "account" | write "account": { "settings": { … } }
 "peer": {}
-    peer: settings of machines are entries of "peers" | machines enroll by themselves; for a new one declare a setup key
+    peer: settings of machines belong in "peers" | machines enroll by themselves; for a new one declare a setup key
 "peers": []
     peers: expected an object of names { … }, found a list | entries stand under their names: { "NAME": { … } }
 "peers": {"": {}}

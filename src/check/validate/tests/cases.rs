@@ -95,7 +95,7 @@ fn what_manages_nothing_is_an_error() {
         &rows,
         str![[r#"
 {}
-    note: : the file manages nothing yet: write a section, or take over what NetBird has with netbird-gitops adopt
+    note: : the file manages nothing yet: write a section, or run netbird-gitops adopt to import what NetBird has
 null
     : null is not allowed: expected one object { … } | begin with examples/minimal.json
 []
@@ -103,18 +103,18 @@ null
 "groups"
     : expected one object { … }, found the string "groups" | begin with examples/minimal.json
 {"$schema": "x"}
-    note: : the file manages nothing yet: write a section, or take over what NetBird has with netbird-gitops adopt
+    note: : the file manages nothing yet: write a section, or run netbird-gitops adopt to import what NetBird has
 {"dns": {}}
-    note: : the file manages nothing yet: write a section, or take over what NetBird has with netbird-gitops adopt
+    note: : the file manages nothing yet: write a section, or run netbird-gitops adopt to import what NetBird has
     note: dns: manages nothing without "nameserver_groups" or "settings" or "zones"
 {"groups": {}}
-    : every section is empty, which would delete all that was ever declared here | leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird
+    : every section is empty: an apply would delete everything that this file created | remove a section to stop managing it; to delete everything, keep one entry here, apply, and delete that one in NetBird
 {"account": {"settings": {}}, "dns": {"settings": {}}, "peers": {}}
-    note: : the file manages nothing yet: write a section, or take over what NetBird has with netbird-gitops adopt
+    note: : the file manages nothing yet: write a section, or run netbird-gitops adopt to import what NetBird has
 {"groups": {}, "account": {"settings": {}}}
-    : every section is empty, which would delete all that was ever declared here | leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird
+    : every section is empty: an apply would delete everything that this file created | remove a section to stop managing it; to delete everything, keep one entry here, apply, and delete that one in NetBird
 {"groups": {}, "setup_keys": {}, "policies": {}, "routes": {}, "dns": {"nameserver_groups": {}}}
-    : every section is empty, which would delete all that was ever declared here | leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird
+    : every section is empty: an apply would delete everything that this file created | remove a section to stop managing it; to delete everything, keep one entry here, apply, and delete that one in NetBird
 {"groups": {"g": {}}, "setup_keys": {}, "policies": {}, "dns": {}}
     note: dns: manages nothing without "nameserver_groups" or "settings" or "zones"
 
@@ -277,7 +277,7 @@ f:5:5  groups.All
     All is NetBird's own group of every peer: it cannot be declared
     refer to it without declaring it
 f:6:5  groups["gpj\u{202e}exe"]
-    the name "gpj\u{202e}exe" holds a character that cannot be seen, or looks like a space and is none
+    the name "gpj\u{202e}exe" contains a character that is invisible, or only looks like a space
     did you mean "gpjexe"?
 f:9:68  setup_keys.node-1.usage_limit
     a one-off key is used once: usage_limit can only be 1
@@ -323,11 +323,11 @@ note: f:3:37  groups.pilots.peers[1]: "node-1" is in the list twice
 note: f:4:5  groups.Pilots: the name "Pilots" differs only by case from "pilots" in line 3
 note: f:9:50  setup_keys.node-1.expires_in: this key lives for 7 seconds only: expires_in counts seconds
     did you mean 7 days: 604800?
-note: f:15:24  policies.pilots-to-gs.destinations[0]: group "ground-stations" is not declared in this file: an apply fails unless NetBird has it
-note: f:19:30  policies["web.tcp"].sources[0]: group "pilot" is not declared in this file: an apply fails unless NetBird has it
+note: f:15:24  policies.pilots-to-gs.destinations[0]: group "ground-stations" is not declared in this file: an apply fails if NetBird does not have it
+note: f:19:30  policies["web.tcp"].sources[0]: group "pilot" is not declared in this file: an apply fails if NetBird does not have it
     did you mean "pilots"?
 note: f:22:5  routes.lan: a new route without "groups" is distributed to every peer (All)
-    name the groups that shall get it in "groups"
+    list the groups that receive the route in "groups"
 note: f:23:25  routes.lan.network: "10.1.2.3/24" is inside the network 10.1.2.0/24, which is what the route is for
     write "10.1.2.0/24"
 note: f:25:35  dns.nameserver_groups.corp: has no domains, so it is used for all domains
@@ -362,32 +362,32 @@ fn spellings_of_other_tools_have_a_way_out() {
 "groups": {"a": {"members": ["p1"]}}
     groups.a.members: write "peers" | Names of setup keys and of live peers. Left out: the members are left alone.
 "rule": {}
-    rule: rules of access are entries of "policies" | write "policies": { "NAME": { "sources": [ … ], "destinations": [ … ] } }, one entry a rule
+    rule: access rules belong in "policies" | write "policies": { "NAME": { "sources": [ … ], "destinations": [ … ] } }, one entry for each rule
 "acls": []
-    acls: rules of access are entries of "policies" | write "policies": { "NAME": { "sources": [ … ], "destinations": [ … ] } }, one entry a rule
+    acls: access rules belong in "policies" | write "policies": { "NAME": { "sources": [ … ], "destinations": [ … ] } }, one entry for each rule
 "users": {}
-    note: : the file manages nothing yet: write a section, or take over what NetBird has with netbird-gitops adopt
+    note: : the file manages nothing yet: write a section, or run netbird-gitops adopt to import what NetBird has
 "hosts": {}
-    hosts: settings of machines are entries of "peers" | machines enroll by themselves; for a new one declare a setup key
+    hosts: settings of machines belong in "peers" | machines enroll by themselves; for a new one declare a setup key
 "networks": {}
-    : every section is empty, which would delete all that was ever declared here | leave a section out to leave it alone; to take everything down, keep one entry and remove it in NetBird
+    : every section is empty: an apply would delete everything that this file created | remove a section to stop managing it; to delete everything, keep one entry here, apply, and delete that one in NetBird
 "nameservers": []
-    nameservers: nameserver groups stand in "dns" | write "dns": { "nameserver_groups": { … } }
+    nameservers: nameserver groups belong in "dns" | write "dns": { "nameserver_groups": { … } }
 "policies": {"p": {"src": ["a"], "dst": ["b"], "proto": "tcp"}}
     policies.p.src: write "sources" | Groups that may connect, at least one. Exactly one of sources and source_resource.
     policies.p.dst: write "destinations" | Groups that they reach, at least one. Exactly one of destinations and destination_resource.
     policies.p.proto: write "protocol" | all, tcp, udp, icmp or netbird-ssh, in any case.
 "policies": {"p": {"rule": {}, "sources": ["*"], "destinations": ["10.0.0.0/8"]}}
     policies.p.rule: one policy is one rule: NetBird drops all but the first | write the rule's fields here, and a policy of its own for every other rule
-    note: policies.p.sources[0]: group "*" is not declared in this file: an apply fails unless NetBird has it | the group of every peer is called "All"
-    note: policies.p.destinations[0]: group "10.0.0.0/8" is not declared in this file: an apply fails unless NetBird has it | this looks like an address: groups stand here, by their names
+    note: policies.p.sources[0]: group "*" is not declared in this file: an apply fails if NetBird does not have it | the group of every peer is called "All"
+    note: policies.p.destinations[0]: group "10.0.0.0/8" is not declared in this file: an apply fails if NetBird does not have it | this looks like an address: this list takes groups, by their names
 "policies": {"p": {"sources": ["All"], "destination_resource": {"id": "x"}}}
     policies.p.destination_resource: a peer in the place of groups needs "peer"
     policies.p.destination_resource.id: write only the name of the network resource | write its name as a string, or { "peer": "NAME" }
 "policies": {"p": {"sources": ["acl", "al"], "destinations": ["d2m7q0rl0ubs73a9k2v0"]}}
-    note: policies.p.sources[0]: group "acl" is not declared in this file: an apply fails unless NetBird has it
-    note: policies.p.sources[1]: group "al" is not declared in this file: an apply fails unless NetBird has it
-    note: policies.p.destinations[0]: group "d2m7q0rl0ubs73a9k2v0" is not declared in this file: an apply fails unless NetBird has it | this looks like an id of NetBird: groups stand here, by their names
+    note: policies.p.sources[0]: group "acl" is not declared in this file: an apply fails if NetBird does not have it
+    note: policies.p.sources[1]: group "al" is not declared in this file: an apply fails if NetBird does not have it
+    note: policies.p.destinations[0]: group "d2m7q0rl0ubs73a9k2v0" is not declared in this file: an apply fails if NetBird does not have it | this looks like an id of NetBird: this list takes groups, by their names
 "groups": {"g": {}}, "routes": {"r": {"networks": ["10.0.0.0/8"], "peer_groups": ["g"], "groups": ["g"]}}
     routes.r.networks: write "network" | An IPv4 or IPv6 network; host bits are masked, with a notice. Exactly one of network and domains.
 

@@ -58,7 +58,7 @@ fn zones() {
 "domain": "corp.example", "distribution_groups": ["g"], "records": null
     dns.zones.corp.records: null is not allowed | leave "records" out to leave them alone; [] says that there shall be none
 "domain": "corp.example", "distribution_groups": ["h"], "recrods": []
-    note: dns.zones.corp.distribution_groups[0]: group "h" is not declared in this file: an apply fails unless NetBird has it
+    note: dns.zones.corp.distribution_groups[0]: group "h" is not declared in this file: an apply fails if NetBird does not have it
     dns.zones.corp.recrods: unknown field "recrods" | did you mean "records"?
 
 "#]],
@@ -200,7 +200,7 @@ fn settings() {
 "settings": null
     dns.settings: null is not allowed | leave "settings" out instead
 "settings": {"disabled_management_groups": ["x", 1], "disabled": true}
-    note: dns.settings.disabled_management_groups[0]: group "x" is not declared in this file: an apply fails unless NetBird has it
+    note: dns.settings.disabled_management_groups[0]: group "x" is not declared in this file: an apply fails if NetBird does not have it
     dns.settings.disabled_management_groups[1]: expected a name, found the number 1
     dns.settings.disabled: write "disabled_management_groups" | Groups whose peers keep their own resolvers: they get no DNS settings from NetBird.
 "records": []

@@ -33,7 +33,7 @@ fn fields_of_groups() {
 "g": {"peers": ["p", "p"]}
     note: groups.g.peers[1]: "p" is in the list twice
 "g": {"peers": ["p ", "", 1]}
-    groups.g.peers[0]: the name "p " ends with a blank | did you mean "p"?
+    groups.g.peers[0]: the name "p " ends with a space | did you mean "p"?
     groups.g.peers[1]: a name cannot be empty
     groups.g.peers[2]: expected a name, found the number 1
 "g": {"peers": "p"}

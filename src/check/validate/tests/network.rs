@@ -96,7 +96,7 @@ fn routers() {
 {}
     networks.n.routers[0]: a router needs "peer_groups" or "peer"
 {"peer_groups": []}
-    networks.n.routers[0].peer_groups: "peer_groups" cannot be empty | the peers of these groups do the routing
+    networks.n.routers[0].peer_groups: "peer_groups" cannot be empty | name a group whose peers do the routing
 {"peer_groups": ["g"], "metric": 0}
     networks.n.routers[0].metric: 0 is not a whole number from 1 to 9999
 {"peer_groups": ["g"]}, {"peer_groups": ["g"], "metric": 5}

@@ -139,8 +139,8 @@ fn both_sides_are_needed() {
     policies.p.sources[2]: null is not allowed: expected a name
     policies.p.sources[3]: expected a name, found a list
     policies.p.sources[4]: a name cannot be empty
-    note: policies.p.destinations[0]: the name "b " ends with a blank | did you mean "b"?
-    note: policies.p.destinations[0]: group "b " is not declared in this file: an apply fails unless NetBird has it | did you mean "b"?
+    note: policies.p.destinations[0]: the name "b " ends with a space | did you mean "b"?
+    note: policies.p.destinations[0]: group "b " is not declared in this file: an apply fails if NetBird does not have it | did you mean "b"?
 []
     policies.p: expected a policy { … }, found a list | write its fields in braces: description, enabled, sources, source_resource, destinations, destination_resource, bidirectional, protocol, ports, action, source_posture_checks, authorized_groups, renamed_from
 null
@@ -223,7 +223,7 @@ fn what_stands_in_the_place_of_groups() {
         &rows,
         str![[r#"
 "sources": ["a"], "destination_resource": "printer"
-    note: policies.p.destination_resource: network resource "printer" is not declared in this file: an apply fails unless NetBird has it
+    note: policies.p.destination_resource: network resource "printer" is not declared in this file: an apply fails if NetBird does not have it
 "sources": ["a"], "destination_resource": {"peer": "gw"}
 "source_resource": {"peer": "gw"}, "destinations": ["b"]
 "source_resource": "printer", "destinations": ["b"]
@@ -232,7 +232,7 @@ fn what_stands_in_the_place_of_groups() {
     policies.p.source_resource: a policy has "sources" or "source_resource", not both | make two policies
 "sources": ["a"], "destinations": ["b"], "destination_resource": "printer"
     policies.p.destination_resource: a policy has "destinations" or "destination_resource", not both | make two policies
-    note: policies.p.destination_resource: network resource "printer" is not declared in this file: an apply fails unless NetBird has it
+    note: policies.p.destination_resource: network resource "printer" is not declared in this file: an apply fails if NetBird does not have it
 "sources": ["a"]
     policies.p: a policy needs "destinations" or "destination_resource"
 "sources": ["a"], "destination_resource": {"id": "x", "type": "host"}
@@ -244,7 +244,7 @@ fn what_stands_in_the_place_of_groups() {
 "sources": ["a"], "destination_resource": ""
     policies.p.destination_resource: a name cannot be empty
 "sources": ["a"], "destinations": ["b"], "source_posture_checks": ["linux", 1]
-    note: policies.p.source_posture_checks[0]: posture check "linux" is not declared in this file: an apply fails unless NetBird has it
+    note: policies.p.source_posture_checks[0]: posture check "linux" is not declared in this file: an apply fails if NetBird does not have it
     policies.p.source_posture_checks[1]: expected a name, found the number 1
 
 "#]],
@@ -275,7 +275,7 @@ fn who_may_log_in_by_ssh() {
 "protocol": "netbird-ssh", "action": "drop"
 "protocol": "netbird-ssh", "ports": [22], "authorized_groups": {"a": ["root"], "ops": []}
     note: policies.p.authorized_groups.ops: users of "ops" may log in as any local user, root too | name the local users
-    note: policies.p.authorized_groups.ops: group "ops" is not declared in this file: an apply fails unless NetBird has it
+    note: policies.p.authorized_groups.ops: group "ops" is not declared in this file: an apply fails if NetBird does not have it
 "protocol": "netbird-ssh", "ports": [22], "authorized_groups": {"b": ["root"]}
     policies.p.authorized_groups: "authorized_groups" says nothing of the source group "a": NetBird refuses that | add "a": [ … ] with the local users that its users may log in as
 "protocol": "netbird-ssh", "ports": [22], "authorized_groups": {}

@@ -35,7 +35,7 @@ fn fields_of_routes() {
         str![[r#"
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["All"]
 "network": "10.0.0.0/8", "peer_groups": ["g"]
-    note: routes.r: a new route without "groups" is distributed to every peer (All) | name the groups that shall get it in "groups"
+    note: routes.r: a new route without "groups" is distributed to every peer (All) | list the groups that receive the route in "groups"
 "groups": ["g"]
     routes.r: a route needs "network" or "domains"
     routes.r: a route needs "peer_groups" or "peer"
@@ -44,8 +44,8 @@ fn fields_of_routes() {
 "network": null, "peer_groups": ["g"], "groups": ["g"]
     routes.r.network: null is not allowed | leave "network" out instead
 "network": "10.0.0.0/8", "peer_groups": [], "groups": []
-    routes.r.peer_groups: "peer_groups" cannot be empty | the peers of these groups do the routing
-    routes.r.groups: "groups" cannot be empty | the peers of these groups get the route; left out, a new route goes to All
+    routes.r.peer_groups: "peer_groups" cannot be empty | name a group whose peers do the routing
+    routes.r.groups: "groups" cannot be empty | name a group whose peers receive the route; without "groups" a new route is distributed to every peer (All)
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "access_control_groups": []
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 0
     routes.r.metric: 0 is not a whole number from 1 to 9999
@@ -200,9 +200,9 @@ fn an_entry_is_a_route_or_a_list_of_them() {
     routes.r[1]: expected a route { … }, found a list | write its fields in braces: description, network, domains, peer_groups, peer, groups, access_control_groups, metric, masquerade, keep_route, skip_auto_apply, enabled, renamed_from
     routes.r[2]: expected a route { … }, found the string "r" | write its fields in braces: description, network, domains, peer_groups, peer, groups, access_control_groups, metric, masquerade, keep_route, skip_auto_apply, enabled, renamed_from
 [{"network": "10.1.0.0/16", "peer_groups": ["g"], "groups": ["g"]}, {"network": "10.2.0.0/16", "peer": " p", "peer_groups": ["g"]}]
-    note: routes.r[1]: a new route without "groups" is distributed to every peer (All) | name the groups that shall get it in "groups"
+    note: routes.r[1]: a new route without "groups" is distributed to every peer (All) | list the groups that receive the route in "groups"
     routes.r[1].peer: a route has "peer_groups" or "peer", not both | put the peer into one of the groups, or make two routes
-    routes.r[1].peer: the name " p" begins with a blank | did you mean "p"?
+    routes.r[1].peer: the name " p" begins with a space | did you mean "p"?
 
 "#]],
     );

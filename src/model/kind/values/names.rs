@@ -50,12 +50,12 @@ pub(crate) fn flaw(name: &str) -> Option<Flaw> {
     let text = if name.is_empty() {
         "a name cannot be empty".to_owned()
     } else if name.trim().is_empty() {
-        "a name cannot be blank".to_owned()
+        "a name cannot be only spaces".to_owned()
     } else if name.chars().any(is_hidden) {
         if !name.chars().any(char::is_control) {
             return Some(hidden(name));
         }
-        format!("the name {} holds a control character", quote(name))
+        format!("the name {} contains a control character", quote(name))
     } else if name.contains("${") || name.contains("{{") {
         let filled = "is to be filled in, and nothing is filled in here";
         let hint = "write the name itself, or make the file by what fills it in";
@@ -73,7 +73,7 @@ pub(crate) fn flaw(name: &str) -> Option<Flaw> {
 
 /// Two names must not look the same to whoever reviews them.
 fn hidden(name: &str) -> Flaw {
-    let unseen = "holds a character that cannot be seen, or looks like a space and is none";
+    let unseen = "contains a character that is invisible, or only looks like a space";
     let message = format!("the name {} {unseen}", quote(name));
     let as_seen = |char: char| match char {
         char if !is_hidden(char) => Some(char),
@@ -93,7 +93,7 @@ fn blank_end(name: &str) -> Option<Flaw> {
         (false, true) => "ends",
         (false, false) => return None,
     };
-    let message = format!("the name {} {end} with a blank", quote(name));
+    let message = format!("the name {} {end} with a space", quote(name));
     Some(Flaw::with_hint(message, ask(name.trim())))
 }
 
@@ -235,49 +235,49 @@ Büro 🦉/1 <b>
 
     groups[""]: a name cannot be empty
  
-    groups[" "]: a name cannot be blank
+    groups[" "]: a name cannot be only spaces
 \u3000
-    groups["\u{3000}"]: a name cannot be blank
+    groups["\u{3000}"]: a name cannot be only spaces
 ops 
-    groups["ops "]: the name "ops " ends with a blank | did you mean "ops"?
+    groups["ops "]: the name "ops " ends with a space | did you mean "ops"?
  ops
-    groups[" ops"]: the name " ops" begins with a blank | did you mean "ops"?
+    groups[" ops"]: the name " ops" begins with a space | did you mean "ops"?
  ops\u00a0
-    groups[" ops\u{a0}"]: the name " ops\u{a0}" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+    groups[" ops\u{a0}"]: the name " ops\u{a0}" contains a character that is invisible, or only looks like a space | did you mean "ops"?
 a\tb
-    groups["a\tb"]: the name "a\tb" holds a control character
+    groups["a\tb"]: the name "a\tb" contains a control character
 a\u0000
-    groups["a\u{0}"]: the name "a\u{0}" holds a control character
+    groups["a\u{0}"]: the name "a\u{0}" contains a control character
 a\u0085b
-    groups["a\u{85}b"]: the name "a\u{85}b" holds a control character
+    groups["a\u{85}b"]: the name "a\u{85}b" contains a control character
 gpj\u202eexe
-    groups["gpj\u{202e}exe"]: the name "gpj\u{202e}exe" holds a character that cannot be seen, or looks like a space and is none | did you mean "gpjexe"?
+    groups["gpj\u{202e}exe"]: the name "gpj\u{202e}exe" contains a character that is invisible, or only looks like a space | did you mean "gpjexe"?
 a\u2066b
-    groups["a\u{2066}b"]: the name "a\u{2066}b" holds a character that cannot be seen, or looks like a space and is none | did you mean "ab"?
+    groups["a\u{2066}b"]: the name "a\u{2066}b" contains a character that is invisible, or only looks like a space | did you mean "ab"?
 a\u200eb
-    groups["a\u{200e}b"]: the name "a\u{200e}b" holds a character that cannot be seen, or looks like a space and is none | did you mean "ab"?
+    groups["a\u{200e}b"]: the name "a\u{200e}b" contains a character that is invisible, or only looks like a space | did you mean "ab"?
 a\u061cb
-    groups["a\u{61c}b"]: the name "a\u{61c}b" holds a character that cannot be seen, or looks like a space and is none | did you mean "ab"?
+    groups["a\u{61c}b"]: the name "a\u{61c}b" contains a character that is invisible, or only looks like a space | did you mean "ab"?
 o\u200bps
-    groups["o\u{200b}ps"]: the name "o\u{200b}ps" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+    groups["o\u{200b}ps"]: the name "o\u{200b}ps" contains a character that is invisible, or only looks like a space | did you mean "ops"?
 ops\ufeff
-    groups["ops\u{feff}"]: the name "ops\u{feff}" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+    groups["ops\u{feff}"]: the name "ops\u{feff}" contains a character that is invisible, or only looks like a space | did you mean "ops"?
 o\u00adps
-    groups["o\u{ad}ps"]: the name "o\u{ad}ps" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+    groups["o\u{ad}ps"]: the name "o\u{ad}ps" contains a character that is invisible, or only looks like a space | did you mean "ops"?
 o\u2060ps
-    groups["o\u{2060}ps"]: the name "o\u{2060}ps" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+    groups["o\u{2060}ps"]: the name "o\u{2060}ps" contains a character that is invisible, or only looks like a space | did you mean "ops"?
 o\u200dps
-    groups["o\u{200d}ps"]: the name "o\u{200d}ps" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+    groups["o\u{200d}ps"]: the name "o\u{200d}ps" contains a character that is invisible, or only looks like a space | did you mean "ops"?
 ops\udb40\udc41
-    groups["ops\u{e0041}"]: the name "ops\u{e0041}" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+    groups["ops\u{e0041}"]: the name "ops\u{e0041}" contains a character that is invisible, or only looks like a space | did you mean "ops"?
 ops\ufe0f
-    groups["ops\u{fe0f}"]: the name "ops\u{fe0f}" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops"?
+    groups["ops\u{fe0f}"]: the name "ops\u{fe0f}" contains a character that is invisible, or only looks like a space | did you mean "ops"?
 ops\u00a0team
-    groups["ops\u{a0}team"]: the name "ops\u{a0}team" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops team"?
+    groups["ops\u{a0}team"]: the name "ops\u{a0}team" contains a character that is invisible, or only looks like a space | did you mean "ops team"?
 ops\u3000team
-    groups["ops\u{3000}team"]: the name "ops\u{3000}team" holds a character that cannot be seen, or looks like a space and is none | did you mean "ops team"?
+    groups["ops\u{3000}team"]: the name "ops\u{3000}team" contains a character that is invisible, or only looks like a space | did you mean "ops team"?
 \u200b
-    groups["\u{200b}"]: the name "\u{200b}" holds a character that cannot be seen, or looks like a space and is none
+    groups["\u{200b}"]: the name "\u{200b}" contains a character that is invisible, or only looks like a space
 
 "#]],
         );
@@ -301,13 +301,13 @@ p
 
     groups.g.peers[0]: a name cannot be empty
  
-    groups.g.peers[0]: a name cannot be blank
+    groups.g.peers[0]: a name cannot be only spaces
 p 
-    groups.g.peers[0]: the name "p " ends with a blank | did you mean "p"?
+    groups.g.peers[0]: the name "p " ends with a space | did you mean "p"?
 a\tb
-    groups.g.peers[0]: the name "a\tb" holds a control character
+    groups.g.peers[0]: the name "a\tb" contains a control character
 a\u202eb
-    groups.g.peers[0]: the name "a\u{202e}b" holds a character that cannot be seen, or looks like a space and is none | did you mean "ab"?
+    groups.g.peers[0]: the name "a\u{202e}b" contains a character that is invisible, or only looks like a space | did you mean "ab"?
 
 "#]],
         );
@@ -317,18 +317,18 @@ a\u202eb
             &rows,
             str![[r#"
 p
-    note: policies.p.sources[0]: group "p" is not declared in this file: an apply fails unless NetBird has it
+    note: policies.p.sources[0]: group "p" is not declared in this file: an apply fails if NetBird does not have it
 
     policies.p.sources[0]: a name cannot be empty
  
-    policies.p.sources[0]: a name cannot be blank
+    policies.p.sources[0]: a name cannot be only spaces
 p 
-    note: policies.p.sources[0]: the name "p " ends with a blank | did you mean "p"?
-    note: policies.p.sources[0]: group "p " is not declared in this file: an apply fails unless NetBird has it
+    note: policies.p.sources[0]: the name "p " ends with a space | did you mean "p"?
+    note: policies.p.sources[0]: group "p " is not declared in this file: an apply fails if NetBird does not have it
 a\tb
-    policies.p.sources[0]: the name "a\tb" holds a control character
+    policies.p.sources[0]: the name "a\tb" contains a control character
 a\u202eb
-    policies.p.sources[0]: the name "a\u{202e}b" holds a character that cannot be seen, or looks like a space and is none | did you mean "ab"?
+    policies.p.sources[0]: the name "a\u{202e}b" contains a character that is invisible, or only looks like a space | did you mean "ab"?
 
 "#]],
         );

@@ -265,7 +265,7 @@ pending, and one was used
     adopts group ops as Adopted
     adopts group pilots as Adopted
     skipped: setup key k
-    note: setup key "k" is skipped: NetBird has a used key with its name (daojn058v557f7ctlctg), so its machine may have enrolled already. If it has, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow). If it has not, set reissue_after: then a new key is made.
+    note: setup key "k" is skipped: NetBird has a used key with this name (daojn058v557f7ctlctg), so the machine may have enrolled already. If the machine enrolled, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow). If not, set reissue_after: then a new key is created.
 later: enrolled, and one was used
     adopts setup key k as Adopted
 later: pending, and one was used
