@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fakes::{Saved, SavedForge};
+use fakes::{NetBird, Saved, SavedForge};
 use serde_json::{Value, json};
 
 use crate::run::{Bench, Job, Run, Site, id};
@@ -23,7 +23,8 @@ use world::World;
 /// A site at a moment to which it can be taken back.
 pub(crate) struct Scene {
     pub(crate) site: Site,
-    netbird: Saved,
+    /// None of a real server, which nobody takes back.
+    netbird: Option<Saved>,
     forge: SavedForge,
     files: Vec<(PathBuf, Vec<u8>)>,
     /// What NetBird had at that moment.
@@ -164,6 +165,14 @@ fn commit(site: &Site, file: &Value) {
     site.checkout(&site.repo().tip("main"));
 }
 
+/// Stops the clocks of fakes at a second.
+fn set_clocks(site: &Site, second: i64) {
+    if let Some(netbird) = site.bench.server().netbird() {
+        netbird.set_clock(second);
+        site.gitea().set_clock(second);
+    }
+}
+
 /// The job of a push of the newest commit.
 pub(crate) fn push(site: &Site) -> Job {
     Job::push(site, &site.repo().tip("main"))
@@ -227,42 +236,50 @@ fn agree(site: &Site) {
 impl Scene {
     /// The first file is applied, and both of its machines have enrolled: there is something for sync-events to do.
     pub(crate) fn enrolled() -> Scene {
-        let site = Site::fake();
-        let netbird = site.bench.netbird();
-        let now = jiff::Timestamp::now().as_second();
-        netbird.set_clock(now - 7200);
-        site.gitea().set_clock(now - 7200);
-        netbird.person("mira@example.com", "user", "local");
+        Scene::enrolled_on(Site::fake())
+    }
+
+    fn enrolled_on(site: Site) -> Scene {
+        let begin = jiff::Timestamp::now().as_second() - 7200;
+        set_clocks(&site, begin);
+        let mira = json!({ "email": "mira@example.com", "name": "Mira", "role": "user", "is_service_user": false, "auto_groups": [] });
+        match site.bench.server().netbird() {
+            Some(netbird) => drop(netbird.person("mira@example.com", "user", "local")),
+            None => drop(site.bench.create("/users", mira)),
+        }
         let mut theirs: BTreeSet<_> = world::read(&site.bench).into_keys().collect();
         commit(&site, &first());
         site.in_job(&["apply"], &push(&site)).expect(0);
-        netbird.advance(600);
+        set_clocks(&site, begin + 900);
         theirs.extend(others(&site.bench));
-        for name in ["m1", "leaver"] {
-            netbird.advance(60);
+        for (name, second) in [("m1", 960), ("leaver", 1020)] {
+            set_clocks(&site, begin + second);
             let secret = site.bench.unseal(name);
             site.bench
                 .server()
                 .enroll(&secret, &format!("host-of-{name}"))
                 .expect("a new key");
         }
-        netbird.set_clock(now - 3600);
-        site.gitea().set_clock(now - 3600);
+        set_clocks(&site, begin + 3600);
         Scene::at(site, theirs, &[])
     }
 
     /// The machines are renamed and grouped, and a commit changes something of each kind, with the line that agrees to its deletions.
     pub(crate) fn changed() -> Scene {
-        let Scene { site, theirs, .. } = Scene::enrolled();
-        let now = jiff::Timestamp::now().as_second();
+        Scene::changed_on(Site::fake())
+    }
+
+    fn changed_on(site: Site) -> Scene {
+        let Scene { site, theirs, .. } = Scene::enrolled_on(site);
         let job = Job::schedule(&site, &site.repo().tip("main"));
         site.in_job(&["sync-events"], &job).expect(0);
         site.bench.group("met");
-        let half_an_hour_ago = jiff::Timestamp::from_second(now - 1800).expect("a time");
-        commit(&site, &second(&half_an_hour_ago.to_string()));
+        let now = jiff::Timestamp::now().as_second();
+        let is_fake = site.bench.server().netbird().is_some();
+        let again = jiff::Timestamp::from_second(if is_fake { now - 1800 } else { now });
+        commit(&site, &second(&again.expect("a time").to_string()));
         agree(&site);
-        site.bench.netbird().set_clock(now);
-        site.gitea().set_clock(now);
+        set_clocks(&site, now);
         Scene::at(site, theirs, &LEAVES)
     }
 
@@ -293,7 +310,7 @@ impl Scene {
         let mut files = Vec::new();
         collect(&site.bench.path(""), &mut files);
         let scene = Scene {
-            netbird: site.bench.netbird().save(),
+            netbird: site.bench.server().netbird().map(NetBird::save),
             forge: site.gitea().save(),
             files,
             before,
@@ -305,11 +322,13 @@ impl Scene {
         scene
     }
 
-    /// Takes everything back to the moment of the scene.
+    /// Takes everything back to the moment of the scene, as far as it can be.
     pub(crate) fn restore(&self) {
         let bench = &self.site.bench;
         self.rest();
-        bench.netbird().restore(&self.netbird);
+        if let Some(netbird) = &self.netbird {
+            bench.netbird().restore(netbird);
+        }
         self.site.gitea().restore(&self.forge);
         for entry in fs::read_dir(bench.path("")).expect("the bench's directory") {
             let path = entry.expect("an entry").path();
@@ -328,13 +347,12 @@ impl Scene {
 
     /// Waits until the servers have done all that they were asked for, and ends the faults.
     fn rest(&self) {
-        let (netbird, gitea) = (self.site.bench.netbird(), self.site.gitea());
-        netbird.quiesce();
-        gitea.quiesce();
+        self.site.bench.server().http().quiesce();
+        self.site.gitea().quiesce();
     }
 
     fn forget(&self) {
-        self.site.bench.netbird().clear_requests();
+        self.site.bench.server().http().clear_requests();
         self.site.gitea().clear_requests();
     }
 

@@ -307,6 +307,11 @@ impl NetBird {
         *self.account() = saved.0.clone();
     }
 
+    /// Returns the server itself, without what it knows.
+    pub fn server(&self) -> &Server {
+        &self.inner.server
+    }
+
     /// Returns the requests so far, in the order of arrival.
     pub fn requests(&self) -> Vec<Request> {
         self.inner.server.requests()

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use fakes::{NetBird, client};
+use fakes::{NetBird, Request, Response, client, http};
 use serde_json::{Map, Value, json};
 
 use super::id;
@@ -22,10 +22,13 @@ pub(crate) struct Real {
     /// The command that enrolls a machine, where there is one.
     enroll: Option<String>,
     prefix: String,
+    /// What stands between the program and the server, where requests are to be counted and shown.
+    proxy: Option<http::Server>,
 }
 
 /// Lists in the order in which their objects can be deleted.
-const LISTS: [&str; 9] = [
+const LISTS: [&str; 10] = [
+    "/users",
     "/policies",
     "/routes",
     "/dns/nameservers",
@@ -61,6 +64,7 @@ impl Server {
             enroll: given("NETBIRD_GITOPS_TEST_ENROLL"),
             // the only source of chance at hand
             prefix: format!("it-{}-", &identity[10..16]),
+            proxy: None,
         }))
     }
 
@@ -80,6 +84,28 @@ impl Server {
         })
     }
 
+    /// The same, where `NETBIRD_GITOPS_TEST_ACCOUNT=1` says that all that is in the account may be deleted: names get no prefix,
+    /// and what the program asks for passes a proxy.
+    pub(crate) fn real_account() -> Option<Server> {
+        if std::env::var("NETBIRD_GITOPS_TEST_ACCOUNT").as_deref() != Ok("1") {
+            return None;
+        }
+        let Some(Server::Real(mut real)) = Server::real_with_person() else {
+            panic!(
+                "NETBIRD_GITOPS_TEST_ACCOUNT is set, so the variables of the server, a person and enrolling must be too"
+            )
+        };
+        real.prefix.clear();
+        real.proxy = Some(proxy(&real.url));
+        let server = Server::Real(real);
+        let nothing = json!({ "disabled_management_groups": [] });
+        server.write("PUT", "/dns/settings", nothing);
+        if let Server::Real(real) = &server {
+            real.clean();
+        }
+        Some(server)
+    }
+
     pub(crate) fn netbird(&self) -> Option<&NetBird> {
         match self {
             Server::Fake(netbird) => Some(netbird),
@@ -87,10 +113,21 @@ impl Server {
         }
     }
 
+    /// What the program talks to, which counts and shows its requests: the fake, or the proxy of [`Server::real_account`].
+    pub(crate) fn http(&self) -> &http::Server {
+        match self {
+            Server::Fake(netbird) => netbird.server(),
+            Server::Real(real) => real.proxy.as_ref().expect("a proxy"),
+        }
+    }
+
     pub(crate) fn url(&self) -> String {
         match self {
             Server::Fake(netbird) => netbird.url(),
-            Server::Real(real) => real.url.clone(),
+            Server::Real(real) => match &real.proxy {
+                Some(proxy) => proxy.url(),
+                None => real.url.clone(),
+            },
         }
     }
 
@@ -422,6 +459,24 @@ impl Real {
             }
         }
     }
+}
+
+/// A server that hands each request on to another one.
+fn proxy(url: &str) -> http::Server {
+    let api = format!("{url}/api");
+    let hand_on = move |request: &Request| {
+        let url = format!("{api}{}?{}", request.path, request.query);
+        let (_, token) = request.header("authorization")?.split_once(' ')?;
+        let body = request.body.as_ref();
+        let answer = client::send(&request.method, &url, Some(token), body).ok()?;
+        Some(Response::new(
+            answer.status,
+            "application/json",
+            answer.text,
+        ))
+    };
+    http::Server::start(0, "/api", Response::default(), Box::new(hand_on))
+        .expect("a free port on the loopback interface")
 }
 
 /// The program takes the URL with `/api` and without; the tests add it themselves.

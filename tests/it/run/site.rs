@@ -9,7 +9,7 @@ use fakes::Gitea;
 use serde_json::Value;
 
 use super::forge::Repo;
-use super::{Bench, INVENTORY, Job, Run};
+use super::{Bench, INVENTORY, Job, Run, Server};
 
 /// A server, a repository and a checkout.
 pub(crate) struct Site {
@@ -50,6 +50,12 @@ impl Site {
     pub(crate) fn scenario_with_a_reader() -> Site {
         let repo = Repo::real_with_users().unwrap_or_else(|| Repo::Fake(Gitea::start()));
         Site::of(Bench::scenario(), repo)
+    }
+
+    /// The fake Gitea beside a real account of its own, see [`Server::real_account`], or else beside the fake.
+    pub(crate) fn scenario_of_an_account() -> Site {
+        let server = Server::real_account().unwrap_or_else(Server::fake);
+        Site::of(Bench::on(server), Repo::Fake(Gitea::start()))
     }
 
     fn of(bench: Bench, repo: Repo) -> Site {
