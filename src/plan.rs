@@ -255,7 +255,7 @@ pub fn plan(
         let record = scope.spawn(|| record::record(given, &resolved, &skipped));
         let claimed = claim::claim(given, &resolved);
         let (changes, mut problems) = diff::diff(given, &resolved, &claimed);
-        let mut followed = follow_up::follow_up(given, changes, &resolved, &claimed);
+        let mut followed = follow_up::follow_up(given, changes, &resolved);
         let (notices, impossible) = check::check(given, &followed.changes, &resolved);
         problems.append(&mut followed.problems);
         problems.extend(impossible);

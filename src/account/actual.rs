@@ -254,8 +254,9 @@ impl Actual {
         &'a self,
         parent: &'a Live,
     ) -> impl Iterator<Item = (&'a Address, &'a Live)> {
-        let is_there = |(_, live): &(&Address, &Live)| live.within.as_ref() == Some(&parent.id);
-        self.each().filter(is_there)
+        let kinds = parent.resource.kind().children();
+        let inside = kinds.flat_map(|kind| self.of_kind(kind));
+        inside.filter(|(_, live)| live.within.as_ref() == Some(&parent.id))
     }
 
     /// Returns every live object of the kinds that a file can declare.

@@ -365,10 +365,7 @@ impl<'a> Session<'a> {
             let planned = plan::plan(desired, &self.actual, &self.binding, &self.options);
             let more = match &planned {
                 Ok(plan) => self.more(plan),
-                Err(problems) => More {
-                    referrers: problems.iter().any(Problem::is_of_deletion),
-                    events: false,
-                },
+                Err(_) => More::default(),
             };
             // what was found before is one change with the rest then
             let is_cut = self.options.ours.versions.is_cut();

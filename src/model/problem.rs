@@ -215,14 +215,6 @@ facts! {
             format!("is {why}: it is never changed here"),
             "refer to it without declaring it, or declare it without peers",
         ),
-        /// A group is to be deleted that these use.
-        GroupUsed(users: Vec<String>) => says(
-            format!("cannot be deleted: it is still used by {}", users.join(", ")),
-            match at.kind {
-                Kind::Group => "remove the group from there first, or declare it",
-                _ => "remove it from there first, or declare it",
-            },
-        ),
         /// It means the same machine as another entry.
         SamePeer(other: String) => says(
             format!("means the same machine as {other:?}"),
@@ -285,11 +277,6 @@ impl Problem {
             | Impossible::SeveralOf(what, name, _) => Some((*what, name)),
             _ => None,
         }
-    }
-
-    /// Whether something is in the way of a deletion; there may be more of it in lists that no other plan needs.
-    pub fn is_of_deletion(&self) -> bool {
-        matches!(self.what, Impossible::GroupUsed(_))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::desired::Desired;
 use crate::model::hint;
-use crate::model::kind::{Kind, Live, Policy, Protocol, Refers, Resource, Unresolved};
+use crate::model::kind::{Kind, Policy, Protocol, Refers, Resource, Unresolved};
 use crate::model::notice::{Logins, Notice, OfObject, Users};
 use crate::model::problem::{Impossible, Problem};
 
@@ -34,7 +34,6 @@ pub(super) fn check(
             location(change, actual),
             not_there(change, desired, actual),
             protected(change, actual),
-            takes_along(change, changes, actual),
             people::refused(change),
             people::taken(change, changes, resolved, actual),
         ];
@@ -218,20 +217,6 @@ fn protected(change: &Change, actual: &Actual) -> Option<Impossible> {
     let live = change.operation.live()?;
     let why = actual.protected_groups.get(&live.id)?;
     Some(Impossible::Protected(why.clone()))
-}
-
-/// What is replaced takes along all that stands in it, so all of that has to be the plan's.
-fn takes_along(change: &Change, changes: &[Change], actual: &Actual) -> Option<Impossible> {
-    let Operation::Replace { live, .. } = &change.operation else {
-        return None;
-    };
-    change.address.kind.children().next()?;
-    let goes = |child: &Live| changes.iter().any(|change| change.ends(&child.id));
-    let stay = actual.children(live).filter(|(_, child)| !goes(child));
-    let stay: Vec<String> = stay
-        .map(|(address, live)| format!("{} ({})", address.quoted(), live.id))
-        .collect();
-    (!stay.is_empty()).then_some(Impossible::TakesAlong(stay))
 }
 
 /// What is there already and looks like a creation, in another spelling of the same letters.

@@ -13,7 +13,7 @@ use sections::gone;
 use serde_json::Value;
 
 use super::Given;
-use super::bind::{Leaving, is_protected};
+use super::bind::is_protected;
 use super::resolve::Resolved;
 use super::rows;
 use crate::account::actual::Actual;
@@ -22,7 +22,6 @@ use crate::inventory::RecordedAs;
 use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::desired::Desired;
-use crate::model::held::{Held, Why};
 use crate::model::kind::{Kind, Live, Resource};
 use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
 use crate::model::notice::{Gone, Notice, OfObject, OfRun};
@@ -38,8 +37,6 @@ pub(super) struct Claimed<'a> {
     pub(super) managed: BTreeMap<Address, Vec<Option<&'a Live>>>,
     /// What goes.
     pub(super) pruned: Vec<Change>,
-    /// Is to go and stays all the same.
-    pub(super) held: Vec<Held>,
     /// What nobody manages from now on, and what an earlier run let go.
     pub(super) let_go: Vec<LetGo>,
     /// Beside the file, of the kinds that it manages.
@@ -189,10 +186,9 @@ impl<'a> Claims<'a> {
             let Some((address, live)) = self.given.actual.live(id) else {
                 continue;
             };
-            let mut others = self.given.actual.each().filter(|(at, other)| {
-                at.kind == address.kind && other.name == address.name && other.id != *id
-            });
-            if let Some((_, other)) = others.next() {
+            let mut others = self.given.actual.of_kind(address.kind);
+            let is_other = |other: &Live| other.name == address.name && other.id != *id;
+            if let Some((_, other)) = others.find(|(_, other)| is_other(other)) {
                 let what = OfObject::KeepsName {
                     now: live.name.clone(),
                     other: other.id.clone(),
@@ -208,27 +204,18 @@ impl<'a> Claims<'a> {
         self.stands.contains(&live.id) || unclear.any(|id| *id == live.id)
     }
 
-    /// An object that no entry stands for, with what stands in it.
+    /// An object that no entry stands for.
     fn undeclared(&mut self, address: &Address, live: &'a Live) {
         let actual = self.given.actual;
-        let fate = match self.fate(address, live) {
-            // what stands in it would go with it
-            Fate::Goes(why) => match self.staying(live) {
-                staying if staying.is_empty() => Fate::Goes(why),
-                staying => Fate::Held(Why::Holds(staying)),
-            },
-            fate => fate,
-        };
         let is_all =
             live.name == crate::model::kind::ALL && is_protected(address.kind, live, actual);
-        // of keys only those that can still be used are worth a word
-        let is_dead_key = actual.is_dead_key(live);
+        let fate = self.fate(address, live);
         let claimed = &mut self.claimed;
         match fate {
             Fate::Goes(why) => claimed.pruned.push(Change::deletion(address, live, why)),
-            Fate::Held(why) => claimed.held.push(Held::new(address, live, why)),
             Fate::LetGo(let_go) => claimed.let_go.push(let_go),
-            Fate::Unmanaged if !is_all && !is_dead_key => {
+            // of keys only those that can still be used are worth a word
+            Fate::Unmanaged if !is_all && !actual.is_dead_key(live) => {
                 let ours = &self.given.options.ours;
                 let was_ours = ours.inventory.let_go_of(&live.id).is_some();
                 let Some(file) = ours.strange.get(&live.id) else {
@@ -246,181 +233,111 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Names what stands in an object and stays.
-    fn staying(&self, parent: &Live) -> BTreeSet<String> {
-        if parent.resource.kind().children().next().is_none() {
-            return BTreeSet::new();
-        }
-        let inside = self.given.actual.children(parent);
-        // what an entry stands for moves to where the file has it
-        let staying = inside.filter(|(address, live)| {
-            !self.stands.contains(&live.id) && !matches!(self.fate(address, live), Fate::Goes(_))
-        });
-        let words = staying.map(|(address, live)| format!("{} ({})", address.quoted(), live.id));
-        words.collect()
-    }
-
-    /// What becomes of an object that no entry stands for, by itself.
+    /// What becomes of an object that no entry stands for.
     fn fate(&self, address: &Address, live: &Live) -> Fate {
         let (desired, actual, binding, options) = self.given.parts();
-        let id = &live.id;
-        let is_managed = match address.parent() {
+        let (id, prune, ours) = (&live.id, options.prune, &options.ours);
+        let parent = address.parent();
+        let is_inside = parent
+            .as_ref()
+            .is_some_and(|parent| !desired.declares(parent));
+        let is_managed = match &parent {
+            // with the entry of a parent goes what is said of it
+            Some(parent) if is_inside && desired.manages(parent.kind) => true,
+            Some(_) => desired.manages_in(address.kind, address.within.as_deref()),
             None => desired.manages(address.kind),
-            Some(parent) => {
-                let (kind, within) = (address.kind, address.within.as_deref());
-                // with the entry of a parent goes what is said of it
-                desired.manages_in(kind, within)
-                    || (!desired.declares(&parent) && desired.manages(parent.kind))
-            }
         };
-        let is_strange = options.ours.may_be_strange(id);
-        if is_strange || is_protected(address.kind, live, actual) {
+        if ours.may_be_strange(id) || is_protected(address.kind, live, actual) {
             return match is_managed {
                 true => Fate::Unmanaged,
                 false => Fate::Nothing,
             };
         }
+        let let_go = |name: &str, key: &str, why, left_by| {
+            Fate::LetGo(LetGo {
+                address: Address {
+                    name: name.to_owned(),
+                    ..address.clone()
+                },
+                id: id.clone(),
+                key: key.to_owned(),
+                why,
+                left_by,
+            })
+        };
+        let name = &address.name;
         if let Some((entry, origin)) = binding.surplus.get(id) {
-            return match (options.prune, origin) {
+            return match (prune, origin) {
                 (Prune::None, _) => Fate::Unmanaged,
-                (_, RecordedAs::Created) | (Prune::All, _) => {
-                    Fate::Goes(self.too_many(entry, live))
+                (Prune::Owned, RecordedAs::Adopted) => {
+                    let_go(name, &entry.key(), LetGoWhy::Adopted, LeftBy::Unknown)
                 }
-                (_, RecordedAs::Adopted) => {
-                    let left_by = LeftBy::Unknown;
-                    self.let_go(address, live, entry.key(), LetGoWhy::Adopted, left_by)
-                }
+                _ => Fate::Goes(self.too_many(entry, live)),
             };
         }
         // what a run made in an object of which there are too many
         let of = live.within.as_ref().and_then(|of| binding.surplus.get(of));
-        if of.is_some_and(|(_, origin)| *origin == RecordedAs::Created)
-            && options.prune != Prune::None
-            && options.ours.is_made(id)
-        {
+        let is_of_created = of.is_some_and(|(_, origin)| *origin == RecordedAs::Created);
+        if is_of_created && prune != Prune::None && ours.is_made(id) {
             return Fate::Goes(Reason::NoLongerDeclared { agreed: false });
         }
-        let agreed = options.prune == Prune::All || options.release.contains(id);
+        let agreed = options.release.contains(id);
+        let is_agreed = agreed || prune == Prune::All;
+        let goes = Fate::Goes(Reason::NoLongerDeclared { agreed });
         if let Some(left) = binding.leaving.get(id) {
-            return match options.prune {
+            let cause = || LeftBy::from(rows::removal(&left.key, &ours.versions));
+            return match left.is_renamed {
                 _ if !left.is_managed => Fate::Nothing,
-                Prune::None => Fate::Unmanaged,
-                _ => self.left(address, live, left, agreed),
-            };
-        }
-        if !is_managed {
-            return Fate::Nothing;
-        }
-        if let Some((key, left)) = options.ours.inventory.let_go_of(id) {
-            let left_by = match &left.cause {
-                Some(cause) => LeftBy::Recorded(cause.clone()),
-                None => LeftBy::Unknown,
-            };
-            return match agreed {
+                _ if prune == Prune::None => Fate::Unmanaged,
+                _ if is_agreed || left.is_created_as_named() => goes,
+                false => let_go(name, &left.key, LetGoWhy::Adopted, cause()),
                 true => {
-                    let agreed = options.release.contains(id);
-                    Fate::Goes(Reason::NoLongerDeclared { agreed })
+                    // a reader knows it by the name that its entry had
+                    let entry = Address::of_key(&left.key);
+                    let name = entry.map_or_else(|| name.clone(), |entry| entry.name);
+                    let why = LetGoWhy::Renamed(live.name.clone());
+                    let_go(&name, &left.key, why, cause())
                 }
-                false => self.let_go(address, live, key.to_owned(), LetGoWhy::Before, left_by),
             };
         }
-        let is_referenced =
-            address.kind == Kind::Group && self.referenced.contains(live.name.as_str());
-        let is_known = options.ours.standing != Standing::Unknown;
+        let was_let_go = ours.inventory.let_go_of(id);
         // what the file refers to and never declared is somebody else's, whatever the flags
-        let goes = options.prune == Prune::All && is_known && !is_referenced;
-        let is_inside = address
-            .parent()
-            .is_some_and(|parent| !desired.declares(&parent));
-        match goes {
-            true => Fate::Goes(Reason::NotDeclared),
+        let is_referenced = address.kind == Kind::Group && self.referenced.contains(&*live.name);
+        let is_known = ours.standing != Standing::Unknown;
+        match (was_let_go, prune) {
+            _ if !is_managed => Fate::Nothing,
+            (Some(_), _) if is_agreed => goes,
+            (Some((key, left)), _) => {
+                let left_by = left.cause.clone();
+                let left_by = left_by.map_or(LeftBy::Unknown, LeftBy::Recorded);
+                let_go(name, key, LetGoWhy::Before, left_by)
+            }
+            (None, Prune::All) if is_known && !is_referenced => Fate::Goes(Reason::NotDeclared),
             // it is told with what it stands in
-            false if is_inside => Fate::Nothing,
-            false => Fate::Unmanaged,
+            _ if is_inside => Fate::Nothing,
+            _ => Fate::Unmanaged,
         }
     }
 
     /// Why an object goes that an entry has too many. Of equal ones nobody misses one, whoever is in a group; else the entry
     /// had more objects before.
     fn too_many(&self, entry: &Address, live: &Live) -> Reason {
-        let stand = self
-            .claimed
-            .managed
-            .get(entry)
-            .into_iter()
-            .flatten()
-            .flatten();
         // what refers to the second one of a group is as one that refers to the first
         let surplus = self.given.binding.surplus.iter();
         let seconds = surplus.filter(|(_, (of, _))| of.kind == Kind::Group);
-        let seconds =
-            seconds.map(|(id, (of, _))| (self.given.actual.groups.name(id), of.name.as_str()));
-        let seconds: BTreeMap<String, &str> = seconds.collect();
         let as_first = |live: &Live| {
-            let mut fields = Value::Object(live.resource.fields());
-            rename(&mut fields, &seconds);
-            fields
+            let fields = Value::Object(live.resource.fields()).to_string();
+            seconds.clone().fold(fields, |fields, (id, _)| {
+                fields.replace(&format!(" ({id})"), "")
+            })
         };
         let own = as_first(live);
-        let is_equal = |other: &&Live| entry.kind == Kind::Group || as_first(other) == own;
-        match stand.copied().any(|other| is_equal(&other)) {
+        let is_equal = |other: &Live| entry.kind == Kind::Group || as_first(other) == own;
+        let mut stand = self.claimed.managed.get(entry).into_iter().flatten();
+        match stand.any(|other| other.is_some_and(is_equal)) {
             true => Reason::Surplus,
             false => Reason::NoLongerDeclared { agreed: false },
         }
-    }
-
-    /// What becomes of a recorded object whose entry is gone.
-    fn left(&self, address: &Address, live: &Live, left: &Leaving, agreed: bool) -> Fate {
-        let is_ours = left.is_created_as_named();
-        if is_ours || agreed {
-            let agreed = self.given.options.release.contains(&live.id);
-            return Fate::Goes(Reason::NoLongerDeclared { agreed });
-        }
-        let why = match left.is_renamed {
-            true => LetGoWhy::Renamed(live.name.clone()),
-            false => LetGoWhy::Adopted,
-        };
-        let cause = rows::removal(&left.key, &self.given.options.ours.versions);
-        let mut address = address.clone();
-        // a reader knows it by the name that its entry had
-        if let (true, Some(entry)) = (left.is_renamed, Address::of_key(&left.key)) {
-            address.name = entry.name;
-        }
-        self.let_go(&address, live, left.key.clone(), why, cause.into())
-    }
-
-    fn let_go(
-        &self,
-        address: &Address,
-        live: &Live,
-        key: String,
-        why: LetGoWhy,
-        left_by: LeftBy,
-    ) -> Fate {
-        Fate::LetGo(LetGo {
-            address: address.clone(),
-            id: live.id.clone(),
-            key,
-            why,
-            left_by,
-        })
-    }
-}
-
-/// Puts other names in the place of these, in whatever a field holds. What is listed is sorted then: most lists are sets.
-fn rename(value: &mut Value, names: &BTreeMap<String, &str>) {
-    match value {
-        Value::String(text) => {
-            if let Some(name) = names.get(text) {
-                (*name).clone_into(text);
-            }
-        }
-        Value::Array(all) => {
-            all.iter_mut().for_each(|one| rename(one, names));
-            all.sort_by_cached_key(Value::to_string);
-        }
-        Value::Object(fields) => fields.values_mut().for_each(|one| rename(one, names)),
-        _ => {}
     }
 }
 
@@ -428,8 +345,6 @@ fn rename(value: &mut Value, names: &BTreeMap<String, &str>) {
 enum Fate {
     /// It goes.
     Goes(Reason),
-    /// It is to go and stays.
-    Held(Why),
     /// It is let go.
     LetGo(LetGo),
     /// It is left alone.

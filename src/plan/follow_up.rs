@@ -10,7 +10,6 @@ mod settings;
 use std::collections::BTreeMap;
 
 use super::Given;
-use super::claim::Claimed;
 use super::resolve::Resolved;
 use super::rows::{Row, cause, removal};
 use crate::base::id::Id;
@@ -59,19 +58,20 @@ pub(super) fn follow_up<'a>(
     given: Given<'a>,
     changes: Vec<Change>,
     resolved: &Resolved,
-    claimed: &Claimed,
 ) -> FollowUp<'a> {
     let (actual, ours) = (given.actual, &given.options.ours);
     let mut all = FollowUp {
         given,
         changes,
-        held: claimed.held.clone(),
+        held: Vec::new(),
         causes: BTreeMap::new(),
         notices: Vec::new(),
         problems: Vec::new(),
     };
     all.keep_parents();
-    all.keep_named();
+    all.keep_named(resolved);
+    // what is held keeps what it stands in
+    all.keep_parents();
     all.offboard(&resolved.names);
     all.replace(&resolved.replaced);
     // the name is free once the peer of the older key goes
@@ -81,7 +81,6 @@ pub(super) fn follow_up<'a>(
     let renamed: Vec<Enrollment> = renamed.collect();
     all.changes.extend(peer_renames(&renamed, actual));
     all.set_machines(resolved);
-    all.keep_groups(resolved);
     all.clear_dead_keys(&resolved.decisions);
     all.changes
         .sort_by(|a, b| (&a.address, a.operation.word()).cmp(&(&b.address, b.operation.word())));

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Given;
+use super::bind::Bound;
 use crate::account::actual::Actual;
 use crate::base::id::Id;
 use crate::base::parallel;
@@ -54,6 +55,11 @@ impl Resolved<'_> {
         others.chain(keys.map(|(at, all)| (at, all.as_slice())))
     }
 
+    /// Returns whether that is a setup key about which something can be done.
+    pub(super) fn is_checked_key(&self, address: &Address) -> bool {
+        self.decision(address).is_some_and(|of| !of.is_skipped)
+    }
+
     /// Returns what is decided about the setup key of that address.
     pub(super) fn decision(&self, address: &Address) -> Option<&Decision> {
         let decision = self.decisions.get(&address.name);
@@ -96,7 +102,7 @@ pub(super) fn resolve<'a>(given: Given<'a>) -> Resolved<'a> {
         let joins = enrollments.iter();
         let joins = joins.filter(|enrollment| enrollment.groups.contains(*name));
         let joins = joins.map(|enrollment| enrollment.peer.clone());
-        LiveGroup::of(name, given).resolve(group, joins.collect(), known)
+        members_of(name, group, joins.collect(), given.binding, known)
     });
     for ((name, _), (peers, of_group)) in desired.groups().zip(groups) {
         let group = Resource::Group(Group::with(peers));
@@ -132,99 +138,81 @@ pub(super) fn resolve<'a>(given: Given<'a>) -> Resolved<'a> {
     }
 }
 
-/// A declared group as it is.
-struct LiveGroup<'a> {
-    name: &'a str,
-    given: Given<'a>,
-    /// The name that it was recorded by.
-    recorded: String,
-    /// Its members; whoever is in a second one of the group, too.
-    members: Cow<'a, BTreeSet<Id>>,
-    has_second: bool,
-    /// Why nobody may touch it.
-    protected: Option<&'a Protection>,
+/// Returns the members that a declared group is to have, where that is for the file to say, and what its list means. A peer that
+/// enrolled goes into its key's groups even where the file leaves their members alone.
+fn members_of<'f>(
+    name: &str,
+    group: &'f Group,
+    joins: BTreeSet<Id>,
+    binding: &Bound,
+    known: Known,
+) -> (Option<BTreeSet<Id>>, Option<Members<'f>>) {
+    let (actual, address) = (known.actual, Address::new(Kind::Group, name));
+    let stands = binding.stands.get(&address).into_iter().flatten();
+    let id = stands.flatten().next();
+    // whoever is in a second one of the group, too
+    let seconds = binding.surplus.iter();
+    let seconds = seconds.filter(|(_, (at, _))| *at == address);
+    let all = id.into_iter().chain(seconds.map(|(id, _)| id));
+    let all = all.filter_map(|id| actual.live(id)?.1.resource.members());
+    let all: Vec<&BTreeSet<Id>> = all.collect();
+    let live = match all[..] {
+        [only] => Cow::Borrowed(only),
+        _ => Cow::Owned(all.iter().copied().flatten().cloned().collect()),
+    };
+    let inventory = &known.options.ours.inventory;
+    let recorded = id.and_then(|id| inventory.entry_of(id));
+    let recorded = recorded.and_then(|(key, _)| key.split_once('/'));
+    let names = (name, recorded.map_or(name, |(_, name)| name));
+    let listed = group.listed.as_ref();
+    let listed = listed.map(|listed| members::resolve(names, listed, &live, known));
+    let protected = id.and_then(|id| actual.protected_groups.get(id));
+    match (protected, listed) {
+        (Some(why), listed) => {
+            let listed = listed.map(|listed| of_issued(&address, why, listed, &live, known));
+            (None, listed)
+        }
+        (None, Some(mut listed)) => {
+            let mut peers = std::mem::take(&mut listed.peers);
+            peers.extend(joins);
+            (Some(peers), Some(listed))
+        }
+        (None, None) => {
+            let is_ours = !joins.is_subset(&live) || all.len() > 1;
+            (is_ours.then(|| &*live | &joins), None)
+        }
+    }
 }
 
-impl<'a> LiveGroup<'a> {
-    fn of(name: &'a str, given: Given<'a>) -> Self {
-        let (_, actual, binding, options) = given.parts();
-        let address = Address::new(Kind::Group, name);
-        let stands = binding.stands.get(&address).into_iter().flatten();
-        let id = stands.flatten().next();
-        let members = |id: &Id| actual.live(id)?.1.resource.members();
-        let seconds = binding.surplus.iter().filter(|(_, (at, _))| *at == address);
-        let seconds: Vec<&BTreeSet<Id>> = seconds.filter_map(|(id, _)| members(id)).collect();
-        let own = id.and_then(members).map(Cow::Borrowed).unwrap_or_default();
-        let all = match &seconds[..] {
-            [] => own,
-            seconds => Cow::Owned(
-                own.iter()
-                    .chain(seconds.iter().copied().flatten())
-                    .cloned()
-                    .collect(),
-            ),
-        };
-        let moved = id.filter(|id| binding.moved.contains_key(*id));
-        let recorded = moved.and_then(|id| options.ours.inventory.entry_of(id));
-        let recorded = recorded.and_then(|(key, _)| Address::of_key(key));
-        LiveGroup {
-            name,
-            given,
-            recorded: recorded.map_or_else(|| name.to_owned(), |entry| entry.name),
-            members: all,
-            has_second: !seconds.is_empty(),
-            protected: id.and_then(|id| actual.protected_groups.get(id)),
-        }
-    }
-
-    /// Returns the members that it is to have, where that is for the file to say, and what its list means. A peer that enrolled goes
-    /// into its key's groups even where the file leaves their members alone.
-    fn resolve(
-        self,
-        group: &'a Group,
-        joins: BTreeSet<Id>,
-        known: Known,
-    ) -> (Option<BTreeSet<Id>>, Option<Members<'a>>) {
-        let names = (self.name, self.recorded.as_str());
-        let listed = group.listed.as_ref();
-        let listed = listed.map(|listed| members::resolve(names, listed, &self.members, known));
-        match (self.protected, listed) {
-            (Some(why), listed) => (None, listed.map(|listed| self.of_issued(why, listed))),
-            (None, Some(mut listed)) => {
-                let mut peers = std::mem::take(&mut listed.peers);
-                peers.extend(joins);
-                (Some(peers), Some(listed))
-            }
-            (None, None) => {
-                let is_ours = !joins.is_subset(&self.members) || self.has_second;
-                (is_ours.then(|| &*self.members | &joins), None)
-            }
-        }
-    }
-
-    /// Returns the members of a group that the file lists and an identity provider decides: they stay who they are.
-    fn of_issued(&self, issued: &Protection, members: Members) -> Members<'a> {
-        let (desired, actual, _, options) = self.given.parts();
-        let address = Address::new(Kind::Group, self.name);
-        let listed = |file: &Desired| file.group(self.name).and_then(|group| group.listed.clone());
-        let is_new = match options.ours.versions.base() {
-            Some(base) => listed(base) != listed(desired),
-            None => options.ours.standing == Standing::First,
-        };
-        let meant = members.meant.into_iter().map(|(_, id)| id);
-        let meant: BTreeSet<Id> = meant.collect();
-        let label = |id: &Id| actual.peer_label(id);
-        let lacks = meant.difference(&self.members).map(label);
-        let what = OfObject::IssuedPeers {
-            issued: issued.clone(),
-            more: self.members.difference(&meant).map(label).collect(),
-            lacks: lacks.chain(members.pending).collect(),
-            is_new,
-        };
-        Members {
-            notices: vec![Notice::about(&address, what)],
-            ..Members::default()
-        }
+/// Returns the members of a group that the file lists and an identity provider decides: they stay who they are.
+fn of_issued<'f>(
+    address: &Address,
+    issued: &Protection,
+    members: Members,
+    live: &BTreeSet<Id>,
+    known: Known,
+) -> Members<'f> {
+    let ours = &known.options.ours;
+    let listed = |file: &Desired| {
+        file.group(&address.name)
+            .and_then(|group| group.listed.clone())
+    };
+    let is_new = match ours.versions.base() {
+        Some(base) => listed(base) != listed(known.desired),
+        None => ours.standing == Standing::First,
+    };
+    let meant: BTreeSet<Id> = members.meant.into_iter().map(|(_, id)| id).collect();
+    let label = |id: &Id| known.actual.peer_label(id);
+    let lacks = meant.difference(live).map(label);
+    let what = OfObject::IssuedPeers {
+        issued: issued.clone(),
+        more: live.difference(&meant).map(label).collect(),
+        lacks: lacks.chain(members.pending).collect(),
+        is_new,
+    };
+    Members {
+        notices: vec![Notice::about(address, what)],
+        ..Members::default()
     }
 }
 

@@ -42,15 +42,26 @@ pub(super) fn skip(given: Given, resolved: &mut Resolved) -> (BTreeSet<Address>,
     if entries.is_empty() {
         return (entries, notices);
     }
-    loop {
-        let found = next(given, resolved, &entries);
-        if found.is_empty() {
-            break;
+    // what an entry refers to, and what it stands in, is of a kind before its own
+    for (address, all) in resolved.entries(given.desired) {
+        if entries.contains(address) {
+            continue;
         }
-        for (address, because) in found {
+        let skipped = |(what, name): (Refers, &str)| {
+            let mut all = entries.iter();
+            all.find(|at| at.kind.referred_as() == Some(what) && at.name == name)
+        };
+        let parent = address.parent().filter(|parent| entries.contains(parent));
+        let because = parent.or_else(|| {
+            all.iter()
+                .flat_map(Resource::refers)
+                .find_map(skipped)
+                .cloned()
+        });
+        if let Some(because) = because {
             let what = OfObject::SkippedWith(because.quoted());
-            notices.push(Notice::about(&address, what));
-            entries.insert(address);
+            notices.push(Notice::about(address, what));
+            entries.insert(address.clone());
         }
     }
     resolved
@@ -88,25 +99,4 @@ fn is_done(address: &Address, all: &[Resource], given: Given, resolved: &Resolve
         live(id).is_some_and(|live| differences(one, &live.resource).is_empty())
     };
     all.len() == stands.len() && all.iter().zip(stands).all(is_as)
-}
-
-/// Returns the entries that refer to a skipped one or stand in one, and which that is.
-fn next(given: Given, resolved: &Resolved, skipped: &BTreeSet<Address>) -> Vec<(Address, Address)> {
-    let meant = |(what, name): (Refers, &str)| {
-        let mut all = skipped.iter();
-        all.find(|at| at.kind.referred_as() == Some(what) && at.name == name)
-    };
-    let entries = resolved.entries(given.desired);
-    let entries = entries.filter(|(address, _)| !skipped.contains(address));
-    let found = entries.filter_map(|(address, all)| {
-        let parent = address.parent().filter(|parent| skipped.contains(parent));
-        let refers = || {
-            all.iter()
-                .flat_map(Resource::refers)
-                .find_map(meant)
-                .cloned()
-        };
-        Some((address.clone(), parent.or_else(refers)?))
-    });
-    found.collect()
 }

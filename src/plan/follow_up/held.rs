@@ -1,10 +1,11 @@
 //! What is kept back since something that is not ours needs it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::super::resolve::Resolved;
 use super::FollowUp;
 use crate::account::actual::Actual;
+use crate::base::id::Id;
 use crate::base::text::joined;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
@@ -45,132 +46,118 @@ fn is_own_key(live: &Live, decisions: &Decisions, ours: &Ours) -> bool {
 }
 
 impl FollowUp<'_> {
-    /// Holds every group that only things need which are not ours: what the file does not declare, and fields that it does
-    /// not say of what it declares. Where the file itself names the group, the deletion stays in the plan, and is impossible: the
-    /// server names one referrer at a time, here are all of them.
-    pub(super) fn keep_groups(&mut self, resolved: &Resolved) {
+    /// Holds every group, network resource and posture check that only things need which are not ours: what the file does not
+    /// declare, and fields that it does not say of what it declares. The server would refuse, or let them dangle. Where the file
+    /// itself names one, the deletion stays in the plan, and is impossible (`plan::check`).
+    pub(super) fn keep_named(&mut self, resolved: &Resolved) {
         let (desired, actual, _, options) = self.given.parts();
-        let mut going = deleted(&self.changes, Kind::Group).peekable();
-        if going.peek().is_none() {
+        let mut going: BTreeMap<(Refers, &str), Vec<(&Address, &Live)>> = BTreeMap::new();
+        for change in &self.changes {
+            if let (Some(what), Some(live)) = (change.address.kind.referred_as(), change.deleted())
+            {
+                let of_name = going.entry((what, actual.label(live))).or_default();
+                of_name.push((&change.address, live));
+            }
+        }
+        if going.is_empty() {
             return;
         }
         let is_own = |live: &Live| is_own_key(live, &resolved.decisions, &options.ours);
         let is_ours = |address: &Address, live: &Live| {
             desired.declares(address) && (address.kind != Kind::SetupKey || is_own(live))
         };
-        // a declared key that is done is no resource: what NetBird has of it was the file's
-        let names = |at: &Address, live: &Live, group: &str| match resolved.resources.get(at) {
-            Some(all) => all.iter().any(|one| one.references().contains(group)),
-            None => at.kind == Kind::SetupKey && is_ours(at, live),
+        let entry = |at: &Address, live: &Live| match resolved.resources.get(at) {
+            Some(all) => &**all,
+            // a key that is done is no resource
+            None if resolved.is_checked_key(at) && is_own(live) => desired.resource(at),
+            None => &[],
         };
-        let mut referrers: BTreeMap<String, Vec<(&Address, &Live)>> = BTreeMap::new();
+        // who needs those of a name, by the first of them; none where the file names them
+        let mut users: BTreeMap<&Id, Option<BTreeSet<String>>> = BTreeMap::new();
         for (address, live, then) in later(&self.changes, actual) {
             // a dead key of ours lets go of a group that goes
             let stays = |live: &&Live| !(actual.is_dead_key(live) && is_own(live));
             let Some(live) = live.filter(stays) else {
                 continue;
             };
-            for group in then.references() {
-                let of_group = referrers.entry(group.to_owned()).or_default();
-                of_group.push((address, live));
-            }
-        }
-        let (mut held, mut problems) = (Vec::new(), Vec::new());
-        for (address, live) in going {
-            let name = actual.label(live);
-            let users = referrers.get(name).into_iter().flatten();
-            let is_named = users.clone().any(|(at, user)| names(at, user, name));
-            let users = users.map(|(at, user)| {
-                let user_words = match at.kind {
-                    Kind::AccountSettings => format!("{} of the {at}", fields_naming(user, name)),
-                    _ if is_named => at.to_string(),
-                    _ => holder(at, user, actual),
-                };
-                match is_ours(at, user) && !is_named {
-                    true => format!("{user_words}, in a field that the file does not say"),
-                    false => user_words,
-                }
-            });
-            let others = actual.holders.get(&live.id).into_iter().flatten().cloned();
-            if is_named {
-                let what = Impossible::GroupUsed(users.chain(others).collect());
-                let address = Address::new(Kind::Group, name);
-                problems.push(Problem::new(&address, what));
-                continue;
-            }
-            let holders: BTreeSet<String> = users.chain(others).collect();
-            if !holders.is_empty() {
-                let why = match actual.gone_resources.get(&live.id) == Some(&holders) {
-                    true => Why::NeededByGone(holders),
-                    false => Why::Needed(holders),
-                };
-                held.push(Held::new(address, live, why));
-            }
-        }
-        self.hold(held);
-        self.problems.extend(problems);
-    }
-
-    /// Holds every network resource and posture check that policies which stay, or a reverse proxy, need: the server would let
-    /// them dangle, or refuse. Where the file's own policy does, the deletion stays in the plan, and is impossible.
-    pub(super) fn keep_named(&mut self) {
-        let (desired, actual, ..) = self.given.parts();
-        let mut held: Vec<Held> = Vec::new();
-        for (kind, what) in [
-            (Kind::NetworkResource, Refers::Resource),
-            (Kind::PostureCheck, Refers::Check),
-        ] {
-            for (address, live) in deleted(&self.changes, kind) {
-                let name = (what, actual.label(live));
-                let users = later(&self.changes, actual).filter(|(at, _, then)| {
-                    at.kind == Kind::Policy && then.others().contains(&name)
-                });
-                let users: Vec<_> = users.map(|(at, user, _)| (at, user)).collect();
-                if users.iter().any(|(at, _)| desired.declares(at)) {
+            for of in then.refers() {
+                let Some(all) = going.get(&of) else {
                     continue;
+                };
+                let users = users.entry(&all[0].1.id);
+                let users = users.or_insert_with(|| Some(BTreeSet::new()));
+                let mut said = entry(address, live).iter().flat_map(Resource::refers);
+                if said.any(|said| said == of) {
+                    *users = None;
                 }
-                let users = users.into_iter();
-                let users = users.filter_map(|(at, user)| Some(holder(at, user?, actual)));
-                let others = actual.holders.get(&live.id).into_iter().flatten();
-                let holders: BTreeSet<String> = users.chain(others.cloned()).collect();
-                if !holders.is_empty() {
-                    held.push(Held::new(address, live, Why::Needed(holders)));
-                }
+                let words = match address.kind {
+                    Kind::AccountSettings => {
+                        format!("{} of the {address}", fields_naming(live, of.1))
+                    }
+                    _ => holder(address, live, actual),
+                };
+                let unsaid = match is_ours(address, live) {
+                    true => ", in a field that the file does not say",
+                    false => "",
+                };
+                users.as_mut().map(|users| users.insert(words + unsaid));
             }
         }
-        // the network would take them along
-        for (address, live) in deleted(&self.changes, Kind::Network) {
-            let inside = |of: &&Held| actual.children(live).any(|(_, child)| child.id == of.id);
-            let staying = held.iter().filter(inside);
-            let staying = staying.map(|of| format!("{} ({})", of.address.quoted(), of.id));
-            let staying: BTreeSet<String> = staying.collect();
-            if !staying.is_empty() {
-                held.push(Held::new(address, live, Why::Holds(staying)));
-            }
-        }
-        self.hold(held);
-    }
-
-    /// Holds every object that would be replaced and holds what is not the file's: that would go with the old one. Nothing that
-    /// stands in it is written either.
-    pub(super) fn keep_parents(&mut self) {
-        let (desired, actual, ..) = self.given.parts();
-        let held = self.changes.iter().filter_map(|change| {
-            let Operation::Replace { live, .. } = &change.operation else {
-                return None;
+        let going = going
+            .values()
+            .flat_map(|all| all.iter().map(move |it| (&all[0].1.id, it)));
+        let held = going.filter_map(|(first, (address, live))| {
+            let users = users.get(first).cloned();
+            let mut holders = users.unwrap_or_else(|| Some(BTreeSet::new()))?;
+            holders.extend(actual.holders.get(&live.id).into_iter().flatten().cloned());
+            let why = match actual.gone_resources.get(&live.id) {
+                _ if holders.is_empty() => return None,
+                Some(gone) if *gone == holders => Why::NeededByGone(holders),
+                _ => Why::Needed(holders),
             };
-            // what stands in it and is left alone is an error of the file: `plan::check`
-            let inside = actual.children(live).filter(|(address, child)| {
-                let goes = |child: &Live| self.changes.iter().any(|of| of.ends(&child.id));
-                desired.manages_in(address.kind, address.within.as_deref()) && !goes(child)
-            });
-            let staying = inside.map(|(address, live)| holder(address, live, actual));
-            let staying: BTreeSet<String> = staying.collect();
-            let is_empty = staying.is_empty();
-            let why = Why::HoldsAnew(staying);
-            (!is_empty).then(|| Held::new(&change.address, live, why))
+            Some(Held::new(address, live, why))
         });
         let held = held.collect();
+        self.hold(held);
+    }
+
+    /// Holds every object that would go, or be replaced, and take along what stays in it; of one that is replaced nothing that stands in
+    /// it is written either. Where the file says nothing of what stands in one, its replacement is an error.
+    pub(super) fn keep_parents(&mut self) {
+        let (desired, actual, ..) = self.given.parts();
+        let leaves = |change: &Change| {
+            let live = change.operation.live()?;
+            let moves = change.address.parent().as_ref() != actual.parent_of(live);
+            (moves || change.ends(&live.id)).then(|| live.id.clone())
+        };
+        let leaving: HashSet<Id> = self.changes.iter().filter_map(leaves).collect();
+        let mut held = Vec::new();
+        for change in &self.changes {
+            let live = match &change.operation {
+                Operation::Delete { live } | Operation::Replace { live, .. } => live,
+                Operation::Create { .. } | Operation::Update { .. } => continue,
+            };
+            let inside = actual.children(live);
+            let staying = inside.filter(|(_, child)| !leaving.contains(&child.id));
+            let staying: Vec<(&Address, &Live)> = staying.collect();
+            let words = staying
+                .iter()
+                .map(|(at, of)| format!("{} ({})", at.quoted(), of.id));
+            let words: BTreeSet<String> = words.collect();
+            let mut parts = staying.iter();
+            let is_managed = parts.any(|(at, _)| desired.manages_in(at.kind, at.within.as_deref()));
+            let why = match change.deleted() {
+                _ if staying.is_empty() => continue,
+                Some(_) => Why::Holds(words),
+                None if is_managed => Why::HoldsAnew(words),
+                None => {
+                    let what = Impossible::TakesAlong(words.into_iter().collect());
+                    self.problems.push(Problem::new(&change.address, what));
+                    continue;
+                }
+            };
+            held.push(Held::new(&change.address, live, why));
+        }
         self.hold(held);
     }
 

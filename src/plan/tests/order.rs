@@ -98,6 +98,30 @@ note: setup key "joins" is skipped: NetBird has a used key with this name (daojn
     );
 }
 
+/// A group that loses members and gets its name back has that name before another one gets the one that it has.
+#[test]
+fn a_name_is_given_up_before_another_group_gets_it() {
+    let file = json!({ "groups": { "g": {}, "h": { "peers": ["stays"] } } });
+    let live = json!({
+        "groups": [group("g", &["stays", "leaves"])], "peers": [peer("stays"), peer("leaves")],
+    });
+    let recorded = json!({
+        "created": { "groups/h": [crate::testing::id(Kind::Group, "g")] },
+        "members": { "h": { "leaves": crate::testing::id(Kind::Peer, "leaves") } },
+    });
+    assert_data_eq!(
+        Case::new(file, live).inventory(recorded).outcome(),
+        str![[r#"
+update group h (additions): somebody renamed it to "g" in NetBird; this plan renames it back to "h". To keep the new name, write "g" in the file.
+    name "g" → "h"
+    peers ["leaves","stays (100.92.14.7)"] → ["stays (100.92.14.7)"]
+create group g
+update group h (removals): somebody renamed it to "g" in NetBird; this plan renames it back to "h". To keep the new name, write "g" in the file.
+
+"#]]
+    );
+}
+
 /// A policy that is replaced is there twice for a moment; a key's old one goes in the same breath as its new one.
 #[test]
 fn a_replacement_makes_before_it_breaks() {

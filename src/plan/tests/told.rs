@@ -241,7 +241,6 @@ fn what_cannot_be_is_told_with_what_to_do() {
     let rows = rows.map(|(what, case)| (what, case.outcome()));
     assert_data_eq!(table(rows), str![[r#"
 a reference to a group that goes
-    impossible: group g cannot be deleted: it is still used by policy p | remove the group from there first, or declare it
     impossible: policy p refers to group "g", which this plan deletes | keep it in the file, or remove the reference
 a group whose users are not named, where those of others are
     impossible: policy p says in NetBird who may log in as whom, but not for group "g": the server would refuse it | say it in "authorized_groups", with every source group
