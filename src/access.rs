@@ -85,11 +85,11 @@ pub enum Side {
 }
 
 /// A resource, or what is behind a route.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// Its name; of a route that of the route.
     pub name: String,
-    /// Its network or its domains.
+    /// Its masked network or its domains.
     pub address: String,
 }
 

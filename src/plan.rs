@@ -39,15 +39,13 @@ use crate::model::address::Address;
 use crate::model::change::Change;
 use crate::model::desired::Desired;
 use crate::model::held::Held;
-use crate::model::kind::{Kind, Referred};
+use crate::model::kind::{Kind, Live, Referred, Resource};
 use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
 use crate::model::notice::{Gone, Notice};
 use crate::model::origin::Cause;
 use crate::model::problem::Problem;
 use crate::model::reason::Reason;
 use crate::plan::options::Options;
-
-use claim::Claimed;
 
 pub(crate) use labels::name_peers;
 
@@ -72,6 +70,18 @@ struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
+    /// Returns the live object of that place of an entry, which is no setup key.
+    fn stands(self, address: &Address, place: usize, entry: &Resource) -> Option<&'a Live> {
+        let of_entry = self.binding.stands.get(address);
+        let id = match (of_entry, entry) {
+            (Some(ids), _) => ids.get(place)?.as_ref(),
+            (None, Resource::User(user)) => user.id.as_ref(),
+            // what no run makes
+            (None, _) => return self.actual.at(address).first(),
+        };
+        Some(self.actual.live(id?)?.1)
+    }
+
     /// Returns all of it.
     fn parts(self) -> (&'a Desired, &'a Actual, &'a Bound, &'a Options) {
         (self.desired, self.actual, self.binding, self.options)
@@ -256,7 +266,7 @@ pub fn plan(
         let claimed = claim::claim(given, &resolved);
         let (changes, mut problems) = diff::diff(given, &resolved, &claimed);
         let mut followed = follow_up::follow_up(given, changes, &resolved);
-        let (notices, impossible) = check::check(given, &followed.changes, &resolved);
+        let (notices, impossible) = check::check(desired, actual, &followed.changes, &resolved);
         problems.append(&mut followed.problems);
         problems.extend(impossible);
         let record = record.join().expect("a recording thread does not panic");
@@ -272,10 +282,14 @@ pub fn plan(
         return Err(problems);
     }
     let listed = record::listed(&followed.changes, &resolved, &options.ours.inventory);
-    let counted = count(given, &claimed, &followed.changes);
-    let parents = claimed.parents();
+    let counted = count(given, &followed.changes);
+    let holding = binding.stands.iter();
+    let holding = holding.filter(|(at, _)| at.kind.children().next().is_some());
+    let parents = holding.filter_map(|(at, ids)| Some((at.clone(), ids.first()?.clone()?)));
+    let parents = parents.collect();
     let notices = [
         std::mem::take(&mut resolved.notices),
+        binding.notices.clone(),
         of_skipped,
         claimed.notices,
         followed.notices,
@@ -349,11 +363,14 @@ pub fn ordered(changes: Vec<Change>, actual: &Actual) -> Plan {
 }
 
 /// Objects of each kind that are ours, as far as the plan knows: declared, or deleted by it. Of the keys those that live.
-fn count(given: Given, claimed: &Claimed, changes: &[Change]) -> BTreeMap<Kind, usize> {
+fn count(given: Given, changes: &[Change]) -> BTreeMap<Kind, usize> {
     let (desired, actual) = (given.desired, given.actual);
-    let deleted = changes.iter().filter_map(Change::deleted);
-    let managed = claimed.managed.values().flatten().flatten().copied();
-    let ours: HashSet<&Id> = deleted.chain(managed).map(|live| &live.id).collect();
+    let deleted = changes
+        .iter()
+        .filter_map(Change::deleted)
+        .map(|live| &live.id);
+    let stand = given.binding.stands.values().flatten().flatten();
+    let ours: HashSet<&Id> = deleted.chain(stand).collect();
     let mut counted = BTreeMap::new();
     for (address, live) in actual.each() {
         let is_key = address.kind == Kind::SetupKey;

@@ -235,7 +235,7 @@ impl Asked<'_> {
         let class = self.reach.at(to);
         let node = class.nodes.first().filter(|_| !class.is_on[self.side]);
         let cut_off = node.and_then(|node| match &self.reach.world.nodes[*node as usize].what {
-            What::Resource(place) => Some(&place.name),
+            What::Resource(place, _) => Some(&place.name),
             _ => None,
         });
         let near = self.reach.world.rules.iter().filter_map(|rule| {

@@ -179,7 +179,7 @@ impl Maker<'_> {
         let these = self.nodes(classes);
         let nodes = || these.iter().map(|node| &world.nodes[*node as usize]);
         let addresses = nodes().filter_map(|node| match &node.what {
-            What::Resource(place) => Some(place.address.clone()),
+            What::Resource(place, _) => Some(place.address.clone()),
             _ => None,
         });
         let addresses: BTreeSet<String> = addresses.collect();
@@ -228,12 +228,12 @@ impl Maker<'_> {
             What::Peer(id) => self.reach.world.label(id),
             What::Key(name) => format!("{name} (not enrolled yet)"),
             // the address says how much that is, and which of the two
-            What::Resource(place)
+            What::Resource(place, _)
                 if self.is_moved(node, &place.name) || is_network(&place.address) =>
             {
                 format!("{} {}", place.name, place.address)
             }
-            What::Resource(place) => place.name.clone(),
+            What::Resource(place, _) => place.name.clone(),
         }
     }
 

@@ -5,6 +5,7 @@ mod build;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 
+use super::Place;
 use super::traffic::Traffic;
 use crate::account::actual::Actual;
 use crate::base::id::Id;
@@ -70,22 +71,13 @@ pub(super) enum What<'a> {
     Peer(&'a Id),
     /// The machines that will enroll with that setup key, as one.
     Key(String),
-    /// A resource of a network.
-    Resource(Place),
-}
-
-/// Where a resource is: at another address, or behind the routers of another network, it is another one.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Place {
-    pub(super) name: String,
-    /// A masked network, or a domain.
-    pub(super) address: String,
-    network: NetworkKey,
+    /// A resource of a network: at another address, or behind the routers of another network, it is another one.
+    Resource(Place, NetworkKey),
 }
 
 impl Node<'_> {
     pub(super) fn is_resource(&self) -> bool {
-        matches!(self.what, What::Resource(_))
+        matches!(self.what, What::Resource(..))
     }
 
     pub(super) fn differs(&self) -> bool {
@@ -279,10 +271,10 @@ impl<'a> World<'a> {
         let leading = SIDES.map(|side| self.leading(side));
         let differ = self.routers[BEFORE] != self.routers[AFTER];
         for at in 0..self.nodes.len() {
-            let What::Resource(resource) = &self.nodes[at].what else {
+            let What::Resource(_, network) = &self.nodes[at].what else {
                 continue;
             };
-            let leads = leading.each_ref().map(|it| it.contains(&resource.network));
+            let leads = leading.each_ref().map(|it| it.contains(network));
             // who routes a network gets nothing of it
             let routing = |side: usize| self.routing(place(at), side);
             let is_rerouted = differ && routing(BEFORE) != routing(AFTER);
@@ -299,7 +291,7 @@ impl<'a> World<'a> {
         let is_it = |node: &Node| match &node.what {
             What::Peer(id) => id.0 == name,
             What::Key(key) => key == name,
-            What::Resource(_) => false,
+            What::Resource(..) => false,
         };
         let node = place(self.nodes.iter().position(is_it)?);
         let group = self.group(End::Peer, name);
@@ -339,11 +331,11 @@ impl<'a> World<'a> {
 
     /// Whose peers lead to a resource.
     pub(super) fn routing(&self, node: NodeAt, side: usize) -> Vec<GroupAt> {
-        let What::Resource(place) = &self.nodes[node as usize].what else {
+        let What::Resource(_, network) = &self.nodes[node as usize].what else {
             return Vec::new();
         };
         let of = self.routers[side].iter();
-        let of = of.filter(|router| router.network == place.network);
+        let of = of.filter(|router| router.network == *network);
         of.flat_map(|router| &router.through).copied().collect()
     }
 

@@ -130,7 +130,8 @@ impl Actual {
         actual.event_ids = ids.collect();
         actual.bindings = binding::bind(&keys, &actual.peers, events.as_deref());
         actual.keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
-        actual.read_referrers(snapshot, &groups)?;
+        let lists = lists(snapshot);
+        actual.read_referrers(snapshot, &lists, &groups)?;
         drop(groups);
 
         let labels = names.iter();
@@ -141,7 +142,6 @@ impl Actual {
         let issued = issued.map(|id| (id.clone(), actual.groups.name(id)));
         actual.labels.extend(issued.collect::<Vec<_>>());
 
-        let lists = lists(snapshot);
         for kind in Kind::sections().filter(|kind| !kind.enrolls()) {
             let read = |entry: &&Entry| {
                 Resource::read(kind, (*entry).clone(), &actual.groups)

@@ -150,26 +150,29 @@ impl Needs {
     }
 }
 
+/// A list that came: its entries, and the peers apart, which are read and indexed on the way.
+type Fetched = (Vec<Entry>, Option<Peers>);
+
 /// A list on its way.
 type Fetching = JoinHandle<Result<Fetched, ApiError>>;
-
-/// A list that came: the peers apart, which are read and indexed on the way.
-#[derive(Default)]
-struct Fetched {
-    entries: Vec<Entry>,
-    peers: Option<Peers>,
-}
 
 /// Lists that are on their way before it is known what else is needed: the server answers while the file is read and its
 /// history looked up.
 #[derive(Default)]
-pub struct Ahead(BTreeMap<&'static str, Fetching>);
+pub struct Ahead {
+    lists: BTreeMap<&'static str, Fetching>,
+    /// Lists that the file needs, so that a server without one is an error.
+    used: BTreeSet<&'static str>,
+}
 
 impl Ahead {
     /// Asks for the lists that every plan needs which says who reaches whom.
     pub fn begin(api: &Api) -> Self {
         let paths = Needs::default().and_reach().paths().into_iter();
-        Ahead(paths.map(|path| (path, begin(api, path))).collect())
+        Ahead {
+            lists: paths.map(|path| (path, begin(api, path))).collect(),
+            used: BTreeSet::new(),
+        }
     }
 }
 
@@ -185,21 +188,20 @@ pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
 }
 
 /// Fetches likewise what is not on its way.
-pub fn fetch_rest(ahead: Ahead, api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
+pub fn fetch_rest(
+    mut ahead: Ahead,
+    api: &Api,
+    needs: &Needs,
+    desired: &Desired,
+) -> Result<Snapshot> {
     let mut snapshot = Snapshot::default();
     let used = Kind::ALL.into_iter().filter(|kind| desired.manages(*kind));
-    let used: BTreeSet<&str> = used.filter_map(Kind::list).collect();
-    fetch_all(api, &needs.paths(), &used, ahead, &mut snapshot)?;
+    ahead.used = used.filter_map(Kind::list).collect();
+    fetch_all(api, &needs.paths(), ahead, &mut snapshot)?;
     let is_there = |what: &Refers| what.kind().is_some_and(|kind| snapshot.has(kind));
     let unnamed = unnamed(&snapshot).filter(|what| !is_there(what));
     let paths: Vec<&'static str> = unnamed.map(list_of).collect();
-    fetch_all(
-        api,
-        &paths,
-        &BTreeSet::new(),
-        Ahead::default(),
-        &mut snapshot,
-    )?;
+    fetch_parts(api, &paths, &mut snapshot)?;
     let is_me = |user: &Entry| user.read().is_ok_and(|user: objects::User| user.is_current);
     if !snapshot.rest.users.iter().any(is_me) {
         snapshot.rest.users = api.list("/users").context("cannot list users")?;
@@ -260,14 +262,13 @@ pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> 
     if more.events && snapshot.rest.events.is_none() {
         paths.push("/events");
     }
-    let used = BTreeSet::new();
-    fetch_all(api, &paths, &used, Ahead::default(), snapshot)?;
+    fetch_parts(api, &paths, snapshot)?;
     Ok(!paths.is_empty())
 }
 
-/// Fetches these of the lists of which a server may have none.
+/// Fetches these lists, of which a server may have none.
 pub fn fetch_parts(api: &Api, paths: &[&'static str], snapshot: &mut Snapshot) -> Result<()> {
-    fetch_all(api, paths, &BTreeSet::new(), Ahead::default(), snapshot)
+    fetch_all(api, paths, Ahead::default(), snapshot)
 }
 
 /// Returns what the account has that no file manages, in words, and which lists of that cannot be read.
@@ -277,7 +278,7 @@ pub fn beside_the_kinds(api: &Api) -> Vec<String> {
     let (mut parts, mut unread) = (BTreeMap::new(), Vec::new());
     for (path, thread) in lists.into_iter().zip(threads) {
         match thread.join().expect("a fetching thread does not panic") {
-            Ok(list) => drop(parts.insert(path.to_owned(), list.entries)),
+            Ok((list, _)) => drop(parts.insert(path.to_owned(), list)),
             Err(error) if error.is_absent() => {}
             Err(error) => unread.push(format!("{path} cannot be read ({error})")),
         }
@@ -287,22 +288,18 @@ pub fn beside_the_kinds(api: &Api) -> Vec<String> {
     all
 }
 
-/// `used`: lists that the file needs, so that a server without one is an error.
 fn fetch_all(
     api: &Api,
     paths: &[&'static str],
-    used: &BTreeSet<&str>,
-    mut ahead: Ahead,
+    Ahead { mut lists, used }: Ahead,
     snapshot: &mut Snapshot,
 ) -> Result<()> {
-    let threads = paths.iter().map(|path| {
-        let on_its_way = ahead.0.remove(path);
+    let begun = paths.iter().map(|path| {
+        let on_its_way = lists.remove(path);
         on_its_way.unwrap_or_else(|| begin(api, path))
     });
-    let threads: Vec<_> = threads.collect();
-    let answers = threads
-        .into_iter()
-        .map(|thread| thread.join().expect("a fetching thread does not panic"));
+    let threads = begun.collect::<Vec<_>>().into_iter();
+    let answers = threads.map(|thread| thread.join().expect("a fetching thread does not panic"));
     let answers: Vec<_> = answers.collect();
     // a list that such a server has was not found by something else: nothing says that it is empty
     let version = OnceCell::new();
@@ -316,7 +313,7 @@ fn fetch_all(
     for (path, answer) in paths.iter().zip(answers) {
         match answer {
             // what there is one of is there: without it an apply would make another
-            Ok(all) if all.entries.is_empty() && kind_of(path).is_some_and(Kind::is_listed_one) => {
+            Ok((all, _)) if all.is_empty() && kind_of(path).is_some_and(Kind::is_listed_one) => {
                 let nobody = anyhow::anyhow!(
                     "GET {path} answered none, and every token has one\n\
                      hint: something before NetBird may have answered"
@@ -362,19 +359,17 @@ fn lists(kind: Kind) -> impl Iterator<Item = &'static str> {
 
 /// Fetches a list.
 fn fetch_one(api: &Api, path: &str) -> Result<Fetched, ApiError> {
-    let mut fetched = Fetched::default();
     match kind_of(path) {
         Some(Kind::Peer) => {
             let (entries, read) = api.list_read(path)?;
-            fetched.peers = read.map(|read| Peers::of(read, &entries));
-            fetched.entries = entries;
+            let peers = read.map(|read| Peers::of(read, &entries));
+            Ok((entries, peers))
         }
         Some(kind) if kind.is_one() && !kind.is_listed_one() => {
-            fetched.entries.push(api.get(path)?.into());
+            Ok((vec![api.get(path)?.into()], None))
         }
-        _ => fetched.entries = api.list(path)?,
+        _ => Ok((api.list(path)?, None)),
     }
-    Ok(fetched)
 }
 
 /// The first NetBird that has a list which older ones do not have.
@@ -398,7 +393,7 @@ fn kind_of(path: &str) -> Option<Kind> {
     Kind::ALL.into_iter().find(|kind| kind.list() == Some(path))
 }
 
-fn store(snapshot: &mut Snapshot, path: &str, Fetched { entries, peers }: Fetched) {
+fn store(snapshot: &mut Snapshot, path: &str, (entries, peers): Fetched) {
     let rest = &mut snapshot.rest;
     match (path.split('?').next().unwrap_or(path), kind_of(path)) {
         (_, Some(Kind::Peer)) => snapshot.put_peers(entries, peers),

@@ -5,13 +5,11 @@
 //! Names in the file mean the objects of its entries. So where NetBird has another name for one, the account is read as if
 //! it had the entry's name already; then nothing that refers to it differs, and the one change that is left is the name.
 
-mod assigned;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use assigned::assigned;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
@@ -22,6 +20,7 @@ use crate::inventory::{Inventory, RecordedAs};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
 use crate::model::kind::{Kind, Live, PeerRef, Resource, TEMPORARY, differences};
+use crate::model::notice::{Notice, OfObject};
 use crate::plan::members;
 use crate::plan::options::{Options, Prune};
 use crate::plan::ours::Standing;
@@ -56,27 +55,25 @@ pub struct Bound {
     pub(super) adopted: BTreeMap<Id, (Address, RecordedAs)>,
     /// Objects that entries have too many.
     pub(super) surplus: BTreeMap<Id, (Address, RecordedAs)>,
-    /// Entries that could mean several objects.
-    pub(super) unclear: BTreeMap<Address, Vec<Id>>,
-    /// Other objects of the name of an entry.
-    pub(super) beside: BTreeMap<Address, BTreeSet<Id>>,
+    /// Entries about which nothing is done: they could mean several objects, or cannot be made, since something that stays has
+    /// their name, and NetBird takes it once (docs/netbird-api.md, "Errors").
+    pub(super) skipped: BTreeSet<Address>,
+    /// Objects that such entries can mean.
+    pub(super) unclear: BTreeSet<Id>,
     /// Recorded objects that no entry stands for.
     pub(super) leaving: BTreeMap<Id, Leaving>,
     /// Recorded objects whose entry has another key by now.
     pub(super) moved: BTreeMap<Id, String>,
-    /// Entries that lost a recorded object: it does not exist any more.
-    pub(super) lost: BTreeSet<Address>,
     /// Recorded objects that do not exist any more, and the keys of their entries.
     pub(super) dead: BTreeMap<Id, Address>,
     /// The kinds of which the account was read whole: their lists were asked for, and the token sees everything.
     pub(super) whole: BTreeSet<Kind>,
-    /// Entries that cannot be made: something that stays has their name, and NetBird takes it once (docs/netbird-api.md,
-    /// "Errors").
-    pub(super) taken: BTreeSet<Address>,
     /// Objects that keep the name that they have in NetBird, since another one has that of the entry.
     pub(super) keeps_name: BTreeSet<Id>,
     /// What objects are called while the file is planned, where that is not their name.
     names: NewNames,
+    /// What a reader should know.
+    pub(super) notices: Vec<Notice>,
 }
 
 impl Bound {
@@ -373,7 +370,7 @@ impl<'a> Binder<'a> {
             let keeps_name = &self.bound.keeps_name;
             let mut namesakes = scene.named.get(address.name.as_str()).into_iter().flatten();
             if namesakes.any(|live| stays(&live) || keeps_name.contains(&live.id)) {
-                self.bound.taken.insert((*address).clone());
+                self.bound.skipped.insert((*address).clone());
             }
         }
         let ids = |live: &Option<&Live>| live.map(|live| live.id.clone());
@@ -502,26 +499,32 @@ impl<'a> Binder<'a> {
             }
         }
         let lacks_none = stands.iter().all(Option::is_some);
-        let mut beside: BTreeSet<Id> = strange.iter().map(|live| live.id.clone()).collect();
+        let mut beside = Vec::new();
         for live in free {
             if ours.is_made(&live.id) && lacks_none && ours.standing == Standing::Read {
                 surplus.push((live.id.clone(), RecordedAs::Created));
                 scene.taken.insert(&live.id);
             } else if !unclear.contains(&live.id) {
-                beside.insert(live.id.clone());
+                beside.push(live.id.clone());
             }
         }
-        let living = stands.iter().flatten().count();
-        let known = || ours.inventory.of(&address.key()).len();
-        if !lacks_none && known() > 0 && known() + adopted.len() > living {
-            self.bound.lost.insert(address.clone());
-        }
         let bound = &mut self.bound;
-        if !unclear.is_empty() {
-            bound.unclear.insert(address.clone(), unclear);
+        let mut tell = |what| bound.notices.push(Notice::about(address, what));
+        for live in strange {
+            let (id, file) = (live.id.clone(), ours.strange[&live.id].clone());
+            tell(OfObject::Strange { id, file });
         }
-        if !beside.is_empty() {
-            bound.beside.insert(address.clone(), beside);
+        if !beside.is_empty() && self.options.prune != Prune::All {
+            tell(OfObject::Beside(beside));
+        }
+        if !unclear.is_empty() {
+            let ids = unclear.clone();
+            tell(match ours.unread.clone() {
+                Some(environment) => OfObject::MayBeStrange { ids, environment },
+                None => OfObject::Unclear(ids),
+            });
+            bound.skipped.insert(address.clone());
+            bound.unclear.extend(unclear);
         }
         if ours.standing != Standing::Unknown {
             let adopted = adopted
@@ -550,8 +553,11 @@ impl<'a> Binder<'a> {
                 bound.names.insert((kind, live.id.clone()), name);
                 // what is too many goes in the same run; a group does so when nothing refers to it any more, which is too late
                 let goes = |other: &&Live| kind != Kind::Group && is_too_many(bound, other);
-                if !others.iter().all(goes) {
+                if let Some(other) = others.iter().find(|other| !goes(other)) {
+                    let (now, other) = (live.name.clone(), other.id.clone());
+                    let notice = Notice::about(address, OfObject::KeepsName { now, other });
                     bound.keeps_name.insert(live.id.clone());
+                    bound.notices.push(notice);
                 }
             }
             let recorded = self.recorded.get(&live.id);
@@ -568,8 +574,8 @@ impl<'a> Binder<'a> {
     }
 
     /// Gives recorded objects out to the places of an entry. An entry of one has the first that needs no replacement, of several
-    /// such one that still has its name; where an entry can have several, the difference is least in total, and of equal ones the
-    /// oldest comes first.
+    /// such one that still has its name; where an entry can have several, those come first that differ least, and of equal ones the
+    /// oldest.
     fn given_out(&self, address: &Address, own: &[&'a Live]) -> Vec<Option<&'a Live>> {
         let number = self.desired.resource(address).len().max(1);
         if let (1, [] | [_]) = (number, own) {
@@ -581,10 +587,30 @@ impl<'a> Binder<'a> {
         }
         // what differs in what it connects differs more than in all else
         const OTHER: usize = 1_000;
-        let cost = |place: usize, which: usize| self.unlike(address, place, own[which]);
-        let given = assigned(number, own.len(), &|place, which| {
-            cost(place, which).unwrap_or(OTHER)
-        });
+        let cost = |place: usize, which: usize| {
+            let unlike = self.unlike(address, place, own[which]);
+            unlike.unwrap_or(OTHER)
+        };
+        let mut given = vec![None; number];
+        let mut free: BTreeSet<usize> = (0..own.len()).collect();
+        // where nothing differs each place looks at one object
+        for (place, given) in given.iter_mut().enumerate() {
+            *given = free.iter().copied().find(|which| cost(place, *which) == 0);
+            given.map(|which| free.remove(&which));
+        }
+        let mut pairs = Vec::new();
+        for place in (0..number).filter(|place| given[*place].is_none()) {
+            pairs.extend(
+                free.iter()
+                    .map(|which| (cost(place, *which), place, *which)),
+            );
+        }
+        pairs.sort_unstable();
+        for (_, place, which) in pairs {
+            if given[place].is_none() && free.remove(&which) {
+                given[place] = Some(which);
+            }
+        }
         let given = given.into_iter();
         given.map(|which| which.map(|which| own[which])).collect()
     }

@@ -4,7 +4,6 @@ mod account;
 
 use std::collections::BTreeSet;
 
-use super::Given;
 use super::people;
 use super::resolve::Resolved;
 use crate::account::actual::Actual;
@@ -19,11 +18,11 @@ use crate::model::problem::{Impossible, Problem};
 
 /// Finds what a reader should know of the changes, and what makes them impossible.
 pub(super) fn check(
-    given: Given,
+    desired: &Desired,
+    actual: &Actual,
     changes: &[Change],
     resolved: &Resolved,
 ) -> (Vec<Notice>, Vec<Problem>) {
-    let (desired, actual) = (given.desired, given.actual);
     let mut problems = references(changes, resolved, desired, actual);
     let mut notices = Vec::new();
     for change in changes {

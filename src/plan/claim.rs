@@ -32,9 +32,7 @@ use crate::plan::ours::Standing;
 
 /// The result: live objects by what is to become of them.
 #[derive(Debug, Default)]
-pub(super) struct Claimed<'a> {
-    /// The live objects of each declared one, but for setup keys: as many as the entry has, in its order.
-    pub(super) managed: BTreeMap<Address, Vec<Option<&'a Live>>>,
+pub(super) struct Claimed {
     /// What goes.
     pub(super) pruned: Vec<Change>,
     /// What nobody manages from now on, and what an earlier run let go.
@@ -49,19 +47,8 @@ pub(super) struct Claimed<'a> {
     pub(super) notices: Vec<Notice>,
 }
 
-impl Claimed<'_> {
-    /// Returns the live objects that others of the file stand in, by address.
-    pub(super) fn parents(&self) -> BTreeMap<Address, Id> {
-        let parents = self.managed.iter();
-        let parents = parents.filter(|(address, _)| address.kind.children().next().is_some());
-        let parents =
-            parents.filter_map(|(at, all)| Some((at.clone(), (*all.first()?)?.id.clone())));
-        parents.collect()
-    }
-}
-
 /// Sorts the live objects of every kind.
-pub(super) fn claim<'a>(given: Given<'a>, resolved: &Resolved) -> Claimed<'a> {
+pub(super) fn claim(given: Given, resolved: &Resolved) -> Claimed {
     let (desired, actual) = (given.desired, given.actual);
     let gone_sections = gone(given);
     let declared = desired.entries.values().flatten();
@@ -71,53 +58,28 @@ pub(super) fn claim<'a>(given: Given<'a>, resolved: &Resolved) -> Claimed<'a> {
     notices.extend(said_less::said_less(given));
     let of_sections = gone_sections.iter().cloned();
     notices.extend(of_sections.map(|gone| Notice::general(OfRun::SectionGone(gone))));
-    let managed = managed(given, resolved);
+    let stands = given.binding.stands.values().flatten().flatten();
     let mut claims = Claims {
         given,
-        stands: managed
-            .values()
-            .flatten()
-            .flatten()
-            .map(|live| &live.id)
-            .collect(),
+        stands: stands.collect(),
         referenced,
         claimed: Claimed {
-            managed,
             notices,
             gone_sections,
             ..Claimed::default()
         },
     };
-    claims.beside();
     for (address, live) in actual.each().filter(|(at, _)| at.kind.goes_with_entry()) {
         let is_key = address.kind == Kind::SetupKey;
         let is_decided = is_key && resolved.decisions.contains_key(&live.name);
-        if !is_decided && !claims.can_stand(live) {
+        let can_stand =
+            claims.stands.contains(&live.id) || given.binding.unclear.contains(&live.id);
+        if !is_decided && !can_stand {
             claims.undeclared(address, live);
         }
     }
     claims.claimed.let_go.sort();
     claims.claimed
-}
-
-/// Returns the live objects of each entry.
-fn managed<'a>(given: Given<'a>, resolved: &Resolved) -> BTreeMap<Address, Vec<Option<&'a Live>>> {
-    let actual = given.actual;
-    let found = |id: &Option<Id>| Some(actual.live(id.as_ref()?)?.1);
-    let bound = given.binding.stands.iter();
-    let bound = bound.map(|(address, ids)| (address.clone(), ids.iter().map(found).collect()));
-    // what no run makes
-    let ones = resolved.resources.iter();
-    let ones = ones.filter(|(address, _)| !address.kind.goes_with_entry());
-    let ones = ones.map(|(address, all)| {
-        let one = match &**all {
-            [Resource::User(user)] => user.id.as_ref().and_then(|id| actual.live(id)),
-            _ => actual.at(address).first().map(|live| (address, live)),
-        };
-        let one = one.map(|(_, live)| live);
-        (address.clone(), vec![one])
-    });
-    bound.chain(ones).collect()
 }
 
 /// Which group a name of the file means where an identity provider made one of that name too.
@@ -160,50 +122,10 @@ struct Claims<'a> {
     stands: FxHashSet<&'a Id>,
     /// Groups that the file refers to.
     referenced: BTreeSet<&'a str>,
-    claimed: Claimed<'a>,
+    claimed: Claimed,
 }
 
 impl<'a> Claims<'a> {
-    /// Objects of the name of an entry that it does not stand for.
-    fn beside(&mut self) {
-        let (binding, options) = (self.given.binding, self.given.options);
-        for (address, ids) in &binding.beside {
-            let strange = &options.ours.strange;
-            let (strange, others): (Vec<&Id>, Vec<&Id>) =
-                ids.iter().partition(|id| strange.contains_key(*id));
-            for id in strange {
-                let file = options.ours.strange[id].clone();
-                let id = id.clone();
-                let what = OfObject::Strange { id, file };
-                self.claimed.notices.push(Notice::about(address, what));
-            }
-            if !others.is_empty() && options.prune != Prune::All {
-                let what = OfObject::Beside(others.into_iter().cloned().collect());
-                self.claimed.notices.push(Notice::about(address, what));
-            }
-        }
-        for id in &binding.keeps_name {
-            let Some((address, live)) = self.given.actual.live(id) else {
-                continue;
-            };
-            let mut others = self.given.actual.of_kind(address.kind);
-            let is_other = |other: &Live| other.name == address.name && other.id != *id;
-            if let Some((_, other)) = others.find(|(_, other)| is_other(other)) {
-                let what = OfObject::KeepsName {
-                    now: live.name.clone(),
-                    other: other.id.clone(),
-                };
-                self.claimed.notices.push(Notice::about(address, what));
-            }
-        }
-    }
-
-    /// Whether an entry stands for an object, or can.
-    fn can_stand(&self, live: &Live) -> bool {
-        let mut unclear = self.given.binding.unclear.values().flatten();
-        self.stands.contains(&live.id) || unclear.any(|id| *id == live.id)
-    }
-
     /// An object that no entry stands for.
     fn undeclared(&mut self, address: &Address, live: &'a Live) {
         let actual = self.given.actual;
@@ -333,8 +255,9 @@ impl<'a> Claims<'a> {
         };
         let own = as_first(live);
         let is_equal = |other: &Live| entry.kind == Kind::Group || as_first(other) == own;
-        let mut stand = self.claimed.managed.get(entry).into_iter().flatten();
-        match stand.any(|other| other.is_some_and(is_equal)) {
+        let stand = self.given.binding.stands.get(entry).into_iter().flatten();
+        let mut stand = stand.flatten().filter_map(|id| self.given.actual.live(id));
+        match stand.any(|(_, other)| is_equal(other)) {
             true => Reason::Surplus,
             false => Reason::NoLongerDeclared { agreed: false },
         }

@@ -34,18 +34,19 @@ pub(super) fn diff(
         .iter()
         .filter(|(at, _)| !at.kind.enrolls());
     for (address, all) in compared {
-        let claimed = claimed.managed.get(address).map(Vec::as_slice);
         for (index, after) in all.iter().enumerate() {
             // an object that waits for its peer has a place of its own
             let place = resolved
                 .places
                 .get(address)
                 .map_or(index, |places| places[index]);
-            let live = claimed.unwrap_or_default().get(place);
-            let Some(live) = live.copied().flatten() else {
+            let Some(live) = given.stands(address, place, after) else {
                 let after = anew.filled(address, after.clone(), actual);
                 let operation = Operation::Create { after };
-                let why = binding.lost.contains(address).then_some(Reason::Lost);
+                let recorded = options.ours.inventory.of(&address.key());
+                let mut recorded = recorded.into_iter();
+                let is_lost = recorded.any(|(id, _)| actual.live(id).is_none());
+                let why = is_lost.then_some(Reason::Lost);
                 changes.push(Change::new(address.clone(), operation, why));
                 continue;
             };

@@ -1,7 +1,6 @@
 //! Which declared keys were used since, and what that asks for: one pure function that `plan`, `apply` and
 //! `sync-events` share, so that a peer that enrolled a minute ago is never unmanaged for any of them.
 
-mod replaced;
 pub mod sync;
 
 use std::collections::BTreeSet;
@@ -12,11 +11,10 @@ use crate::base::evidence::Evidence;
 use crate::base::id::Id;
 use crate::model::desired::Desired;
 use crate::model::kind::Kind;
-use crate::model::notice::{Notice, Open, Remark};
+use crate::model::notice::{Notice, Open, Remark, Stays};
 use crate::plan::keys::{Came, Choice, Used};
+use crate::plan::options::Prune;
 use crate::wire::api::objects::Peer;
-
-pub use replaced::Replaced;
 
 /// A pending key that was used, and the peer that it is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +31,20 @@ pub struct Enrollment {
     pub groups: BTreeSet<String>,
     /// Peers of older keys of that name: it gets the name once they are gone.
     pub replaces: BTreeSet<Id>,
+}
+
+/// A peer that goes because another one came in its place: its key was asked for anew (`reissue_after`), another machine
+/// enrolled with the new one, and gets the name once this one is gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// The key's name.
+    pub key: String,
+    /// The older peer.
+    pub peer: Id,
+    /// What tells that it came by an older key of that name.
+    pub evidence: Evidence,
+    /// The peer that came in its place.
+    pub by: Id,
 }
 
 /// What a used key of an entry asks for.
@@ -154,6 +166,24 @@ impl<'a> Choice<'a> {
             replaces,
         });
         enrolled
+    }
+
+    /// Returns why the peer of an older key stays although another one came by a newer key of the name; `None` where it was replaced.
+    ///
+    /// It is deleted on proof alone, as with offboarding: it came by a recorded key, and the file asked for another one since.
+    fn stays(&self, peer: &Peer, came: &Came) -> Option<Stays> {
+        match self.asked {
+            None => Some(Stays::NotAsked),
+            Some(_) if self.options.prune == Prune::None => Some(Stays::PruneNone),
+            Some(_) if !came.is_superseded(self.asked) => Some(Stays::Newer),
+            Some(_) if came.by == Evidence::Name => Some(Stays::NameAlone),
+            Some(_) => {
+                let has_other_name = peer.name != self.address.name;
+                let mut groups = self.desired.groups().filter(|_| has_other_name);
+                let listing = groups.find(|(_, group)| group.lists(&peer.name));
+                listing.map(|(group, _)| Stays::Listed(group.clone()))
+            }
+        }
     }
 
     /// Returns the names of the groups that its peer belongs to: the key's, and those that list it.

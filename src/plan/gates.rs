@@ -3,9 +3,6 @@
 //! They protect against accidents that look like intent: a section lost in a merge, a wrong account, a weak token.
 //! docs/gates.md has the same table for people.
 
-mod protected;
-mod reviewed;
-
 use std::collections::BTreeSet;
 
 use crate::base::id::Id;
@@ -14,11 +11,8 @@ use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::held::Why;
 use crate::model::kind::{Kind, Live, Moved, Role};
-use crate::plan::{Piece, Plan, Row};
+use crate::plan::{Piece, Plan, Row, Unlike};
 use crate::wire::api::objects::User;
-
-pub use protected::protected;
-use reviewed::reviewed;
 
 /// Why an apply must not start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +58,7 @@ pub struct Context {
 
 impl Refusal {
     /// A refusal that nobody's agreement lifts.
-    pub(in crate::plan::gates) fn new(
+    fn new(
         gate: &'static str,
         text: String,
         names: Vec<String>,
@@ -291,6 +285,57 @@ fn recipients(plan: &Plan, context: &Context) -> Option<Refusal> {
 fn names(plan: &Plan, is_so: impl Fn(&Change) -> bool) -> Vec<String> {
     let changes = plan.changes.iter().filter(|change| is_so(change));
     changes.map(|change| change.address.to_string()).collect()
+}
+
+/// Whether an object of that name is the one that `--protect` names; of what stands in other objects, in whichever.
+fn is_meant(named: &Address, address: &Address) -> bool {
+    (named.kind, &named.name) == (address.kind, &address.name)
+}
+
+/// Refuses a plan that deletes what somebody named as protected (`--protect`), which no agreement lifts, or replaces it: whoever refers to the old object does not know the new one.
+pub fn protected(plan: &Plan, protected: &BTreeSet<Address>) -> Option<Refusal> {
+    let meant = |change: &&Change| {
+        let (Operation::Delete { live } | Operation::Replace { live, .. }) = &change.operation
+        else {
+            return false;
+        };
+        // it may get another name by the same plan
+        let as_it_is = Address::new(change.address.kind, live.name.clone());
+        let mut named = protected.iter();
+        named.any(|named| is_meant(named, &change.address) || is_meant(named, &as_it_is))
+    };
+    let meant: Vec<&Change> = plan.changes.iter().filter(meant).collect();
+    let replaced = meant.iter().filter(|of| of.deleted().is_none()).count();
+    let deleted = meant.len() - replaced;
+    let told = [("deletes", deleted), ("replaces", replaced)].into_iter();
+    let told = told.filter(|(_, number)| *number > 0);
+    let told = told.map(|(verb, number)| {
+        let objects = count(number, "protected object", "protected objects");
+        format!("{verb} {objects}")
+    });
+    let text = format!("this plan {}", joined(told, " and "));
+    let names = meant.iter().map(|change| change.address.to_string());
+    let hint = "put it back into the file as it was; if it is meant to go, take it out of --protect \
+                (NETBIRD_GITOPS_PROTECT) for this run: no agreement lifts that";
+    let refusal = || Refusal::new("protected", text, names.collect(), hint);
+    (!meant.is_empty()).then(refusal)
+}
+
+/// Refuses a plan that is not the one that somebody looked at (`--expect-digest`). With nothing to do there is nothing that nobody looked at: an apply that
+/// is run again ends well.
+fn reviewed(plan: &Plan, context: &Context) -> Option<Refusal> {
+    let expected = context.expected.as_deref()?;
+    let unlike = plan.unlike(expected).filter(|_| !plan.is_done())?;
+    let digest = plan.digest();
+    let why = match unlike {
+        Unlike::Operations => "it does something else",
+        Unlike::Live => "it does the same, but what it changes was changed in NetBird meanwhile",
+    };
+    let text = format!("this is not the plan that was looked at: {why}");
+    let hint = format!(
+        "look at the plan again; if it is meant as it is now, run apply with --expect-digest {digest}"
+    );
+    Some(Refusal::new("reviewed", text, Vec::new(), hint))
 }
 
 fn too_many_deletions(of: Deletions) -> Refused {

@@ -193,10 +193,7 @@ fn of_issued<'f>(
     known: Known,
 ) -> Members<'f> {
     let ours = &known.options.ours;
-    let listed = |file: &Desired| {
-        file.group(&address.name)
-            .and_then(|group| group.listed.clone())
-    };
+    let listed = |file: &Desired| file.resource(address).first().map(Resource::said);
     let is_new = match ours.versions.base() {
         Some(base) => listed(base) != listed(known.desired),
         None => ours.standing == Standing::First,

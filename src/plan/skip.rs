@@ -13,16 +13,7 @@ use crate::model::notice::{Notice, OfObject};
 /// Finds the entries that could mean several objects, with all that refers to one or stands in one, and takes
 /// them out of what is resolved. Returns them, and what a reader should know.
 pub(super) fn skip(given: Given, resolved: &mut Resolved) -> (BTreeSet<Address>, Vec<Notice>) {
-    let (mut entries, mut notices) = (BTreeSet::new(), Vec::new());
-    for (address, ids) in &given.binding.unclear {
-        let ids = ids.clone();
-        let what = match given.options.ours.unread.clone() {
-            Some(environment) => OfObject::MayBeStrange { ids, environment },
-            None => OfObject::Unclear(ids),
-        };
-        notices.push(Notice::about(address, what));
-        entries.insert(address.clone());
-    }
+    let (mut entries, mut notices) = (given.binding.skipped.clone(), Vec::new());
     // it is not known which group is meant, and no other one has the name
     for (address, all) in resolved.entries(given.desired) {
         let mut groups = all.iter().flat_map(Resource::references);
@@ -33,8 +24,6 @@ pub(super) fn skip(given: Given, resolved: &mut Resolved) -> (BTreeSet<Address>,
             }
         }
     }
-    // what has the name is told beside it
-    entries.extend(given.binding.taken.iter().cloned());
     let keys = resolved.decisions.iter();
     let keys = keys.filter(|(_, decision)| decision.is_skipped);
     let keys = keys.map(|(name, _)| Address::new(Kind::SetupKey, name));
@@ -92,11 +81,10 @@ fn is_done(address: &Address, all: &[Resource], given: Given, resolved: &Resolve
         let decision = resolved.decision(address);
         return decision.is_none_or(|decision| decision.change.is_none());
     }
-    let stands = given.binding.stands.get(address);
-    let stands = stands.map(Vec::as_slice).unwrap_or_default();
-    let live = |id: &Option<Id>| Some(given.actual.live(id.as_ref()?)?.1);
-    let is_as = |(one, id): (&Resource, &Option<Id>)| {
-        live(id).is_some_and(|live| differences(one, &live.resource).is_empty())
+    let is_as = |(place, one): (usize, &Resource)| {
+        let live = given.stands(address, place, one);
+        live.is_some_and(|live| differences(one, &live.resource).is_empty())
     };
-    all.len() == stands.len() && all.iter().zip(stands).all(is_as)
+    let places = given.binding.stands.get(address).map_or(1, Vec::len);
+    all.len() == places && all.iter().enumerate().all(is_as)
 }

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{
-    AFTER, BEFORE, Check, EVERYBODY, End, Grant, GroupAt, NetworkKey, NodeAt, Path, Place, Router,
-    Rule, SIDES, What, World,
+    AFTER, BEFORE, Check, EVERYBODY, End, Grant, GroupAt, NetworkKey, NodeAt, Path, Router, Rule,
+    SIDES, What, World,
 };
+use crate::access::Place;
 use crate::access::traffic::Traffic;
 use crate::base::id::Id;
 use crate::base::text::joined;
@@ -184,11 +185,12 @@ impl<'a, 'b> Builder<'a, 'b> {
             }
             Resource::SetupKey(key) => self.add_key(object, key),
             Resource::NetworkResource(form) => {
-                let node = self.node(What::Resource(Place {
+                let place = Place {
                     name: name.clone(),
                     address: form.address.clone(),
-                    network: object.network(self.side, self.plan),
-                }));
+                };
+                let network = object.network(self.side, self.plan);
+                let node = self.node(What::Resource(place, network));
                 let groups = self.groups(form.groups.iter().flatten());
                 let alone = self.group(End::Resource, name);
                 let side = self.side;

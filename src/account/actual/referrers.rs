@@ -4,12 +4,12 @@
 //! Some of it the server checks and refuses, naming one at a time; some it lets dangle. Both are named here, all of it,
 //! in words that people know: by name, with the network it is in.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{Actual, typed};
+use super::{Actual, Lists, typed};
 use crate::account::snapshot::Snapshot;
 use crate::base::entry::Entry;
 use crate::base::id::Id;
@@ -109,9 +109,10 @@ impl Actual {
     pub(super) fn read_referrers(
         &mut self,
         snapshot: &Snapshot,
+        lists: &Lists,
         groups: &[objects::Group],
     ) -> Result<()> {
-        self.read_resources(snapshot, groups)?;
+        self.read_resources(lists, groups);
         for user in typed::<objects::User>("users", &snapshot.rest.users)? {
             // people are objects of their own
             for group in user.auto_groups.iter().filter(|_| !user.has_address()) {
@@ -126,14 +127,8 @@ impl Actual {
     }
 
     /// What groups hold beside peers and network resources: peers as resources, and resources that are no more.
-    fn read_resources(&mut self, snapshot: &Snapshot, groups: &[objects::Group]) -> Result<()> {
-        #[derive(serde::Deserialize)]
-        struct Listed {
-            id: String,
-        }
-        let is_known = snapshot.has(Kind::NetworkResource);
-        let listed = typed::<Listed>("network_resources", snapshot.list(Kind::NetworkResource))?;
-        let listed: BTreeSet<String> = listed.into_iter().map(|resource| resource.id).collect();
+    fn read_resources(&mut self, lists: &Lists, groups: &[objects::Group]) {
+        let listed = lists.get(&Kind::NetworkResource);
         for group in groups {
             for resource in &group.resources {
                 let id = resource.id.as_str();
@@ -143,8 +138,8 @@ impl Actual {
                         format!("peer {peer:?} as a resource of it")
                     }
                     // it says itself which groups it is in
-                    false if listed.contains(id) => continue,
-                    false if is_known => {
+                    false if listed.is_some_and(|listed| listed.contains_key(id)) => continue,
+                    false if listed.is_some() => {
                         let words = format!("network resource {id}, which no longer exists");
                         let gone = self.gone_resources.entry(group.id.clone());
                         gone.or_default().insert(words.clone());
@@ -157,7 +152,6 @@ impl Actual {
                 }
             }
         }
-        Ok(())
     }
 
     fn read_parts(&mut self, snapshot: &Snapshot) {

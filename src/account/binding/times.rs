@@ -25,6 +25,8 @@ struct Fit {
     lag: i64,
     /// The peer bears the key's name.
     named: bool,
+    /// No reusable key's use fits the peer as well.
+    free: bool,
 }
 
 /// What makes a fit the only one that can be meant.
@@ -54,7 +56,7 @@ pub(super) fn assign(
         });
     }
     let mut rest: BTreeMap<usize, BTreeSet<&Id>> = BTreeMap::new();
-    for (fit, _) in &open {
+    for fit in &open {
         rest.entry(fit.key).or_default().insert(&peers[fit.peer].id);
     }
     for (index, key) in keys.iter().enumerate() {
@@ -67,8 +69,8 @@ pub(super) fn assign(
     settled
 }
 
-/// Returns all pairs whose times fit, each with whether it may be settled: not where a reusable key's use fits as well.
-fn fits(keys: &[&SetupKey], peers: &[&Peer], reusable: &[&SetupKey]) -> Vec<(Fit, bool)> {
+/// Returns all pairs whose times fit.
+fn fits(keys: &[&SetupKey], peers: &[&Peer], reusable: &[&SetupKey]) -> Vec<Fit> {
     let created = |index: usize| Some((peers[index].created_at?.as_millisecond(), index));
     let mut by_age: Vec<(i64, usize)> = (0..peers.len()).filter_map(created).collect();
     by_age.sort_unstable();
@@ -87,24 +89,24 @@ fn fits(keys: &[&SetupKey], peers: &[&Peer], reusable: &[&SetupKey]) -> Vec<(Fit
     let mut fits = Vec::new();
     for (index, key) in keys.iter().enumerate() {
         for (peer, lag) in fitting(key) {
-            let fit = Fit {
+            fits.push(Fit {
                 key: index,
                 peer,
                 lag,
                 named: peers[peer].name == key.name,
-            };
-            fits.push((fit, rivals.get(&peer).is_none_or(|rival| *rival > lag)));
+                free: rivals.get(&peer).is_none_or(|rival| *rival > lag),
+            });
         }
     }
     fits
 }
 
 /// Settles what the rules settle, and what follows from that, and takes it out of what is open.
-fn settle(rules: &[Rule], open: &mut Vec<(Fit, bool)>, mut settled: impl FnMut(&Fit)) {
+fn settle(rules: &[Rule], open: &mut Vec<Fit>, mut settled: impl FnMut(&Fit)) {
     loop {
         let mut of_key: BTreeMap<usize, Vec<Fit>> = BTreeMap::new();
         let mut of_peer: BTreeMap<usize, Vec<Fit>> = BTreeMap::new();
-        for (fit, _) in open.iter() {
+        for fit in open.iter() {
             of_key.entry(fit.key).or_default().push(*fit);
             of_peer.entry(fit.peer).or_default().push(*fit);
         }
@@ -113,11 +115,8 @@ fn settle(rules: &[Rule], open: &mut Vec<(Fit, bool)>, mut settled: impl FnMut(&
                 .into_iter()
                 .all(|rivals| rule.tells(fit, rivals))
         };
-        let found: Vec<Fit> = open
-            .iter()
-            .filter(|(fit, free)| *free && rules.iter().any(|rule| is_alone(rule, fit)))
-            .map(|(fit, _)| *fit)
-            .collect();
+        let is_settled = |fit: &&Fit| fit.free && rules.iter().any(|rule| is_alone(rule, fit));
+        let found: Vec<Fit> = open.iter().filter(is_settled).copied().collect();
         if found.is_empty() {
             return;
         }
@@ -125,7 +124,7 @@ fn settle(rules: &[Rule], open: &mut Vec<(Fit, bool)>, mut settled: impl FnMut(&
         let (keys, taken): (BTreeSet<usize>, BTreeSet<usize>) =
             found.iter().map(|fit| (fit.key, fit.peer)).unzip();
         found.iter().for_each(&mut settled);
-        open.retain(|(fit, _)| !keys.contains(&fit.key) && !taken.contains(&fit.peer));
+        open.retain(|fit| !keys.contains(&fit.key) && !taken.contains(&fit.peer));
     }
 }
 

@@ -138,6 +138,14 @@ impl Spec for SetupKey {
         }))
     }
 
+    /// A limit of the other type means something else: there the default counts.
+    fn keep(&mut self, live: &Self) {
+        if self.key_type != live.key_type {
+            self.usage_limit = self.usage_limit.or(Some(0));
+        }
+        Self::TABLE.keep(self, live);
+    }
+
     fn says_the_same(&self, live: &Self, field: &str) -> bool {
         let is_same = match (self.expires_in_secs, live.expires_in_secs) {
             (Some(wanted), None) => wanted != 0,

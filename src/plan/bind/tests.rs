@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::read;
+use crate::base::code::Code;
 use crate::base::id::Id;
 use crate::model::kind::Kind;
 use crate::plan::ours::Standing;
@@ -71,11 +72,19 @@ fn said(case: &Case) -> String {
         for (id, (_, how)) in bound.surplus.iter().filter(|(_, (at, _))| at == address) {
             line += &format!(" surplus {id} {how:?}");
         }
-        for id in bound.unclear.get(address).into_iter().flatten() {
+        for id in bound
+            .unclear
+            .iter()
+            .filter(|_| bound.skipped.contains(address))
+        {
             line += &format!(" unclear {id}");
         }
-        for id in bound.beside.get(address).into_iter().flatten() {
-            line += &format!(" beside {id}");
+        // nothing else in these words is a number
+        let beside = bound.notices.iter().filter(|of| of.code == Code::Namesake);
+        for notice in beside.filter(|of| of.about.as_ref() == Some(address)) {
+            for id in notice.words().matches(char::is_numeric) {
+                line += &format!(" beside {id}");
+            }
         }
         lines.push(line);
     }

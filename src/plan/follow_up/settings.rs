@@ -7,7 +7,7 @@ use super::FollowUp;
 use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
-use crate::model::kind::{EXPIRY, Peer, PeerRef, Resource, differences};
+use crate::model::kind::{EXPIRY, PeerRef, Resource};
 use crate::model::problem::{Impossible, Problem};
 
 impl FollowUp<'_> {
@@ -28,38 +28,32 @@ impl FollowUp<'_> {
                 self.problems.push(Problem::new(first, what));
                 continue;
             }
-            let live = actual.live_peer(peer);
-            let fields = differences(&Resource::Peer(after.clone()), &live.resource);
-            let of_key = fields.iter().filter(|_| peer.user_id.is_empty());
-            let expires = of_key.filter(|change| EXPIRY.contains(&change.field.as_str()));
-            let refused = expires.map(|change| Impossible::ExpiresOfKey(change.field.clone()));
-            let refused = refused.map(|what| Problem::new(address, what));
-            self.problems.extend(refused);
-            if fields.is_empty() {
-                continue;
-            }
-            let mut changes = self.changes.iter_mut();
-            let Some(change) = changes.find(|change| change.is_about(&peer.id)) else {
-                let operation = Operation::Update {
-                    live,
-                    fields,
-                    after: Resource::Peer(after.clone()),
-                };
-                let change = Change::new(address.clone(), operation, None);
-                self.changes.push(change);
+            let after = Resource::Peer(after.clone());
+            let Some(update) = Operation::update(&actual.live_peer(peer), &after, None) else {
                 continue;
             };
-            if let Operation::Update {
-                fields: renamed,
-                after: Resource::Peer(with_name),
-                ..
-            } = &mut change.operation
-            {
-                renamed.extend(fields);
-                *with_name = Peer {
-                    name: with_name.name.take(),
-                    ..after.clone()
-                };
+            let of_key = update.fields().iter().filter(|_| peer.user_id.is_empty());
+            for expires in of_key.filter(|of| EXPIRY.contains(&of.field.as_str())) {
+                let what = Impossible::ExpiresOfKey(expires.field.clone());
+                self.problems.push(Problem::new(address, what));
+            }
+            let mut changes = self.changes.iter_mut();
+            let change = changes.find(|change| change.is_about(&peer.id));
+            match change.map(|change| &mut change.operation) {
+                None => {
+                    let change = Change::new(address.clone(), update, None);
+                    self.changes.push(change);
+                }
+                Some(Operation::Update {
+                    fields,
+                    after: renamed,
+                    ..
+                }) => {
+                    fields.extend(update.fields().iter().cloned());
+                    *renamed = after.over(renamed);
+                }
+                // of one that goes nothing is set
+                Some(_) => {}
             }
         }
     }

@@ -17,7 +17,7 @@ pub fn must_be_replaced(after: &Resource, live: &Live) -> bool {
 /// goes, or else from `last`, the newest that stood for the entry.
 pub(super) fn make(after: Resource, superseded: Option<&Live>, last: Option<&Live>) -> Operation {
     let after = match superseded.or(last) {
-        Some(old) => carried_over(after, &old.resource),
+        Some(old) => after.over(&old.resource),
         None => after,
     };
     match superseded {
@@ -28,22 +28,6 @@ pub(super) fn make(after: Resource, superseded: Option<&Live>, last: Option<&Liv
         },
         None => Operation::Create { after },
     }
-}
-
-/// Fills in what the file does not say from the key that the new one stands in for. A limit of the other type means
-/// something else: there the default counts, and the plan shows it.
-fn carried_over(after: Resource, old: &Resource) -> Resource {
-    let (Resource::SetupKey(new), Resource::SetupKey(old_key)) = (&after, old) else {
-        return after;
-    };
-    if new.key_type == old_key.key_type {
-        return after.over(old);
-    }
-    let with_limit = kind::SetupKey {
-        usage_limit: new.usage_limit.or(Some(0)),
-        ..new.clone()
-    };
-    Resource::SetupKey(with_limit).over(old)
 }
 
 /// Returns what the file wants of a live key. Of one that was used already the life time is not: its secret is in use.
