@@ -196,7 +196,7 @@ fn where_nobody_asked_for_another_machine_it_stays_and_why_is_said() {
     // and without an inventory nothing is deleted
     let (bench, ..) = replaced("new-host");
     std::fs::remove_dir_all(bench.path(".netbird-gitops")).unwrap();
-    let skipped = "is skipped: NetBird has a used key with its name";
+    let skipped = "is skipped: NetBird has a used key with this name";
     stays(&bench, &[], skipped);
 }
 
