@@ -96,7 +96,7 @@ impl Git {
         let facts = "rev-parse --is-shallow-repository --show-object-format --is-inside-work-tree --show-cdup --git-path objects";
         let facts: Vec<&str> = facts.split(' ').collect();
         let facts = match real(&facts) {
-            Err(error) if error.is_no_git() => return Ok(Opened::NoGit),
+            Err(error) if error.no_git => return Ok(Opened::NoGit),
             Err(error) if error.says("not a git repository") && !path::has_git_above(&dir) => {
                 return Ok(Opened::NotACheckout);
             }

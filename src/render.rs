@@ -311,12 +311,6 @@ fn counts<'a>(changes: impl IntoIterator<Item = &'a Change>) -> [usize; 4] {
     counts
 }
 
-/// Those that are not zero, each with its word.
-fn numbers<'a>(all: impl IntoIterator<Item = (usize, &'a str)>) -> impl Iterator<Item = String> {
-    let some = all.into_iter().filter(|(number, _)| *number > 0);
-    some.map(|(number, word)| format!("{number} {word}"))
-}
-
 /// What one key's peer will join, or will not any more.
 struct Joining<'a> {
     /// The key.

@@ -18,6 +18,14 @@ pub fn line_changes(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
         .unwrap_or_default()
 }
 
+/// Returns those numbers that are not zero, each with its word.
+pub fn numbered<'a>(
+    all: impl IntoIterator<Item = (usize, &'a str)>,
+) -> impl Iterator<Item = String> {
+    let some = all.into_iter().filter(|(number, _)| *number > 0);
+    some.map(|(number, word)| format!("{number} {word}"))
+}
+
 /// Returns whether two texts differ and look the same: one letter can be written as one character or as two.
 pub fn look_alike(one: &str, other: &str) -> bool {
     one != other && one.nfc().eq(other.nfc())

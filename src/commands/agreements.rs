@@ -145,13 +145,8 @@ impl Session<'_> {
         };
         let by = format!("the description of pull request #{}", pull.number);
         let (place, text) = (SaidIn::Description(pull.number), pull.body.as_deref());
-        add(
-            &mut self.statements,
-            place,
-            text.unwrap_or_default(),
-            &by,
-            Some(void),
-        );
+        let (statements, text) = (&mut self.statements, text.unwrap_or_default());
+        add(statements, place, text, &by, Some(void));
         Ok(())
     }
 
@@ -241,13 +236,8 @@ fn add_description(statements: &mut Statements, repo: &Repo, pull: &Pull) -> Res
     };
     let place = format!("the description of pull request #{}", pull.number);
     let by = login(pull).map_or(place.clone(), |login| format!("{login}, in {place}"));
-    add(
-        statements,
-        SaidIn::Description(pull.number),
-        &pull.body,
-        &by,
-        void,
-    );
+    let place = SaidIn::Description(pull.number);
+    add(statements, place, &pull.body, &by, void);
     Ok(())
 }
 

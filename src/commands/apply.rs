@@ -9,7 +9,7 @@ use anyhow::Context as _;
 
 use super::branch::{overtaken, refuse_other_branches};
 use super::forge::Forge;
-use super::progress::{Announcer, Publish};
+use super::progress::Announcer;
 use super::publish::Publisher;
 use super::session::Session;
 use super::settings::{halt, keys_dir};
@@ -139,10 +139,7 @@ fn carry_out(
 
     let api = session.api.as_ref();
     let api = api.ok_or_else(|| Failure::error("an apply needs a server"))?;
-    let comments = args
-        .comment
-        .then(|| -> Publish { Box::new(|document| Publisher(run).under_way(document)) });
-    let mut observer = Announcer::new(run, &stop).reporting(document, comments)?;
+    let mut observer = Announcer::new(run, &stop).reporting(document, args.comment)?;
     let records = Records {
         recorder: &session.place,
         ours: &session.options.ours,

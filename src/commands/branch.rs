@@ -15,10 +15,8 @@ pub(super) fn refuse_other_branches(command: &str, run: &Run) -> Result<()> {
     let Some(git_ref) = context.git_ref.as_deref().filter(|_| context.is_ci) else {
         return Ok(());
     };
-    let told = run
-        .named_branch
-        .as_ref()
-        .or(context.default_branch.as_ref());
+    let named = run.named_branch.as_ref();
+    let told = named.or(context.default_branch.as_ref());
     let branch = match told {
         Some(branch) => branch.clone(),
         None => match Forge::open(run)? {

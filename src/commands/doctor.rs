@@ -197,20 +197,16 @@ fn clock(whose: &str, asked: Timestamp, server: Option<Timestamp>, now: Timestam
     let Some(server) = server.map(Timestamp::as_second) else {
         return open(format!("{whose} does not say what time it is"));
     };
-    let (ahead, behind) = (server - now.as_second(), asked.as_second() - server);
-    let (secs, where_to) = match ahead > 0 {
-        true => (ahead, "ahead of"),
-        false => (behind.max(0), "behind"),
-    };
-    if secs <= 1 {
-        return Ok(format!("{whose}'s clock and ours agree"));
-    }
-    let number = usize::try_from(secs).unwrap_or(usize::MAX);
+    let ahead = server - now.as_second();
+    let secs = ahead.max(asked.as_second() - server);
+    let number = usize::try_from(secs).unwrap_or_default();
     let seconds = count(number, "second", "seconds");
-    let text = format!("{whose}'s clock is {seconds} {where_to} ours");
+    let which = if ahead > 0 { "ahead of" } else { "behind" };
+    let text = format!("{whose}'s clock is {seconds} {which} ours");
     let hint = "set both by NTP: by the times in NetBird's ids keys are replaced, or have expired";
-    match secs <= CLOCK_SECS {
-        true => Ok(text),
-        false => wrong(text, hint),
+    match secs {
+        ..=1 => Ok(format!("{whose}'s clock and ours agree")),
+        ..=CLOCK_SECS => Ok(text),
+        _ => wrong(text, hint),
     }
 }

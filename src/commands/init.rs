@@ -16,6 +16,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::settings::{connect_as, environment, find_token, readable, setting};
+use super::workflows::{OF_FORGEJO, OF_GITEA, OF_GITHUB};
 use super::{Ending, Exit, Failure, Result, Run, Say, export};
 use crate::base::json::escape;
 use crate::base::sentence::Sentence;
@@ -25,7 +26,7 @@ use crate::commands::cli::{ForgeName, InitArgs};
 use crate::file::Source;
 use crate::git::{Git, Opened};
 use crate::render::tree::{Block, Row, Rows, Tree};
-use files::{COMMENTED, File, NETWORK, Network, OF_FORGEJO, OF_GITEA, OF_GITHUB, Variant};
+use files::{COMMENTED, File, NETWORK, Network, Variant};
 use remote::Remote;
 use root::Root;
 use settings::{Become, Settings};

@@ -116,6 +116,11 @@ impl<'kvs> VisitSource<'kvs> for Fields {
 }
 
 impl Say {
+    /// Whether the log is for programs.
+    pub(super) fn is_json(self) -> bool {
+        self.json
+    }
+
     /// Begins a line that moves, for somebody at a terminal who wants to see it. Once `stop` is set it stands still.
     pub fn moving(self, stop: &Arc<AtomicBool>) -> Option<Moving> {
         self.moves.then(|| Moving::start(stop.clone()))

@@ -1,19 +1,16 @@
 //! What a run says while it writes: progress on stderr, sealed keys into a job's log, and the report on disk.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::logging::Moving;
-use super::{Result, Run, Say, write_report};
+use super::publish::Publisher;
+use super::{Result, Run, write_report};
 use crate::apply::{Applied, Observer, StepOutcome};
 use crate::base::text::{count, visible};
 use crate::forge::ci::Runner;
 use crate::model::change::Change;
 use crate::render::{Document, Status, json};
-
-/// Shows a document in a place that outlives the run.
-pub(super) type Publish<'a> = Box<dyn Fn(&Document) + 'a>;
 
 /// Most steps whose lines stand open in a log that can fold them.
 const UNFOLDED: usize = 10;
@@ -24,14 +21,13 @@ const UNFOLDED: usize = 10;
 /// is a line; many of them are folded where a job's log can do that, but never what did not go as planned.
 pub(super) struct Announcer<'a> {
     run: &'a Run<'a>,
-    say: Say,
     /// Whether lines are folded now.
     folded: bool,
     moving: Option<Moving>,
-    /// What the run has done so far.
-    document: Document,
-    report: Option<PathBuf>,
-    publish: Option<Publish<'a>>,
+    /// What the run has done so far, where somebody is to read it.
+    document: Option<Document>,
+    /// Whether a comment has it as soon as there are keys.
+    comments: bool,
 }
 
 impl<'a> Announcer<'a> {
@@ -39,30 +35,32 @@ impl<'a> Announcer<'a> {
     pub(super) fn new(run: &'a Run<'a>, stop: &Arc<AtomicBool>) -> Self {
         Announcer {
             run,
-            say: run.say,
             folded: false,
             moving: run.say.moving(stop),
-            document: Document::default(),
-            report: None,
-            publish: None,
+            document: None,
+            comments: false,
         }
     }
 
-    /// Says what becomes of this document. `publish` gets it once the keys are made, and before anything else is.
-    pub(super) fn reporting(mut self, of: &Document, publish: Option<Publish<'a>>) -> Result<Self> {
-        self.document.clone_from(of);
+    /// Says what becomes of this document. With `comments` it is posted once the keys are made, and before anything else is.
+    pub(super) fn reporting(mut self, of: &Document, comments: bool) -> Result<Self> {
         let changes = of.plan.as_ref().map_or(0, |plan| plan.changes.len());
-        self.document.statuses = vec![Status::Pending; changes];
-        self.report.clone_from(&self.run.cli.global.report);
-        self.publish = publish;
+        let statuses = vec![Status::Pending; changes];
+        self.document = Some(Document {
+            statuses,
+            ..of.clone()
+        });
+        self.comments = comments;
         self.write()?;
         Ok(self)
     }
 
     /// Writes the report, where one is wanted.
     fn write(&self) -> Result<()> {
-        let write = |path| write_report(path, &json::document(&self.document, true));
-        self.report.as_deref().map_or(Ok(()), write)
+        match (&self.run.cli.global.report, &self.document) {
+            (Some(path), Some(document)) => write_report(path, &json::document(document, true)),
+            _ => Ok(()),
+        }
     }
 
     /// Says that the writes are over and their result is looked at.
@@ -79,7 +77,7 @@ impl<'a> Announcer<'a> {
         let folds = matches!(self.run.context.runner, Runner::Gitea | Runner::Other);
         if folds && !self.folded && total > UNFOLDED {
             let steps = count(total, "step", "steps");
-            self.say.fold(&format!("::group::{steps}"));
+            self.run.say.fold(&format!("::group::{steps}"));
             self.folded = true;
         }
     }
@@ -87,14 +85,16 @@ impl<'a> Announcer<'a> {
     /// What follows is for everybody to see.
     fn unfold(&mut self) {
         if std::mem::take(&mut self.folded) {
-            self.say.fold("::endgroup::");
+            self.run.say.fold("::endgroup::");
         }
     }
 
     fn note(&mut self, applied: &Applied) {
-        self.document.statuses.clone_from(&applied.statuses);
-        self.document.durations_ms.clone_from(&applied.durations_ms);
-        self.document.created_keys.clone_from(&applied.created_keys);
+        if let Some(document) = &mut self.document {
+            document.statuses.clone_from(&applied.statuses);
+            document.durations_ms.clone_from(&applied.durations_ms);
+            document.created_keys.clone_from(&applied.created_keys);
+        }
     }
 }
 
@@ -114,7 +114,8 @@ impl Observer for Announcer<'_> {
             false => self.unfold(),
         }
         let text = format!("{}: {}", change.address, outcome.text);
-        self.say
+        self.run
+            .say
             .progress(&format!("[{number}/{total}] {}", visible(&text)));
     }
 
@@ -122,17 +123,17 @@ impl Observer for Announcer<'_> {
         // in a job disk and artifact can be lost; on a laptop the file is enough
         if self.run.context.is_ci {
             self.unfold();
-            self.say.sealed(name, armored);
+            self.run.say.sealed(name, armored);
         }
     }
 
     fn say(&mut self, text: &str) {
         self.unfold();
-        self.say.note(&visible(text));
+        self.run.say.note(&visible(text));
     }
 
     fn state(&mut self, applied: &Applied) {
-        if self.report.is_none() {
+        if self.run.cli.global.report.is_none() {
             return;
         }
         self.note(applied);
@@ -143,13 +144,11 @@ impl Observer for Announcer<'_> {
     }
 
     fn keys_made(&mut self, applied: &Applied) {
-        if let Some(publish) = self.publish.take() {
-            if !applied.created_keys.is_empty() {
-                self.note(applied);
-                self.unfold();
-                publish(&self.document);
-            }
-            self.publish = Some(publish);
+        if self.comments && !applied.created_keys.is_empty() {
+            self.note(applied);
+            self.unfold();
+            let document = self.document.iter();
+            document.for_each(|document| Publisher(self.run).under_way(document));
         }
     }
 }

@@ -156,9 +156,7 @@ impl<'a> Session<'a> {
         document.recipients = who.iter().map(ToString::to_string).collect();
         let scope = run.command.planning().map(|planning| &planning.scope);
         let replace = scope.iter().flat_map(|scope| &scope.replace);
-        let replace = replace
-            .map(|text| replaced(text))
-            .collect::<Result<_, _>>()?;
+        let replace: Result<_> = replace.map(|text| replaced(text)).collect();
         let protected = protected(scope.map_or(&[], |scope| &scope.protect))?;
         let prune = scope.map_or(Prune::Owned, |scope| scope.prune);
         let api = api.transpose()?;
@@ -184,7 +182,7 @@ impl<'a> Session<'a> {
         };
         let options = Options {
             prune,
-            replace,
+            replace: replace?,
             now: Timestamp::now(),
             ours: Arc::new(ours),
             release: BTreeSet::new(),
@@ -194,7 +192,8 @@ impl<'a> Session<'a> {
         }
         let snapshot = match (&api, live) {
             (Some(api), _) => {
-                document.server = Some(server_name(api));
+                let base = api.base().to_string();
+                document.server = Some(base.strip_suffix("/api").unwrap_or(&base).to_owned());
                 let lists = match access {
                     AccessLevel::None => needs.clone(),
                     _ => needs.clone().and_reach(),
@@ -449,11 +448,6 @@ impl<'a> Session<'a> {
         }
         Failure::error(text)
     }
-}
-
-fn server_name(api: &Api) -> String {
-    let base = api.base().to_string();
-    base.strip_suffix("/api").unwrap_or(&base).to_owned()
 }
 
 pub(super) fn recorded(path: &Path) -> Result<Snapshot> {

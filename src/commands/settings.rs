@@ -148,10 +148,8 @@ impl<'a> Run<'a> {
     /// The token of the repository.
     pub(super) fn gitea_token(&self) -> Result<Option<Token>, Failure> {
         let flag = self.command.gitea();
-        find_token(
-            "GITEA_TOKEN",
-            flag.and_then(|it| it.gitea_token_file.as_ref()),
-        )
+        let flag = flag.and_then(|it| it.gitea_token_file.as_ref());
+        find_token("GITEA_TOKEN", flag)
     }
 
     /// The only account that the run may work on, where one is named.
@@ -229,11 +227,8 @@ pub(super) fn protected(flags: &[String]) -> Result<BTreeSet<Address>, Failure> 
         let kind = address.kind;
         match kind.parent() {
             _ if !can_go(kind) => {
-                let error = format!(
-                    "--protect {}: {} are never deleted",
-                    visible(text),
-                    kind.plural()
-                );
+                let (text, kinds) = (visible(text), kind.plural());
+                let error = format!("--protect {text}: {kinds} are never deleted");
                 Err(Failure::error(error).hint("name what an apply could delete"))
             }
             Some(parent) if !kind.has_names() => Err(named_by(kind, parent)),

@@ -313,8 +313,6 @@ const EVENTS_KEPT: usize = 10_000;
 /// Returns the names of the used keys that are for one peer.
 fn used_keys(keys: &[Entry]) -> Result<BTreeSet<String>> {
     let keys: Vec<objects::SetupKey> = typed("setup_keys", keys)?;
-    let used = keys
-        .into_iter()
-        .filter(|key| key.is_for_one_peer() && key.used_times > 0);
-    Ok(used.map(|key| key.name).collect())
+    let used = |key: &objects::SetupKey| key.is_for_one_peer() && key.used_times > 0;
+    Ok(keys.into_iter().filter(used).map(|key| key.name).collect())
 }

@@ -17,6 +17,13 @@ macro_rules! texts {
     };
 }
 
+/// Where Gitea, and Forgejo too where it has no directory of its own, looks for workflows.
+pub(super) const OF_GITEA: &str = ".gitea/workflows";
+/// Where Forgejo looks first.
+pub(super) const OF_FORGEJO: &str = ".forgejo/workflows";
+/// Where both look where there is none of these.
+pub(super) const OF_GITHUB: &str = ".github/workflows";
+
 /// The workflows by their file names.
 pub(super) const FILES: [(&str, &str); 4] =
     texts!(".gitea/workflows": "plan.yml" "apply.yml" "enrollment.yml" "drift.yml");

@@ -94,23 +94,21 @@ impl Context {
                     (Payload::default(), Some(problem))
                 }
             };
+        // by the name that every runner has
+        let run_id = variables.get("GITHUB_RUN_ID").or(variables.job("RUN_ID"));
         let mut context = Context {
             is_ci: variables.is_on("CI") || variables.runner() != Runner::None,
             runner: variables.runner(),
             event: variables.job("EVENT_NAME").unwrap_or_default(),
             repository: variables
                 .job("REPOSITORY")
-                .or_else(|| payload.text("/repository/full_name")),
+                .or(payload.text("/repository/full_name")),
             server_url: variables.job("SERVER_URL").map(without_slash),
             git_ref: variables.job("REF").or_else(|| payload.git_ref()),
             default_branch: payload.text("/repository/default_branch"),
             sha: variables.job("SHA"),
             actor: variables.job("ACTOR"),
-            // by the name that every runner has
-            run_id: variables
-                .get("GITHUB_RUN_ID")
-                .or_else(|| variables.job("RUN_ID"))
-                .and_then(|id| id.parse().ok()),
+            run_id: run_id.and_then(|id| id.parse().ok()),
             event_problem,
             ..Context::default()
         };
@@ -146,14 +144,13 @@ const NAMES: &str = "ACTIONS ACTOR BASE_REF EVENT_NAME EVENT_PATH REF REPOSITORY
 /// Is it a variable of a job that the program reads?
 pub fn is_variable(name: &str) -> bool {
     let read = |rest: &str| NAMES.split(' ').any(|name| name == rest);
-    PREFIXES
-        .iter()
-        .any(|prefix| name.strip_prefix(prefix).is_some_and(read))
+    let mut prefixes = PREFIXES.iter();
+    prefixes.any(|prefix| name.strip_prefix(prefix).is_some_and(read))
 }
 
-struct Variables<'a, F>(&'a F);
+struct Variables<'a>(&'a dyn Fn(&str) -> Option<String>);
 
-impl<F: Fn(&str) -> Option<String>> Variables<'_, F> {
+impl Variables<'_> {
     /// Returns a variable that is set and not empty.
     fn get(&self, name: &str) -> Option<String> {
         (self.0)(name).filter(|value| !value.trim().is_empty())
@@ -162,15 +159,13 @@ impl<F: Fn(&str) -> Option<String>> Variables<'_, F> {
     /// Returns a variable of the job by its name behind `GITEA_`, `FORGEJO_` or `GITHUB_`.
     fn job(&self, name: &str) -> Option<String> {
         debug_assert!(is_variable(&format!("GITEA_{name}")), "{name} is read");
-        PREFIXES
-            .iter()
-            .find_map(|prefix| self.get(&format!("{prefix}{name}")))
+        let mut prefixes = PREFIXES.iter();
+        prefixes.find_map(|prefix| self.get(&format!("{prefix}{name}")))
     }
 
     fn is_on(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|value| {
-            !matches!(value.to_ascii_lowercase().as_str(), "false" | "0" | "no")
-        })
+        let value = self.get(name).map(|value| value.to_ascii_lowercase());
+        value.is_some_and(|value| !["false", "0", "no"].contains(&value.as_str()))
     }
 
     /// Forgejo's runner says that it is Gitea's, too (docs/gitea-api.md, "A job's environment").
@@ -186,11 +181,7 @@ impl<F: Fn(&str) -> Option<String>> Variables<'_, F> {
 }
 
 /// Returns the pull request that the payload tells of, with what it leaves out taken from the variables.
-fn pull_request(
-    variables: &Variables<'_, impl Fn(&str) -> Option<String>>,
-    payload: &Payload,
-    context: &Context,
-) -> Option<PullRequest> {
+fn pull_request(vars: &Variables, payload: &Payload, context: &Context) -> Option<PullRequest> {
     // The payload of a scheduled run is that of an old push; a push is none of a pull request's whatever it carries.
     if ["push", "schedule", "workflow_dispatch"].contains(&context.event.as_str()) {
         return None;
@@ -203,7 +194,7 @@ fn pull_request(
             ..PullRequest::default()
         },
     };
-    found.base_ref = found.base_ref.or_else(|| variables.job("BASE_REF"));
+    found.base_ref = found.base_ref.or_else(|| vars.job("BASE_REF"));
     if found.head_sha.is_none() && context.event != "pull_request_target" {
         found.head_sha.clone_from(&context.sha);
     }
@@ -218,10 +209,7 @@ fn branch(context: &Context) -> Option<String> {
 
 /// Gitea's pages of runs are found by the run's id since 1.26 (by its number before), Forgejo's by its number
 /// (go-gitea/gitea pull request 36842).
-fn run_url(
-    variables: &Variables<'_, impl Fn(&str) -> Option<String>>,
-    context: &Context,
-) -> Option<String> {
+fn run_url(variables: &Variables, context: &Context) -> Option<String> {
     let number = match context.runner {
         Runner::Forgejo => variables.job("RUN_NUMBER"),
         Runner::Gitea | Runner::Other | Runner::None => variables.job("RUN_ID"),

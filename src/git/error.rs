@@ -4,14 +4,15 @@ use std::fmt;
 use std::io;
 
 use super::{RepoPath, Sha};
-use crate::base::text::{file_error, is_hidden};
+use crate::base::text::{file_error, is_hidden, joined};
 
 /// A git command that did not do what it should.
 #[derive(Debug)]
 pub struct GitError {
+    /// In words, with what to do in a line of its own.
     text: String,
-    hint: Option<String>,
-    no_git: bool,
+    /// The binary is not there.
+    pub(super) no_git: bool,
     too_big: bool,
 }
 
@@ -19,7 +20,6 @@ impl GitError {
     pub(crate) fn new(text: impl Into<String>) -> Self {
         GitError {
             text: text.into(),
-            hint: None,
             no_git: false,
             too_big: false,
         }
@@ -34,11 +34,9 @@ impl GitError {
         }
     }
 
-    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
-        GitError {
-            hint: Some(hint.into()),
-            ..self
-        }
+    pub(super) fn hint(mut self, hint: &str) -> Self {
+        self.text += &format!("\nhint: {hint}");
+        self
     }
 
     /// The binary could not be started.
@@ -52,22 +50,21 @@ impl GitError {
     /// It ran and complained.
     pub(super) fn refused(command: &str, said: &[u8], dir: &str) -> Self {
         let said = String::from_utf8_lossy(said);
-        let said: Vec<String> = said
-            .lines()
-            .map(|line| line.chars().filter(|c| !is_hidden(*c)).collect::<String>())
-            .filter(|line| !line.trim().is_empty() && !line.starts_with("hint:"))
-            .collect();
-        let said = said.join("\n");
-        let row = HINTS
-            .iter()
-            .find(|(words, _)| words.iter().any(|word| said.contains(word)));
-        let said = match said.as_str() {
-            "" => "no reason given",
-            said => said,
+        let seen = |line: &str| line.chars().filter(|c| !is_hidden(*c)).collect();
+        let lines = said.lines().map(seen);
+        let is_told = |line: &String| !line.trim().is_empty() && !line.starts_with("hint:");
+        let said = joined(lines.filter(is_told), "\n");
+        let is_it = |words: &&[&str]| words.iter().any(|word| said.contains(word));
+        let row = HINTS.iter().find(|(words, _)| is_it(words));
+        let said = if said.is_empty() {
+            "no reason given"
+        } else {
+            &said
         };
-        GitError {
-            hint: row.map(|(_, hint)| hint.replace("DIR", dir)),
-            ..GitError::new(format!("git {command} failed: {said}"))
+        let error = GitError::new(format!("git {command} failed: {said}"));
+        match row {
+            Some((_, hint)) => error.hint(&hint.replace("DIR", dir)),
+            None => error,
         }
     }
 
@@ -80,19 +77,11 @@ impl GitError {
     pub fn is_too_big(&self) -> bool {
         self.too_big
     }
-
-    pub(super) fn is_no_git(&self) -> bool {
-        self.no_git
-    }
 }
 
 impl fmt::Display for GitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)?;
-        match &self.hint {
-            Some(hint) => write!(f, "\nhint: {hint}"),
-            None => Ok(()),
-        }
+        f.write_str(&self.text)
     }
 }
 

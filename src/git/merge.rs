@@ -51,10 +51,8 @@ impl MergeView {
             _ => None,
         };
         let behind = self.behind.filter(|behind| *behind > 0);
-        untold
-            .into_iter()
-            .chain(behind.map(OfMerge::Behind))
-            .collect()
+        let behind = behind.map(OfMerge::Behind);
+        untold.into_iter().chain(behind).collect()
     }
 }
 
@@ -188,10 +186,8 @@ impl Git {
             + &commit("base", "from refs/start\n", &base)
             + &commit("head", "from refs/start\n", &head);
         let mut import = self.scratch.command(ObjectStore::Scratch);
-        import
-            .args(["fast-import", "--quiet", "--force"])
-            .input(stream)
-            .run()?;
+        import.args(["fast-import", "--quiet", "--force"]);
+        import.input(stream).run()?;
         let mut merge = self.scratch.command(ObjectStore::Scratch);
         merge.args("merge-tree --write-tree --no-messages refs/base refs/head".split(' '));
         let Some(tree) = merge.run_or_no()? else {
@@ -230,11 +226,8 @@ impl Git {
 
 /// `git version 2.39.5`, with more behind it on some systems.
 fn parse_version(text: &str) -> (u32, u32) {
-    let mut numbers = text
-        .split(|c: char| !c.is_ascii_digit())
-        .filter_map(|part| part.parse().ok());
-    (
-        numbers.next().unwrap_or_default(),
-        numbers.next().unwrap_or_default(),
-    )
+    let parts = text.split(|c: char| !c.is_ascii_digit());
+    let mut numbers = parts.filter_map(|part| part.parse().ok());
+    let mut next = || numbers.next().unwrap_or_default();
+    (next(), next())
 }

@@ -48,11 +48,8 @@ impl Past {
     fn own(&self, at: usize) -> Option<&Option<Arc<Desired>>> {
         let own = self.read.get(at)?;
         if own.get().is_none() && !self.is_cut.load(Ordering::Relaxed) {
-            match self
-                .reader
-                .as_ref()
-                .and_then(|it| it.read(&self.commits[at]))
-            {
+            let reader = self.reader.as_ref();
+            match reader.and_then(|reader| reader.read(&self.commits[at])) {
                 Some(file) => drop(own.set(file)),
                 None => self.is_cut.store(true, Ordering::Relaxed),
             }

@@ -221,11 +221,8 @@ impl Change {
     /// The members of a group before and after it, where it says which.
     fn members(&self) -> (Option<&BTreeSet<Id>>, Option<&BTreeSet<Id>>) {
         let before = self.operation.live().map(|live| &live.resource);
-        let after = self.operation.after();
-        (
-            before.and_then(Resource::members),
-            after.and_then(Resource::members),
-        )
+        let both = [before, self.operation.after()];
+        both.map(|it| it.and_then(Resource::members)).into()
     }
 }
 

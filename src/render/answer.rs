@@ -16,9 +16,7 @@ pub fn tree(answer: &Answer, (from, to, wanted): (&str, &str, Option<&str>)) -> 
         some if some == all => "yes",
         _ => "in part",
     };
-    let wanted = wanted
-        .map(|wanted| format!(": {wanted}"))
-        .unwrap_or_default();
+    let wanted = wanted.map_or(String::new(), |wanted| format!(": {wanted}"));
     let pairs = match all {
         0 => " (there is no pair of machines to ask about)".to_owned(),
         1 => String::new(),

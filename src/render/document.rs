@@ -6,9 +6,9 @@ use super::access;
 use super::describe::removed_members;
 use super::markdown::{self, marker};
 use super::tree::{Block, Look, Mark, Rank, Row, Rows, Tree};
-use super::{Document, Status, Unplanned, counts, number_joining, numbers};
+use super::{Document, Status, Unplanned, counts, number_joining};
 use crate::base::sentence::Sentence;
-use crate::base::text::{MOST_NAMES, count};
+use crate::base::text::{MOST_NAMES, count, numbered};
 use crate::model::let_go::{LetGo, LetGoWhy};
 use crate::plan::Plan;
 use crate::plan::agreement::ways_out as ways_out_of;
@@ -192,7 +192,7 @@ fn beside(plan: &Plan, [adopt, let_go]: [&str; 2]) -> Vec<Sentence> {
     let let_gone = plan.let_go.iter().filter(is_new).count();
     let all = [plan.adoptions.len(), let_gone, plan.skipped.len()];
     let all = all.into_iter().zip([adopt, let_go, "skipped"]);
-    numbers(all).map(Sentence::from).collect()
+    numbered(all).map(Sentence::from).collect()
 }
 
 /// What is held back or skipped is not as the file says.
@@ -224,8 +224,8 @@ fn to_do(heading: Sentence, document: &Document, plan: &Plan) -> Sentence {
             let [create, change, replace, delete] = counts(&plan.changes);
             let quiet = [create, change, replace].into_iter();
             let quiet = quiet.zip(["to create", "to change", "to replace"]);
-            let mut parts: Vec<Sentence> = numbers(quiet).map(Sentence::from).collect();
-            parts.extend(numbers([(delete, "to delete")]).map(strong));
+            let mut parts: Vec<Sentence> = numbered(quiet).map(Sentence::from).collect();
+            parts.extend(numbered([(delete, "to delete")]).map(strong));
             parts.extend(removed_members(plan).map(strong));
             parts.extend(beside);
             parts.extend(memberships.map(Sentence::from));
@@ -244,10 +244,8 @@ fn to_do(heading: Sentence, document: &Document, plan: &Plan) -> Sentence {
 
 /// Who agreed to what is deleted.
 fn agreed(document: &Document) -> String {
-    let by = document
-        .agreed_by()
-        .map(|by| format!(", agreed to by {by}"));
-    by.unwrap_or_default()
+    let by = document.agreed_by();
+    by.map_or(String::new(), |by| format!(", agreed to by {by}"))
 }
 
 /// How an apply ended, where that is not as it should, and what it did.
@@ -257,7 +255,7 @@ fn done(heading: Sentence, document: &Document, plan: &Plan) -> Sentence {
     let succeeded = pairs.filter(|(_, status)| **status == Status::Success);
     let counts = counts(succeeded.map(|(change, _)| change)).into_iter();
     let counts = counts.zip(["created", "changed", "replaced", "deleted"]);
-    let mut parts: Vec<Sentence> = numbers(counts).map(Sentence::from).collect();
+    let mut parts: Vec<Sentence> = numbered(counts).map(Sentence::from).collect();
     if document.adoption(true) == Status::Success {
         parts.extend(beside(plan, ["adopted", "let go"]));
     }
@@ -273,7 +271,7 @@ fn done(heading: Sentence, document: &Document, plan: &Plan) -> Sentence {
         let so = statuses.iter().filter(|status| status.words()[1] == words);
         (so.count(), words)
     });
-    parts.extend(numbers(rest).map(Sentence::from));
+    parts.extend(numbered(rest).map(Sentence::from));
     let how = match &document.error {
         // what a run says of itself before its end stays where it is killed
         _ if statuses.contains(&Status::Pending) => "is under way",

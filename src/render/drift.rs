@@ -7,7 +7,7 @@ use super::describe;
 use super::json::entry;
 use super::tree::{Block, Look, Row, Rows, Tree};
 use crate::base::sentence::Sentence;
-use crate::base::text::{count, joined};
+use crate::base::text::{count, joined, numbered};
 use crate::model::address::Address;
 use crate::plan::Plan;
 use crate::plan::drift::{Doer, Drift, Item, Mover};
@@ -19,7 +19,7 @@ pub fn summary(drift: &Drift) -> String {
         (drift.mismatched.len(), "mismatched"),
         (drift.unmanaged.len(), "unmanaged"),
     ];
-    match joined(super::numbers(parts), ", ") {
+    match joined(numbered(parts), ", ") {
         parts if parts.is_empty() => "no drift".into(),
         parts => parts,
     }
@@ -124,10 +124,9 @@ pub fn json(drift: &Drift, file: &str) -> Value {
             json!({ "changes": fields, "moved": moved, "commit": commit, "by": by, "at": at });
         entry(&item.address, rest)
     };
-    let unmanaged = drift
-        .unmanaged
-        .iter()
-        .map(|(address, what)| entry(address, json!({ "reason": what.words(&address.name) })));
+    let unmanaged = drift.unmanaged.iter();
+    let unmanaged =
+        unmanaged.map(|(at, what)| entry(at, json!({ "reason": what.words(&at.name) })));
     json!({
         "format_version": 1,
         "status": if drift.is_alarming() { "drift" } else { "clean" },

@@ -100,8 +100,8 @@ fn an_entry_waits_for_its_machine_and_is_set_with_its_name() {
         .declared(0.0, file(false))
         .apply(&[])
         .expect(0)
-        .says_anywhere("peer \"gw\" has not enrolled yet: its settings wait")
-        .says_anywhere("peer \"nobody\" is the name of no peer yet: its settings wait");
+        .says_anywhere("peer \"gw\" has not enrolled yet; the entry waits")
+        .says_anywhere("peer \"nobody\" is the name of no peer yet; the entry waits");
     bench.hour(1.0);
     let peer = bench
         .server()

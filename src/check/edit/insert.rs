@@ -2,6 +2,7 @@
 
 use jsonc_parser::ast::{Object, Value};
 use jsonc_parser::common::Ranged;
+use serde_json::{Map, Value as Json, json};
 
 use super::{Patch, apply, broken, check, colon_of, indent_of, object_in, parse};
 use crate::base::text::joined;
@@ -11,11 +12,7 @@ use crate::model::address::Address;
 /// Returns the text with one more entry, behind the others of its section; a missing section is added behind the others.
 ///
 /// Errors when the text is no valid file, or declares the entry already.
-pub fn insert_entry(
-    source: &Source,
-    address: &Address,
-    entry: &serde_json::Value,
-) -> Result<Vec<u8>, Finding> {
+pub fn insert_entry(source: &Source, address: &Address, entry: &Json) -> Result<Vec<u8>, Finding> {
     let root = parse(source)?;
     let mut object = root.as_object().ok_or_else(broken)?;
     let section = address.kind.section_path();
@@ -34,7 +31,7 @@ pub fn insert_entry(
     let with_name = |path: &[&'static str]| [path, &[own]].concat();
     let path = with_name(missing);
     let (name, inner) = path.split_first().ok_or_else(broken)?;
-    let wrap = |value, name: &&str| serde_json::json!({ *name: value });
+    let wrap = |value, name: &&str| json!({ *name: value });
     let value = inner.iter().rev().fold(entry.clone(), wrap);
     let names = address.kind.field_names();
     let change = behind_all(source, &root, object, (name, &value), &names, inner.len());
@@ -53,7 +50,7 @@ pub(super) fn behind_all(
     source: &Source,
     root: &Value<'_>,
     object: &Object<'_>,
-    (name, value): (&str, &serde_json::Value),
+    (name, value): (&str, &Json),
     names: &[&str],
     open: usize,
 ) -> Patch {
@@ -97,7 +94,7 @@ pub(super) fn behind_all(
         ([], _) => format!(",{lead}"),
     };
     let Some((_, indent)) = separator.rsplit_once('\n') else {
-        let name = serde_json::Value::from(name);
+        let name = Json::from(name);
         let value = compact(value, names);
         return (end..end, format!("{separator}{name}{colon}{value}"));
     };
@@ -119,12 +116,8 @@ pub(super) fn behind_all(
 /// Returns where a line ends without the blanks at its end, behind a comment that goes on.
 fn rest_of_line(text: &str, from: usize) -> usize {
     let line = |from: usize| {
-        from + text[from..]
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .trim_end()
-            .len()
+        let line = text[from..].lines().next();
+        from + line.map_or(0, |line| line.trim_end().len())
     };
     let end = line(from);
     let open = text[from..end]
@@ -142,7 +135,7 @@ fn blank_start(line: &str) -> &str {
 
 /// The fields of an object in the order of these names, others behind them by name.
 fn ordered<'a>(
-    fields: &'a serde_json::Map<String, serde_json::Value>,
+    fields: &'a Map<String, Json>,
     names: &[&str],
 ) -> Vec<(&'a String, &'a serde_json::Value)> {
     let place = |name: &str| names.iter().position(|known| *known == name);
@@ -171,25 +164,25 @@ impl Style<'_> {
         &self,
         name: &str,
         colon: &str,
-        value: &serde_json::Value,
+        value: &Json,
         indent: &str,
         open: usize,
     ) -> String {
-        let name = serde_json::Value::from(name).to_string() + colon;
+        let name = Json::from(name).to_string() + colon;
         let line = compact(value, self.names);
         let used = indent.chars().count() + name.chars().count();
         // and a comma
         let fits = open == 0 && used + line.chars().count() < WIDTH;
         let inner = format!("{indent}{}", self.unit);
         let (begin, parts, end): (_, Vec<String>, _) = match value {
-            serde_json::Value::Object(fields) if !fits && !fields.is_empty() => {
+            Json::Object(fields) if !fits && !fields.is_empty() => {
                 let fields = ordered(fields, self.names).into_iter();
                 let open = open.saturating_sub(1);
                 let text =
                     |(name, value): (&String, _)| self.member(name, ": ", value, &inner, open);
                 ('{', fields.map(text).collect(), '}')
             }
-            serde_json::Value::Array(items) if !fits && items.iter().any(|it| it.is_object()) => {
+            Json::Array(items) if !fits && items.iter().any(|it| it.is_object()) => {
                 let items = items.iter().map(|item| compact(item, self.names));
                 ('[', items.collect(), ']')
             }
@@ -202,21 +195,19 @@ impl Style<'_> {
 }
 
 /// Returns the text of a value on one line.
-fn compact(value: &serde_json::Value, names: &[&str]) -> String {
+fn compact(value: &Json, names: &[&str]) -> String {
     match value {
-        serde_json::Value::Object(fields) if !fields.is_empty() => {
-            let member = |(name, value): (&String, &serde_json::Value)| {
-                let name = serde_json::Value::from(name.as_str());
+        Json::Object(fields) if !fields.is_empty() => {
+            let member = |(name, value): (&String, &Json)| {
+                let name = Json::from(name.as_str());
                 format!("{name}: {}", compact(value, names))
             };
             let members = ordered(fields, names).into_iter().map(member);
             format!("{{ {} }}", joined(members, ", "))
         }
-        serde_json::Value::Array(items) => {
-            format!(
-                "[{}]",
-                joined(items.iter().map(|item| compact(item, names)), ", ")
-            )
+        Json::Array(items) => {
+            let items = items.iter().map(|item| compact(item, names));
+            format!("[{}]", joined(items, ", "))
         }
         plain => plain.to_string(),
     }
@@ -224,7 +215,6 @@ fn compact(value: &serde_json::Value, names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::model::kind::Kind;

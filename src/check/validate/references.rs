@@ -65,18 +65,14 @@ pub(super) fn undeclared(entries: &[InFile<'_>], log: &mut Log) -> Vec<Reference
     let names_of = |kind| in_order.get(&kind).into_iter().flatten().copied();
     let is_declared = |kind, name: &str| declared.get(&kind).is_some_and(|all| all.contains(name));
     // ASCII is made of no other characters
-    let composed: FxHashMap<Cow<str>, &str> = names_of(Kind::Group)
-        .filter(|name| !name.is_ascii())
-        .map(|name| (names::nfc(name), name))
-        .collect();
+    let others = names_of(Kind::Group).filter(|name| !name.is_ascii());
+    let composed = others.map(|name| (names::nfc(name), name));
+    let composed: FxHashMap<Cow<str>, &str> = composed.collect();
     let way_out = |kind, name: &str, is_cheap: bool| {
-        let mut found = Kind::ALL
-            .into_iter()
-            .filter(|found| is_declared(*found, name));
-        if let Some(text) = found.find_map(|found| taken_for(kind, found)) {
-            return Some(text.to_owned());
-        }
+        let mut found = Kind::ALL.into_iter();
+        let taken = |found: Kind| taken_for(kind, found).filter(|_| is_declared(found, name));
         match kind {
+            _ if let Some(text) = found.find_map(taken) => Some(text.to_owned()),
             _ if !is_cheap => None,
             Kind::Group => hint::group(name, names_of(kind).chain([ALL])),
             _ => did_you_mean(name, names_of(kind)),

@@ -81,10 +81,8 @@ pub(super) fn routes(entries: &[InFile<'_>], log: &mut Log) {
             continue;
         }
         let (name, what) = (quote(&entry.address.name), route.destination());
-        let by_peer = route
-            .peer
-            .iter()
-            .map(|peer| (Some(&entry.address), peer.text()));
+        let by_peer = route.peer.iter();
+        let by_peer = by_peer.map(|peer| (Some(&entry.address), peer.text()));
         let by_group = route.peer_groups.iter().map(|group| (None, group.as_str()));
         let twin = by_peer.chain(by_group).find_map(|(of, through)| {
             let there = *first.entry((of, to, through)).or_insert(entry);

@@ -8,15 +8,8 @@ use super::found::{Look, open, wrong};
 use crate::base::files;
 use crate::base::text::{count, joined};
 use crate::commands::cli::Purpose;
-use crate::commands::workflows::{Comparison, nearest};
+use crate::commands::workflows::{Comparison, OF_FORGEJO, OF_GITEA, OF_GITHUB, nearest};
 use crate::git::{Git, Opened};
-
-/// Where workflows stand; what one forge alone reads is before what others read as well.
-const FOLDERS: [&str; 3] = [
-    ".forgejo/workflows",
-    ".gitea/workflows",
-    ".github/workflows",
-];
 
 impl Doctor<'_> {
     pub(super) fn workflows(&mut self) -> Look {
@@ -24,7 +17,7 @@ impl Doctor<'_> {
             Ok(Opened::Checkout(git)) => git.top().to_owned(),
             _ => self.run.file.parent().unwrap_or(Path::new("")).to_owned(),
         };
-        let folders = FOLDERS.map(|folder| root.join(folder));
+        let folders = [OF_FORGEJO, OF_GITEA, OF_GITHUB].map(|folder| root.join(folder));
         let mut workflows = folders.iter().map(|folder| ours(folder));
         let texts = workflows.find(|texts| !texts.is_empty());
         let texts = texts.unwrap_or_default();

@@ -15,8 +15,7 @@ impl Doctor<'_> {
     /// Which form the output has.
     pub(super) fn terminal(&self) -> Look {
         let is_terminal = std::io::stdout().is_terminal();
-        let ci = environment("CI");
-        if self.run.context.runner != Runner::None && ci.is_none() {
+        if self.run.context.runner != Runner::None && environment("CI").is_none() {
             let text = "this is a runner's job, but CI is not set: the runner would obey lines of the log that look like commands";
             return wrong(text, "set CI: true in the step's env");
         }
@@ -24,14 +23,11 @@ impl Doctor<'_> {
             true => "stdout has colour",
             false => "stdout has no colour",
         };
-        let ci = match ci {
-            Some(ci) if !matches!(ci.as_str(), "false" | "0") => {
-                "CI is set: the log on stderr is JSON lines"
-            }
-            Some(_) => "CI is off: the log is for people",
-            None => "CI is not set: the log is for people",
+        let log = match self.run.say.is_json() {
+            true => "JSON lines",
+            false => "for people",
         };
-        Ok(format!("{color}; {ci}"))
+        Ok(format!("{color}; the log is {log}"))
     }
 
     /// Which job this is, and what was checked for.
@@ -56,10 +52,7 @@ impl Doctor<'_> {
         let applies = self.purpose == Some(Purpose::Apply);
         if applies && context.is_pull_request_event() {
             let hint = "run apply on a push to the branch that is applied; here run plan";
-            return wrong(
-                "this is a pull request's job, where apply refuses to run",
-                hint,
-            );
+            return wrong("in a pull request's job apply refuses to run", hint);
         }
         if applies
             && let Err(failure) = refuse_other_branches("apply", self.run)
@@ -70,17 +63,12 @@ impl Doctor<'_> {
         let runner = match context.runner {
             Runner::Gitea => "a job of Gitea's runner",
             Runner::Forgejo => "a job of Forgejo's runner",
-            Runner::Other => "a job of another runner",
-            Runner::None => "a job",
+            Runner::Other | Runner::None => "a job",
         };
-        let event = match context.event.as_str() {
-            "" => "",
-            event => &format!(", event {event}"),
-        };
-        let branch = self
-            .run
-            .branch()
-            .map_or(String::new(), |branch| format!(", for {branch}"));
+        let event = Some(&context.event).filter(|event| !event.is_empty());
+        let event = event.map(|event| format!(", event {event}"));
+        let branch = self.run.branch().map(|branch| format!(", for {branch}"));
+        let (event, branch) = (event.unwrap_or_default(), branch.unwrap_or_default());
         Ok(format!("{runner}{event}{branch}; {checked}"))
     }
 }

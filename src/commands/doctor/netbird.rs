@@ -131,35 +131,20 @@ impl Doctor<'_> {
         let lacks = joined(denied.iter().map(|kind| kind.plural()), ", ");
         let desired = self.desired.as_ref();
         let is_managed = |kind: &Kind| desired.is_some_and(|file| file.manages(*kind));
-        let role = match self.named {
-            Some(Purpose::Apply) => {
-                "admin; in the workflows that is the secret NETBIRD_APPLY_TOKEN"
+        let applies = self.named == Some(Purpose::Apply);
+        let why = match gates::reads_only(me).is_some() {
+            _ if !gates::sees_all(me) => "it sees a part of the account only".to_owned(),
+            true if applies => "it can change nothing, but an apply writes".to_owned(),
+            false if applies && denied.iter().any(is_managed) => format!("it cannot write {lacks}"),
+            true => return Ok(format!("{who}: right for a plan; an apply needs admin")),
+            false if denied.is_empty() => {
+                return Ok(format!("{who}: right for an apply, more than a plan needs"));
             }
-            Some(Purpose::Plan) => {
-                "auditor; in the workflows that is the secret NETBIRD_PLAN_TOKEN"
-            }
-            None => "auditor for plan, admin for apply",
+            false => return Ok(format!("{who}: enough for an apply, but for {lacks}")),
         };
-        let hint = format!("give NETBIRD_API_TOKEN the token of a service user of role {role}");
-        let wrong = |why: &str| wrong(format!("{who}: {why}"), hint);
-        let for_what = match (self.named, gates::reads_only(me).is_some()) {
-            _ if !gates::sees_all(me) => return wrong("it sees a part of the account only"),
-            (Some(Purpose::Apply), true) => {
-                return wrong("it can change nothing, but an apply writes");
-            }
-            (Some(Purpose::Apply), false) if denied.iter().any(is_managed) => {
-                return wrong(&format!("it cannot write {lacks}"));
-            }
-            (Some(Purpose::Plan), false) => "more than a plan needs (auditor)",
-            (Some(Purpose::Plan), true) => "right for a plan",
-            (None, true) => "enough for a plan; an apply needs admin",
-            (_, false) if !denied.is_empty() => {
-                &format!("enough for plan and apply, but for {lacks}")
-            }
-            (Some(Purpose::Apply), false) => "right for an apply",
-            (None, false) => "enough for plan and apply",
-        };
-        Ok(format!("{who}: {for_what}"))
+        let hint = "give NETBIRD_API_TOKEN the token of a service user: role auditor for plan (in the workflows the secret \
+                    NETBIRD_PLAN_TOKEN), admin for apply (NETBIRD_APPLY_TOKEN)";
+        wrong(format!("{who}: {why}"), hint)
     }
 }
 
@@ -260,12 +245,10 @@ fn account(accounts: &Result<Vec<Value>, ApiError>, wanted: Option<String>) -> L
         return open(format!("account {found}; {more}"));
     };
     let hint = "check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)";
+    let text = format!("the token belongs to account {found}, not to {wanted}");
     match ids.contains(&wanted.as_str()) {
         true => Ok(format!("account {wanted}, as --account says")),
-        false => wrong(
-            format!("the token belongs to account {found}, not to {wanted}"),
-            hint,
-        ),
+        false => wrong(text, hint),
     }
 }
 

@@ -144,10 +144,7 @@ impl Rights<'_> {
         };
         let hint = "make a token with the scope write:issue as well (docs/gitea.md, step 3)";
         match scopes.may_write("issue") {
-            Some(false) => wrong(
-                "the token cannot write comments: write:issue is missing",
-                hint,
-            ),
+            Some(false) => wrong("the token cannot write comments: no write:issue", hint),
             Some(true) => Ok("the token may comment on pull requests".into()),
             None => open("the token reads comments; whether it may write them is not known"),
         }

@@ -152,24 +152,19 @@ fn unresolved(live: &Live, actual: &Actual) -> Option<String> {
 }
 
 fn entry(live: &Live, export: &mut Export, actual: &Actual) -> Result<Option<Value>, String> {
-    if live.resource.kind() == Kind::Group {
-        if live.name == ALL {
-            return Ok(None);
-        }
-        if let Some(why) = actual.protected_groups.get(&live.id) {
+    let is_pending = |user: objects::User| user.pending_approval;
+    match live.resource.kind() {
+        Kind::Group if live.name == ALL => return Ok(None),
+        Kind::Group if let Some(why) = actual.protected_groups.get(&live.id) => {
             return Err(format!("it is {why}"));
         }
-    }
-    if live.resource.kind() == Kind::Policy && live.name.starts_with(TEMPORARY) {
-        return Err("it is temporary: NetBird created it and will delete it".into());
-    }
-    let is_pending = || {
-        live.wire
-            .read()
-            .is_ok_and(|user: objects::User| user.pending_approval)
-    };
-    if live.resource.kind() == Kind::User && is_pending() {
-        return Err("the user waits for approval in NetBird".into());
+        Kind::Policy if live.name.starts_with(TEMPORARY) => {
+            return Err("it is temporary: NetBird created it and will delete it".into());
+        }
+        Kind::User if live.wire.read().is_ok_and(is_pending) => {
+            return Err("the user waits for approval in NetBird".into());
+        }
+        _ => {}
     }
     let entry = fields(live, export, actual)?;
     // there is always one of it, so only what it says is worth an entry

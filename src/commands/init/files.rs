@@ -20,13 +20,6 @@ const SCHEMA: &str = "netbird.schema.json";
 /// What git leaves out.
 const IGNORE: &str = ".gitignore";
 
-/// Where Gitea, and Forgejo too where it has no directory of its own, looks for workflows.
-pub(super) const OF_GITEA: &str = ".gitea/workflows";
-/// Where Forgejo looks first.
-pub(super) const OF_FORGEJO: &str = ".forgejo/workflows";
-/// Where both look where there is none of these.
-pub(super) const OF_GITHUB: &str = ".github/workflows";
-
 /// What a network begins with where no account is exported.
 const MINIMAL: &str = include_str!("../../../examples/minimal.json");
 
@@ -294,6 +287,7 @@ fn diff(path: &str, before: &[u8], after: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::check::validate::validate;
+    use crate::commands::workflows::{OF_FORGEJO, OF_GITEA};
     use crate::file::Source;
 
     const ALL: Variant = Variant {

@@ -103,11 +103,10 @@ impl Init<'_> {
 
     /// Secrets and variables, all of them.
     fn set_up(&self, steps: &mut Steps) {
-        let place = match &self.remote {
-            Some(remote) if remote.server.is_some() => "",
-            Some(_) => " GITEA_URL=https://git.example.com",
-            None => " GITEA_URL=https://git.example.com GITEA_REPO=OWNER/NAME",
-        };
+        let remote = self.remote.as_ref();
+        let url = remote.and_then(|remote| remote.server.as_deref());
+        let url = url.unwrap_or("https://git.example.com");
+        let name = remote.map_or("OWNER/NAME", |remote| &remote.name);
         steps.add(
             "Make the tokens (docs/gitea.md, steps 1 to 4), and store them in the repository. NAME_FILE=PATH in the place of NAME \
              keeps a token out of the shell's history. GITEA_TOKEN is yours, as the repository's owner, with the scope \
@@ -116,7 +115,7 @@ impl Init<'_> {
                 "export NETBIRD_API_URL=https://netbird.example.com AGE_PUBLIC_KEY=age1…",
                 "export NETBIRD_PLAN_TOKEN=nbp_… NETBIRD_APPLY_TOKEN=nbp_… BOT_TOKEN=…",
                 "export NETBIRD_GITOPS_BINARY=https://… NETBIRD_GITOPS_SHA256=…",
-                &format!("export{place} GITEA_TOKEN=…"),
+                &format!("export GITEA_URL={url} GITEA_REPO={name} GITEA_TOKEN=…"),
                 &self.command(" --setup"),
             ],
         );
@@ -124,7 +123,6 @@ impl Init<'_> {
 
     /// Once the branch is protected, which the first network does, changes are pull requests.
     fn push(&self, steps: &mut Steps, is_first: bool) {
-        let is_open = is_first && self.network.is_default();
         let files = self.files.iter();
         let files = files.filter(|file| is_first || file.text.is_some());
         let paths = files.map(|file| file.path.as_str());
@@ -132,30 +130,25 @@ impl Init<'_> {
         let paths = paths.map(|path| path.rsplit_once('/').map_or(path, |(folder, _)| folder));
         let mut paths: Vec<&str> = paths.collect();
         paths.dedup();
-        let add = format!("git add {}", paths.join(" "));
-        let push = match is_open {
-            true => "Push",
-            false => "Push a branch, and merge it",
+        let (push, begin, end) = match is_first && self.network.is_default() {
+            true => ("Push", "", "git push origin HEAD:main"),
+            false => {
+                let branch = "git switch -c netbird-gitops-init\n";
+                (
+                    "Push a branch, and merge it",
+                    branch,
+                    "git push -u origin HEAD",
+                )
+            }
         };
-        let (what, switch, message) = match is_first {
-            true => (
-                format!(
-                    "{push}. The first apply starts at once; where the file is the account as it is, it adopts all of it and \
-                     changes nothing in NetBird:"
-                ),
-                "git switch -c another-network",
-                "The network as it is".to_owned(),
-            ),
-            false => (
-                "Look at what changed, and open a pull request:".to_owned(),
-                "git diff\ngit switch -c netbird-gitops-update",
-                format!("Workflows of netbird-gitops {}", env!("CARGO_PKG_VERSION")),
-            ),
+        let add = format!("{begin}git add {}", paths.join(" "));
+        let then = "The first apply starts at once; where the file is the account as it is, it adopts all of it and changes nothing \
+                    in NetBird";
+        let (what, message) = match is_first {
+            true => (format!("{push}. {then}:"), "The network as it is"),
+            false => (format!("{push}:"), "Workflows of netbird-gitops"),
         };
         let commit = format!("git commit -m \"{message}\"");
-        match is_open {
-            true => steps.add(what, &[&add, &commit, "git push origin HEAD:main"]),
-            false => steps.add(what, &[switch, &add, &commit, "git push -u origin HEAD"]),
-        }
+        steps.add(what, &[&add, &commit, end]);
     }
 }

@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 
-use super::message::message;
 use super::{At, Id, Inventory, InventoryPlace, NotRecorded, ROOT, file_error, file_stem};
 use crate::apply::{KeyCopy, Recorded, Recorder};
 use crate::base::files::{self, folder_of};
@@ -119,13 +118,7 @@ impl InventoryPlace {
         let differs = before.as_ref() != Some(&next);
         let revision = differs.then(|| Revision {
             bytes: next.text().into_bytes(),
-            message: message(
-                &self.environment,
-                before.as_ref(),
-                &next,
-                self.commit.get(),
-                self.context.run_url.as_ref(),
-            ),
+            message: self.message(before.as_ref(), &next),
         });
         Ok((next, revision))
     }

@@ -332,17 +332,16 @@ fn the_message_of_a_commit_has_numbers_and_no_names() {
     }
     .onto(&made("groups/old", "2").onto(&before));
     let run = "https://git.example.com/acme/network/actions/runs/7".to_owned();
-    let message = super::message::message(
-        "lab",
-        Some(&made("groups/old", "2").onto(&before)),
-        &after,
-        Some(&"1b78".to_owned()),
-        Some(&run),
-    );
+    let dir = directory();
+    let mut place = Run::apply(dir.path()).find();
+    let first = place.message(None, &before);
+    assert_eq!(first, "chore: the first inventory");
+    place.environment = "lab".into();
+    place.commit.get_or_init(|| "1b78".into());
+    place.context.run_url = Some(run.clone());
+    let message = place.message(Some(&made("groups/old", "2").onto(&before)), &after);
     assert_eq!(
         message,
         format!("chore(lab): 1 created, 1 deleted\n\nCommit: 1b78\nRun: {run}")
     );
-    let first = super::message::message("default", None, &before, None, None);
-    assert_eq!(first, "chore: the first inventory");
 }

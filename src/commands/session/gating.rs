@@ -1,7 +1,6 @@
 //! What of a plan somebody agreed to, and what the gates say of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use anyhow::anyhow;
 
@@ -120,11 +119,10 @@ impl Session<'_> {
         notices::place(&mut plan.notices, &self.valid);
         let is_past = |notice: &Notice| notices::is_past(notice, &plan, &self.valid);
         self.document.notices.retain(|notice| !is_past(notice));
-        let desired = &self.valid.desired;
-        let mut told = notices::recipients_of_keys(&plan, desired, &self.run.file, &self.history);
+        let mut told = notices::recipients_of_keys(self, &plan);
         notices::place(&mut told, &self.valid);
         self.document.notices.extend(told);
-        let idle = notices::protects_nothing(&self.protected, desired, &self.actual);
+        let idle = notices::protects_nothing(self);
         self.document.notices.extend(idle);
         let refusals = gates::check(&plan, &self.gates());
         self.document.refusals = self.with_way_out(refusals, &plan);
@@ -150,7 +148,11 @@ impl Session<'_> {
         if !self.run.context.is_pull_request_event() {
             return Vec::new();
         }
-        let base = self.base_plan();
+        // what an apply of the base's file would do, by the same answers and the same inventory
+        let base = self.history.base(&self.run.file).and_then(|desired| {
+            let (actual, binding) = plan::read(&desired, &self.snapshot, &self.options).ok()?;
+            plan::plan(&desired, &actual, &binding, &self.options).ok()
+        });
         let own: BTreeSet<Row> = match &base {
             Some(base) => &plan.rows() - &base.rows(),
             // nobody can plan the base's file: what history says has to do
@@ -210,13 +212,6 @@ impl Session<'_> {
             }
         }
         refusals
-    }
-
-    /// What an apply of the base's file would do, by the same answers and the same inventory; `None` where there is no such plan.
-    fn base_plan(&self) -> Option<Plan> {
-        let desired = Arc::new(self.history.base(&self.run.file)?);
-        let (actual, binding) = plan::read(&desired, &self.snapshot, &self.options).ok()?;
-        plan::plan(&desired, &actual, &binding, &self.options).ok()
     }
 
     /// What the gates look at.

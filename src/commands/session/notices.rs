@@ -1,13 +1,12 @@
 //! What a plan's reader is told beside the plan: the file's notices, new recipients, agreements to deletions.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::{Actual, Address, History, Kind, Notice, Plan, Recipients, Valid, files};
+use super::{Actual, Address, History, Kind, Notice, Plan, Recipients, Session, Valid, files};
 use crate::base::code::Code;
 use crate::base::text::nearest;
 use crate::model::change::{Change, Operation};
-use crate::model::desired::Desired;
 use crate::model::notice::{OfKey, OfRun};
 
 /// The notices of a valid file that a plan tells, too. Whether a group or a network resource that is not declared exists the
@@ -55,11 +54,8 @@ pub(super) fn place(notices: &mut [Notice], valid: &Valid) {
 }
 
 /// Names what is protected and is nowhere. Of a kind that the file does not manage nothing is fetched, and nothing is deleted.
-pub(super) fn protects_nothing(
-    protected: &BTreeSet<Address>,
-    desired: &Desired,
-    actual: &Actual,
-) -> Vec<Notice> {
+pub(super) fn protects_nothing(session: &Session) -> Vec<Notice> {
+    let (desired, actual) = (&session.valid.desired, &session.actual);
     let idle = |named: &Address| {
         let kind = named.kind;
         let declared = desired.of_kind(kind).map(|(name, _)| name.as_str());
@@ -74,24 +70,20 @@ pub(super) fn protects_nothing(
             Notice::general(OfRun::ProtectsNothing(named.clone(), near))
         })
     };
-    protected.iter().filter_map(idle).collect()
+    session.protected.iter().filter_map(idle).collect()
 }
 
 /// Names the recipients of single keys that these keys do not have in the base branch's file (without a pull request: that of
 /// the newest commit), and the keys that live and stay sealed for others.
-pub(super) fn recipients_of_keys(
-    plan: &Plan,
-    desired: &Desired,
-    file: &Path,
-    history: &History,
-) -> Vec<Notice> {
+pub(super) fn recipients_of_keys(session: &Session, plan: &Plan) -> Vec<Notice> {
+    let history = &session.history;
     if history.tip().is_none() {
         return Vec::new();
     }
-    let base = history.base(file).unwrap_or_default();
+    let base = history.base(&session.run.file).unwrap_or_default();
     let about = |name: &String, what| Notice::about(&Address::new(Kind::SetupKey, name), what);
     let mut notices = Vec::new();
-    for (name, key) in desired.setup_keys() {
+    for (name, key) in session.valid.desired.setup_keys() {
         let before = base.setup_key(name).map(|key| &key.sealed_for);
         for (whole, who) in &key.sealed_for.keys {
             if !before.is_some_and(|before| before.keys.contains_key(whole)) {

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::base::text::joined;
+
 /// Returns the line that names a problem in a file to the runner, without a newline: `::error file=F,line=L,col=C::MSG`.
 ///
 /// No runner makes an annotation of it (docs/gitea-api.md, "Lines of a log"): old ones print the line, newer ones
@@ -16,12 +18,8 @@ pub fn annotation(file: &str, line: usize, col: usize, msg: &str) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text
-        .split(['\n', '\r'])
-        .map(str::trim)
-        .filter(|s| !s.is_empty())
-        .collect();
-    words.join(" ")
+    let lines = text.split(['\n', '\r']).map(str::trim);
+    joined(lines.filter(|line| !line.is_empty()), " ")
 }
 
 /// Returns the text with a blank before each line that a runner would take as a command: one that starts with `::` or

@@ -98,9 +98,7 @@ pub enum CommitOutcome {
 
 /// The error of a refusal that stays, though nothing moved: a branch rule, a hook, a permission.
 pub(super) fn refused(rounds: u32, error: &GiteaError, hint: Option<String>) -> anyhow::Error {
-    let hint = hint
-        .map(|hint| format!("\nhint: {hint}"))
-        .unwrap_or_default();
+    let hint = hint.map_or(String::new(), |hint| format!("\nhint: {hint}"));
     anyhow!("the commit was refused {rounds} times with nothing else pushed: {error}{hint}")
 }
 
@@ -212,28 +210,27 @@ impl Commit<'_> {
     /// what the write changes. `is_unclear`: a try may have arrived although it was refused, so the new files are looked for.
     fn read(&self, is_unclear: bool) -> Result<Basis> {
         let (repo, BranchFile { branch, path }) = (self.repo, self.at);
-        let mut seen = match self.if_there(repo.branch(branch))? {
+        let (tip, file, blob, base) = match self.if_there(repo.branch(branch))? {
             Some(told) => {
                 let file = self.if_there(repo.file(branch, path, self.max))?;
-                Basis {
-                    tip: told.commit,
-                    blob: file.as_ref().map(|file| file.sha.clone()),
-                    file,
-                    base: None,
-                    missing: None,
-                }
+                let blob = file.as_ref().map(|file| file.sha.clone());
+                (told.commit, file, blob, None)
             }
             None => {
                 let default = repo.about()?.default_branch;
-                Basis {
-                    // An error where the token sees nothing: the branch is missing only where another is not.
-                    tip: repo.branch(&default)?.commit,
-                    file: None,
-                    blob: unless_absent(repo.blob(Some(&default), path))?,
-                    base: Some(default),
-                    missing: None,
-                }
+                // An error where the token sees nothing: the branch is missing only where another is not.
+                let tip = repo.branch(&default)?.commit;
+                let blob = unless_absent(repo.blob(Some(&default), path))?;
+                (tip, None, blob, Some(default))
             }
+        };
+        let missing = None;
+        let mut seen = Basis {
+            tip,
+            file,
+            base,
+            blob,
+            missing,
         };
         if is_unclear {
             seen.missing = Some(self.missing(&seen)?);
@@ -286,19 +283,16 @@ impl Commit<'_> {
             (None, None) => self.missing(seen)?,
         };
         if let Some(bytes) = text {
-            let (path, size) = (self.at.path.to_owned(), bytes.len() as u64);
+            let size = bytes.len() as u64;
             if size > self.max {
-                return Err(too_big(&path, size, self.max).into());
+                return Err(too_big(self.at.path, size, self.max).into());
             }
-            let replaces = seen.blob.clone();
-            files.insert(
-                0,
-                FileWrite {
-                    path,
-                    bytes,
-                    replaces,
-                },
-            );
+            let write = FileWrite {
+                path: self.at.path.to_owned(),
+                bytes,
+                replaces: seen.blob.clone(),
+            };
+            files.insert(0, write);
         }
         let message = message.unwrap_or_else(|| OF_KEYS.to_owned());
         Ok((!files.is_empty()).then_some(Attempt { files, message }))

@@ -126,15 +126,9 @@ impl Repo {
             "empty" => "in an empty repository",
             _ => return Err(GiteaError::decode(&reply.call, "not a file")),
         };
-        let (text, hint) = (
-            format!("{path} is {what}, no file"),
-            "give the path of the file itself, with --file",
-        );
-        Err(GiteaError::not_made(
-            Trouble::NotAFile,
-            text,
-            Some(hint.into()),
-        ))
+        let text = format!("{path} is {what}, no file");
+        let hint = "give the path of the file itself, with --file".to_owned();
+        Err(GiteaError::not_made(Trouble::NotAFile, text, Some(hint)))
     }
 
     /// Reads a file for which `/contents` gave none: one over the server's limit, and once the executable ones.

@@ -166,10 +166,10 @@ fn required_scope(message: &str) -> Option<&str> {
     let inside = rest
         .split_once('[')
         .and_then(|(_, rest)| rest.split_once(']'));
-    let scopes = inside
-        .map(|(scopes, _)| scopes)
-        .filter(|scopes| !scopes.is_empty());
-    Some(scopes.unwrap_or("write:repository and write:issue"))
+    match inside {
+        None | Some(("", _)) => Some("write:repository and write:issue"),
+        Some((scopes, _)) => Some(scopes),
+    }
 }
 
 /// Returns the full name in a path like `/sub/api/v1/repos/OWNER/NAME/contents/x`.

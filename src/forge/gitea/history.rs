@@ -31,10 +31,8 @@ impl Repo {
     pub fn paths(&self, commit: &str) -> Result<Vec<String>> {
         let mut paths = Vec::new();
         for number in 1..=PAGES_MAX {
-            let url = format!(
-                "/git/trees/{}?recursive=1&per_page={TREE_PAGE}&page={number}",
-                encode(commit)
-            );
+            let page = format!("per_page={TREE_PAGE}&page={number}");
+            let url = format!("/git/trees/{}?recursive=1&{page}", encode(commit));
             let page: Page = self.get(&url, "a tree")?;
             let is_last = !page.truncated || page.entries.is_empty();
             let files = page.entries.into_iter();

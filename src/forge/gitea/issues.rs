@@ -59,11 +59,9 @@ impl IssueEdit<'_> {
 
     pub(super) fn to_json(self) -> Value {
         let IssueEdit { title, body, state } = self;
-        let fields = [("title", title), ("body", body), ("state", state)];
-        fields
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, masked(value?))))
-            .collect()
+        let fields = [("title", title), ("body", body), ("state", state)].into_iter();
+        let set = fields.filter_map(|(name, value)| Some((name, masked(value?))));
+        set.collect()
     }
 }
 

@@ -57,9 +57,8 @@ impl BranchRule {
             gap(text, allow)
         };
         if !self.enable_push {
-            return needs_push
-                .then(|| refused(bot.unwrap_or("the bot")))
-                .flatten();
+            let refused = || refused(bot.unwrap_or("the bot"));
+            return needs_push.then(refused).flatten();
         }
         if !self.enable_push_whitelist {
             let hint = "let the bot alone push (Allowlist Restricted Push), or nobody (Disable Push, and sync-events --via-pr)";
@@ -93,9 +92,8 @@ impl BranchRule {
         let users = self.push_whitelist_usernames.iter().cloned();
         let teams = self.push_whitelist_teams.iter();
         let teams = teams.map(|team| format!("the team {team}"));
-        let keys = self
-            .push_whitelist_deploy_keys
-            .then(|| "deploy keys".to_owned());
+        let has_keys = self.push_whitelist_deploy_keys;
+        let keys = has_keys.then(|| "deploy keys".to_owned());
         users.chain(teams).chain(keys).collect()
     }
 }

@@ -33,13 +33,10 @@ impl WorkflowRun {
 
     /// Will it do its work, is it at it, or did it do it?
     fn counts(&self) -> bool {
+        let is_lost = |word: &str| ["failure", "cancelled", "skipped"].contains(&word);
         match self.status.as_str() {
-            "completed" | "success" => !matches!(
-                self.conclusion.as_str(),
-                "failure" | "cancelled" | "skipped"
-            ),
-            "failure" | "cancelled" | "skipped" | "blocked" => false,
-            _ => true,
+            "completed" | "success" => !is_lost(&self.conclusion),
+            status => !is_lost(status) && status != "blocked",
         }
     }
 }
@@ -75,10 +72,8 @@ impl Repo {
     pub fn newer_runs(&self, branch: &str, id: i64) -> Result<Vec<WorkflowRun>> {
         let mut runs: Vec<WorkflowRun> = Vec::new();
         for page in 1..=PAGES {
-            let path = format!(
-                "/actions/runs?branch={}&limit=50&page={page}",
-                encode(branch)
-            );
+            let on = encode(branch);
+            let path = format!("/actions/runs?branch={on}&limit=50&page={page}");
             let found: Runs = self.get(&path, "a list of runs")?;
             let is_last = found.workflow_runs.len() < 50;
             runs.extend(found.workflow_runs);

@@ -48,10 +48,8 @@ fn remove(parent: &Path, own: &Metadata) {
         if found.is_dir() && is_of_the_same_user(&found, own) {
             // held until it is gone, so that its run, if it is just being made, sees that
             if let Some(_owner) = unheld(&path, &found) {
-                log::debug!(
-                    "removing {}, which a run that was killed left",
-                    path.display()
-                );
+                let shown = path.display();
+                log::debug!("removing {shown}, which a run that was killed left");
                 let _ = fs::remove_dir_all(&path);
             }
         }

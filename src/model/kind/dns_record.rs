@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use rustc_hash::FxHashMap;
 
+use super::DnsZone;
 use super::peer::{AddressOf, Addresses};
 use super::prelude::*;
 
@@ -98,11 +99,27 @@ impl Spec for DnsRecord {
 
     const TABLE: &'static Table<Self> = &TABLE;
 
+    /// Makes the full name, and checks what depends on the zone.
     fn settle(self, entry: &Cursor<'_>, within: Option<&Resource>, log: &mut Log) -> Option<Self> {
-        match within {
-            Some(Resource::DnsZone(zone)) => settle(self, zone.domain.as_deref(), entry, log),
-            _ => None,
+        let Some(Resource::DnsZone(DnsZone { domain: zone, .. })) = within else {
+            return None;
+        };
+        let (mut record, written) = (self, entry.get("name")?);
+        let name = match zone.as_deref() {
+            // where the domain is wrong, that is said already
+            Some("") => None,
+            Some(zone) => name_in(zone, &written, log),
+            None => in_full(&written, log),
+        };
+        let (kind, content) = record.r#type.zip(entry.get("content"))?;
+        match content.is_object() {
+            true => record.peer = Some(address_of_peer(kind, &content, log)?),
+            false => record.content = checked(kind, &content, log)?,
         }
+        record.name = name?;
+        let zone = zone.iter();
+        zone.for_each(|zone| says_what_it_seems(&record, zone, entry, log));
+        Some(record)
     }
 
     fn read(wire: Entry, groups: &Groups) -> Result<Live, serde_json::Error> {
@@ -130,12 +147,9 @@ impl Spec for DnsRecord {
 
     fn put_addresses(&mut self, of: Addresses) -> bool {
         let is_v6 = self.r#type == Some(RecordType::Aaaa);
-        let address = self.peer.as_ref().map(|peer| of(peer, is_v6));
-        let is_known = address != Some(None);
-        self.content = address
-            .flatten()
-            .unwrap_or(std::mem::take(&mut self.content));
-        is_known
+        peer::put_address(&mut self.content, self.peer.as_ref(), |peer| {
+            of(peer, is_v6)
+        })
     }
 
     /// A name with a CNAME can have no other record.
@@ -166,10 +180,8 @@ impl Spec for DnsRecord {
 
     fn summary(&self, about: &About) -> String {
         let ttl = self.ttl.map(|ttl| format!(", ttl {ttl}"));
-        let of = self
-            .peer
-            .as_ref()
-            .map(|peer| format!(", the address of {}", about.peer(peer)));
+        let of = self.peer.as_ref().map(|peer| about.peer(peer));
+        let of = of.map(|of| format!(", the address of {of}"));
         let (of, ttl) = (of.unwrap_or_default(), ttl.unwrap_or_default());
         format!("{}{}{ttl}", visible(&self.content), visible(&of))
     }
@@ -242,40 +254,12 @@ fn address_of(full_name: &str, kind: &str) -> String {
     format!("{full_name} {kind}")
 }
 
-/// Makes the full name, and checks what depends on the zone.
-fn settle(
-    mut record: DnsRecord,
-    zone: Option<&str>,
-    entry: &Cursor<'_>,
-    log: &mut Log,
-) -> Option<DnsRecord> {
-    let written = entry.get("name")?;
-    let name = match zone {
-        // where the domain is wrong, that is said already
-        Some("") => None,
-        Some(zone) => name_in(zone, &written, log),
-        None => in_full(&written, log),
-    };
-    let (kind, content) = record.r#type.zip(entry.get("content"))?;
-    match content.is_object() {
-        true => record.peer = Some(address_of_peer(kind, &content, log)?),
-        false => record.content = checked(kind, &content, log)?,
-    }
-    record.name = name?;
-    if let Some(zone) = zone {
-        says_what_it_seems(&record, zone, entry, log);
-    }
-    Some(record)
-}
-
 /// Returns the name of a record whose zone's domain the file does not say, or notes why it is no full one.
 fn in_full(written: &Cursor<'_>, log: &mut Log) -> Option<String> {
     let text = written.text()?;
     if !text.strip_suffix('.').unwrap_or(text).contains('.') {
-        let message = format!(
-            "{} is not a full name, and the file does not say the zone's domain",
-            quote(text)
-        );
+        let name = quote(text);
+        let message = format!("{name} is not a full name, and the file does not say the domain");
         let flaw = log.error(written.place(), message);
         flaw.suggest("write the name with the zone's domain, such as \"db.corp.example\"");
         return None;
@@ -390,10 +374,8 @@ fn checked(kind: RecordType, place: &Cursor<'_>, log: &mut Log) -> Option<String
             Err(Flaw { message, hint }.or_several(text, SEVERAL))
         }
         (RecordType::Cname, Some(_)) => {
-            let message = format!(
-                "a CNAME points to a name, and {} is an address",
-                quote(text)
-            );
+            let text = quote(text);
+            let message = format!("a CNAME points to a name, and {text} is an address");
             let hint = "the type of an IPv4 address is A, that of an IPv6 address AAAA";
             Err(Flaw::with_hint(message, hint))
         }
@@ -409,9 +391,8 @@ fn no_address(text: &str, kind: &str) -> Option<String> {
     {
         return Some(format!("did you mean {}?", quote(address)));
     }
-    domain::of_zone(text)
-        .is_ok()
-        .then(|| format!("the type of a record that points to a name is CNAME, not {kind}"))
+    let is_name = domain::of_zone(text).is_ok();
+    is_name.then(|| format!("the type of a record that points to a name is CNAME, not {kind}"))
 }
 
 /// What of a zone's records the server refuses: one that is there twice, and a CNAME beside another one of its name.
@@ -422,9 +403,8 @@ fn check(records: &[&InFile<'_>], log: &mut Log) {
     });
     let mut of_name: FxHashMap<_, Vec<(&InFile<'_>, &DnsRecord)>> = FxHashMap::default();
     for (one, record) in known {
-        let before = of_name
-            .entry((&one.address.within, &record.name))
-            .or_default();
+        let before = of_name.entry((&one.address.within, &record.name));
+        let before = before.or_default();
         let rival = before.iter().find(|(_, other)| record.excludes(other));
         let rival = rival.copied();
         before.push((one, record));

@@ -144,12 +144,8 @@ impl Spec for DnsZone {
     }
 
     fn loss(&self, _about: &About) -> Sentence {
-        let groups = self
-            .distribution_groups
-            .iter()
-            .flatten()
-            .map(String::as_str);
-        let text = Sentence::from("peers in ").names(groups);
+        let groups = self.distribution_groups.iter().flatten();
+        let text = Sentence::from("peers in ").names(groups.map(String::as_str));
         let text = text.say(" get no answers any more for names in ");
         text.name(self.domain.as_deref().unwrap_or_default())
     }

@@ -54,6 +54,8 @@ const TABLE: Table<Group> = Table {
     rules: "{}",
 };
 
+const BY_NAME: Referred = Referred::ByName(Refers::Group);
+
 impl Spec for Group {
     const KIND: Descriptor = Descriptor {
         label: "group",
@@ -64,11 +66,7 @@ impl Spec for Group {
         collection: "/groups",
         deletion_event: Some("group.delete"),
         reserved_name: Some(ALL),
-        ..Descriptor::of(
-            Reach::Group,
-            Role::NetworkAdmin,
-            Referred::ByName(Refers::Group),
-        )
+        ..Descriptor::of(Reach::Group, Role::NetworkAdmin, BY_NAME)
     };
 
     const TABLE: &'static Table<Self> = &TABLE;
@@ -80,8 +78,8 @@ impl Spec for Group {
     fn settle(self, entry: &Cursor<'_>, _within: Option<&Resource>, log: &mut Log) -> Option<Self> {
         if entry.name() == ALL {
             let message = "All is NetBird's own group of every peer: it cannot be declared";
-            log.error(entry.key_place(), message)
-                .suggest("refer to it without declaring it");
+            let flaw = log.error(entry.key_place(), message);
+            flaw.suggest("refer to it without declaring it");
         }
         Some(self)
     }

@@ -106,10 +106,8 @@ fn check_primary(group: &NameserverGroup, entry: &Cursor<'_>, log: &mut Log) {
             flaw.suggest("remove \"primary\" or \"domains\"");
         }
         Some(false) if !listed => {
-            let flaw = log.error(
-                place,
-                "a group that is not primary needs domains to answer for",
-            );
+            let text = "a group that is not primary needs domains to answer for";
+            let flaw = log.error(place, text);
             flaw.suggest("add \"domains\", or remove \"primary\"");
         }
         None if !listed && ["primary", "domains"].iter().all(is_unsaid) => {
@@ -151,11 +149,9 @@ impl NameserverGroup {
     fn servers(&self, about: &About) -> String {
         let server = |of: &Nameserver| {
             let server = address(&visible(&of.ip), i64::from(of.port));
-            let peer = of
-                .peer
-                .as_ref()
-                .map(|peer| format!(" ({})", visible(about.peer(peer))));
-            server + &peer.unwrap_or_default()
+            let peer = of.peer.iter();
+            let peer = peer.map(|peer| format!(" ({})", visible(about.peer(peer))));
+            server + &peer.collect::<String>()
         };
         joined(self.nameservers.iter().map(server), ", ")
     }
@@ -201,31 +197,22 @@ impl Spec for NameserverGroup {
     }
 
     fn peers(&self) -> Vec<&PeerRef> {
-        self.nameservers
-            .iter()
-            .filter_map(|server| server.peer.as_ref())
-            .collect()
+        let servers = self.nameservers.iter();
+        servers.filter_map(|server| server.peer.as_ref()).collect()
     }
 
     fn peers_mut(&mut self) -> Vec<&mut PeerRef> {
-        self.nameservers
-            .iter_mut()
-            .filter_map(|server| server.peer.as_mut())
-            .collect()
+        let servers = self.nameservers.iter_mut();
+        servers.filter_map(|server| server.peer.as_mut()).collect()
     }
 
     fn put_addresses(&mut self, of: Addresses) -> bool {
         let put = |server: &mut Nameserver| {
-            let address = server.peer.as_ref().map(|peer| of(peer, false));
-            let is_known = address != Some(None);
-            server.ip = address.flatten().unwrap_or(std::mem::take(&mut server.ip));
-            is_known
+            peer::put_address(&mut server.ip, server.peer.as_ref(), |peer| of(peer, false))
         };
         // each of them
-        self.nameservers
-            .iter_mut()
-            .map(put)
-            .fold(true, |all, one| all & one)
+        let put = self.nameservers.iter_mut().map(put);
+        put.fold(true, |all, one| all & one)
     }
 
     fn says_the_same(&self, live: &Self, field: &str) -> bool {

@@ -91,6 +91,8 @@ fn canonical(text: &str) -> String {
     }
 }
 
+const BY_NAME: Referred = Referred::ByName(Refers::Resource);
+
 impl Spec for NetworkResource {
     const KIND: Descriptor = Descriptor {
         label: "network resource",
@@ -111,11 +113,7 @@ impl Spec for NetworkResource {
             name: NameOf::Key,
         }),
         is_anywhere: true,
-        ..Descriptor::of(
-            Reach::Resource,
-            Role::NetworkAdmin,
-            Referred::ByName(Refers::Resource),
-        )
+        ..Descriptor::of(Reach::Resource, Role::NetworkAdmin, BY_NAME)
     };
 
     const TABLE: &'static Table<Self> = &TABLE;

@@ -230,6 +230,18 @@ const ADDRESS_OF: Table<AddressOf> = Table {
 /// meant.
 pub type Addresses<'a> = &'a dyn Fn(&PeerRef, bool) -> Option<String>;
 
+/// Puts the address of a peer, where one is named, in the place of a text. Returns whether it has one.
+pub(super) fn put_address(
+    text: &mut String,
+    peer: Option<&PeerRef>,
+    of: impl Fn(&PeerRef) -> Option<String>,
+) -> bool {
+    let address = peer.map(of);
+    let is_known = address != Some(None);
+    *text = address.flatten().unwrap_or(std::mem::take(text));
+    is_known
+}
+
 /// Takes the field that says nothing out of an export. Errors where nobody routes.
 pub(super) fn export(
     fields: &mut Map<String, Value>,

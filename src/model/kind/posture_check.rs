@@ -299,40 +299,42 @@ impl PostureCheck {
 
     /// Returns whether every machine that passes this check passes that one, too, as far as it can be told.
     pub(crate) fn implies(&self, other: &PostureCheck) -> bool {
-        let systems = |of: &Self| of.os_version.clone().unwrap_or_default();
-        let (our_systems, their_systems) = (systems(self), systems(other));
-        let mut systems = our_systems.each().into_iter().zip(their_systems.each());
+        let whole = |of: &Self| {
+            let of = of.clone();
+            let (systems, processes) = (of.os_version.unwrap_or_default(), of.processes);
+            let (geo, ranges) = (
+                of.geo.unwrap_or_default(),
+                of.network_range.unwrap_or_default(),
+            );
+            (systems, geo, ranges, processes.unwrap_or_default())
+        };
+        let (systems, geo, ranges, processes) = whole(self);
+        let (other_systems, other_geo, other_ranges, other_processes) = whole(other);
         // a system that is not named does not pass
-        let systems = their_systems == Systems::default()
-            || our_systems != Systems::default()
-                && systems.all(|(ours, theirs)| {
-                    ours.is_none() || theirs.is_some() && is_newer(ours, theirs)
-                });
-        let geo = |of: &Self| of.geo.clone().unwrap_or_default();
-        let (our_geo, their_geo) = (geo(self), geo(other));
-        let ranges = |of: &Self| of.network_range.clone().unwrap_or_default();
-        let (our_ranges, their_ranges) = (ranges(self), ranges(other));
-        let processes = |of: &Self| of.processes.clone().unwrap_or_default();
+        let mut each = systems.each().into_iter().zip(other_systems.each());
+        let passes = |(own, other): (&Option<String>, &Option<String>)| {
+            own.is_none() || other.is_some() && is_newer(own, other)
+        };
+        let is_any = |of: &Systems| *of == Systems::default();
         is_newer(&self.nb_version, &other.nb_version)
-            && systems
+            && (is_any(&other_systems) || !is_any(&systems) && each.all(passes))
             && is_within(
-                (our_geo.action, &our_geo.locations),
-                (their_geo.action, &their_geo.locations),
+                (geo.action, &geo.locations),
+                (other_geo.action, &other_geo.locations),
             )
             && is_within(
-                (our_ranges.action, &our_ranges.ranges),
-                (their_ranges.action, &their_ranges.ranges),
+                (ranges.action, &ranges.ranges),
+                (other_ranges.action, &other_ranges.ranges),
             )
-            && processes(self).is_superset(&processes(other))
+            && processes.is_superset(&other_processes)
     }
 
     /// Returns which machines do not pass, beside those that a check names.
     pub(crate) fn fails(&self) -> Vec<&'static str> {
-        let systems = self
-            .os_version
-            .as_ref()
-            .filter(|of| **of != Systems::default());
-        let systems = systems.map(|_| "a machine whose operating system is not named");
+        let systems = self.os_version.iter();
+        let systems = systems
+            .filter(|of| **of != Systems::default())
+            .map(|_| "a machine whose operating system is not named");
         let location = "a machine whose location is not known, as in a local network";
         let geo = self.needs_locations().then_some(location);
         systems.into_iter().chain(geo).collect()
@@ -378,6 +380,8 @@ fn is_within<T: Ord>(
     other.is_empty() || !list.is_empty() && verdict == other_verdict && is_within
 }
 
+const BY_NAME: Referred = Referred::ByName(Refers::Check);
+
 impl Spec for PostureCheck {
     const KIND: Descriptor = Descriptor {
         label: "posture check",
@@ -387,11 +391,7 @@ impl Spec for PostureCheck {
         about: "Posture checks by name: what machines have to be like for the policies that name the check.",
         collection: "/posture-checks",
         deletion_event: Some("posture.check.delete"),
-        ..Descriptor::of(
-            Reach::Nothing,
-            Role::NetworkAdmin,
-            Referred::ByName(Refers::Check),
-        )
+        ..Descriptor::of(Reach::Nothing, Role::NetworkAdmin, BY_NAME)
     };
 
     const TABLE: &'static Table<Self> = &TABLE;
@@ -438,12 +438,10 @@ impl Spec for PostureCheck {
 
     /// What is empty is not sent: the server takes no check with nothing in it.
     fn finish(&self, body: &mut Map<String, Value>) {
-        let has_some = |part: &Value| {
-            part.as_object()
-                .is_some_and(|it| !it.values().all(is_nothing))
-        };
         if let Some(Value::Object(checks)) = body.get_mut("checks") {
-            checks.retain(|_, part| has_some(part));
+            checks.retain(
+                |_, part| matches!(part, Value::Object(of) if !of.values().all(is_nothing)),
+            );
         }
     }
 
@@ -467,12 +465,9 @@ impl Spec for PostureCheck {
     fn summary(&self, _about: &About) -> String {
         let newer = |what: &str, least: &str| format!("{what} {} or newer", visible(least));
         let within = |action: Option<Verdict>, what: Vec<String>| {
-            let not = if action == Some(Verdict::Deny) {
-                "not in"
-            } else {
-                "in"
-            };
-            (!what.is_empty()).then(|| format!("{not} {}", joined(what, ", ")))
+            let denies = action == Some(Verdict::Deny);
+            let place = if denies { "not in" } else { "in" };
+            (!what.is_empty()).then(|| format!("{place} {}", joined(what, ", ")))
         };
         let least = self.nb_version.iter().filter(|least| !least.is_empty());
         let mut parts: Vec<String> = least.map(|least| newer("NetBird", least)).collect();
@@ -485,10 +480,8 @@ impl Spec for PostureCheck {
                 "" => visible(&of.country).into_owned(),
                 city => format!("{} ({})", visible(city), visible(&of.country)),
             };
-            parts.extend(within(
-                geo.action,
-                geo.locations.iter().map(place).collect(),
-            ));
+            let locations = geo.locations.iter().map(place);
+            parts.extend(within(geo.action, locations.collect()));
         }
         if let Some(of) = &self.network_range {
             let ranges = of.ranges.iter().map(|range| visible(range).into_owned());
@@ -496,11 +489,10 @@ impl Spec for PostureCheck {
         }
         parts.extend(self.processes.iter().flatten().map(|process| {
             let paths = [&process.linux, &process.mac, &process.windows].into_iter();
-            let paths = paths.filter(|path| !path.is_empty());
-            format!(
-                "running {}",
-                joined(paths.map(|path| visible(path)), " or ")
-            )
+            let paths = paths
+                .filter(|path| !path.is_empty())
+                .map(|path| visible(path));
+            format!("running {}", joined(paths, " or "))
         }));
         joined(parts, "; ")
     }

@@ -136,11 +136,11 @@ impl Spec for User {
 
     fn settle(self, entry: &Cursor<'_>, _: Option<&Resource>, log: &mut Log) -> Option<Self> {
         if !entry.name().contains('@') {
-            let text = format!(
-                "{} is not an e-mail address, by which users are named",
-                quote(entry.name())
+            let wanted = "is not an e-mail address, by which users are named";
+            log.error(
+                entry.key_place(),
+                format!("{} {wanted}", quote(entry.name())),
             );
-            log.error(entry.key_place(), text);
         }
         Some(self)
     }
@@ -153,11 +153,7 @@ impl Spec for User {
 
     /// All three: without `is_blocked` the server lets the user in again, without the others it refuses the request.
     fn request(&self, sent: Sent) -> Result<Value, Unresolved> {
-        let live = |field: &str| {
-            sent.live
-                .map(|live| live[field].clone())
-                .unwrap_or_default()
-        };
+        let live = |field: &str| sent.live.map_or(Value::Null, |live| live[field].clone());
         Ok(json!({
             "role": self.role.map_or_else(|| live("role"), |role| json!(role)),
             "auto_groups": match &self.auto_groups {

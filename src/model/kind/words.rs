@@ -14,9 +14,10 @@ pub(crate) fn named(names: impl IntoIterator<Item = impl AsRef<str>>) -> String 
 
 /// Returns texts as `named` does, as they are.
 pub(crate) fn listed(texts: impl IntoIterator<Item = impl Display>) -> String {
-    Some(text::listed(texts))
-        .filter(|text| !text.is_empty())
-        .unwrap_or("none".into())
+    match text::listed(texts) {
+        text if text.is_empty() => "none".into(),
+        text => text,
+    }
 }
 
 /// Returns an address with its port, where that is not 53.

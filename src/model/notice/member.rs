@@ -83,23 +83,17 @@ facts! {
         /// It is that peer, which bears another name.
         Meant(peer: Who) => Code::PeerMeant.says(format!("{lists} {name:?}, which is the peer {peer}")),
         /// The entry waits for its peer: it has not enrolled, or that is why nobody is meant.
-        Awaited(why: Option<Box<OfMember>>) => Code::PeerAwaited.says(match (why.as_deref(), at.kind) {
-            // an entry of machines bears the name that it means
-            (None, Kind::Peer) => "has not enrolled yet: its settings wait until one is meant".into(),
-            (Some(OfMember::Absent(meant)), Kind::Peer) => {
-                let meant = behind(meant);
-                format!("is the name of no peer yet{meant}: its settings wait until one is meant")
-            }
-            (Some(why), Kind::Peer) => {
-                let why = why.said(name, at, lists, added).text;
-                format!("{why}: its settings wait until one is meant")
-            }
-            (None, _) => format!("{lists} {name:?}, whose peer has not enrolled yet: the entry waits until it has"),
-            (Some(why), _) => {
-                let why = why.said(name, at, lists, added).text;
-                format!("{why}; the entry waits until a peer is meant")
-            }
-        }),
+        Awaited(why: Option<Box<OfMember>>) => {
+            // an entry of machines has the name that it means
+            let is_own = at.kind == Kind::Peer;
+            let text = match why.as_deref() {
+                None if is_own => "has not enrolled yet".into(),
+                None => format!("{lists} {name:?}, whose peer has not enrolled yet"),
+                Some(OfMember::Absent(meant)) if is_own => format!("is the name of no peer yet{}", behind(meant)),
+                Some(why) => why.said(name, at, lists, added).text,
+            };
+            Code::PeerAwaited.says(format!("{text}; the entry waits until a peer is meant"))
+        },
     }
 
     /// Returns its cause, and what it says of that name in the entry of that address: what the entry does with names, and what

@@ -94,11 +94,8 @@ impl Gone {
             let keeps = "so nothing of it is managed any more; NetBird keeps what it has";
             return format!("section {section:?} {when}, {keeps}");
         }
-        let of = self
-            .within
-            .as_ref()
-            .map(|at| format!(" of {}", at.quoted()));
-        let of = of.unwrap_or_default();
+        let of = self.within.iter();
+        let of: String = of.map(|at| format!(" of {}", at.quoted())).collect();
         let left = match left.len() {
             0 => "none of its objects exists in NetBird".to_owned(),
             number => format!(

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::{Call, Method, Reply, text};
 use crate::base::mask;
 
@@ -32,11 +30,7 @@ impl ErrorAnswer {
     /// Takes the `message` of a JSON body, or the beginning of another text.
     pub fn of(reply: &Reply) -> ErrorAnswer {
         let message = match reply.json() {
-            Ok(body) => body
-                .get("message")
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned(),
+            Ok(body) => body["message"].as_str().unwrap_or_default().to_owned(),
             Err(_) if reply.is_html() => "(a web page)".to_owned(),
             Err(_) => reply.excerpt(MESSAGE_MAX),
         };

@@ -245,11 +245,8 @@ fn origin(location: &str) -> Option<String> {
 
 /// One line a try; never the token, a query or a body.
 fn log_try(call: &Call, result: &Result<Reply>, took: Duration, retries: u32) {
-    let (method, path, ms) = (
-        call.method.to_string(),
-        call.path(),
-        took.as_millis() as u64,
-    );
+    let (method, path) = (call.method.to_string(), call.path());
+    let ms = took.as_millis() as u64;
     match result {
         Ok(reply) => {
             let (status, request_id) = (reply.status, reply.request_id().unwrap_or_default());

@@ -266,10 +266,8 @@ pub(super) fn classify(
     let (not_sent, end, cause) = match (tls, error) {
         (Some(cause), _) => (!in_body && !tls::may_be_late(&cause), Lasting, cause),
         (_, ureq::Error::BodyExceedsLimit(_)) => {
-            return (
-                HttpError::too_big(call, larger_than(config.max_body_bytes)),
-                Lasting,
-            );
+            let limit = larger_than(config.max_body_bytes);
+            return (HttpError::too_big(call, limit), Lasting);
         }
         (_, ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve)) => (
             true,
@@ -294,10 +292,8 @@ pub(super) fn classify(
         (_, ureq::Error::ConnectionFailed) => (true, Passing, words),
         (_, ureq::Error::BodyStalled) => (false, Passing, words),
         (_, ureq::Error::Io(io)) => {
-            if let Some(used_up) = io
-                .get_ref()
-                .and_then(|inner| inner.downcast_ref::<UsedUp>())
-            {
+            let inner = io.get_ref();
+            if let Some(used_up) = inner.and_then(|inner| inner.downcast_ref::<UsedUp>()) {
                 return (HttpError::too_big(call, used_up), Lasting);
             }
             match (io.kind(), system_words(io)) {

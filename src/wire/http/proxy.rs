@@ -30,9 +30,7 @@ const DIRECT: &[&str] = &["no_proxy", "NO_PROXY"];
 
 /// Is it a variable that says which proxy to use?
 pub fn is_variable(name: &str) -> bool {
-    [HTTPS, HTTP, DIRECT]
-        .iter()
-        .any(|names| names.contains(&name))
+    [HTTPS, HTTP, DIRECT].concat().contains(&name)
 }
 
 /// Returns the URL of the proxy for requests to `url`, which may hold a password, and the variable that names it; `None` means
@@ -47,18 +45,15 @@ fn choose(
     url: &BaseUrl,
 ) -> Option<(&'static str, SecretString)> {
     let set = |name: &str| {
-        lookup(name)
-            .map(|value| value.trim().to_owned())
-            .filter(|value| !value.is_empty())
+        let value = lookup(name).map(|value| value.trim().to_owned());
+        value.filter(|value| !value.is_empty())
     };
     if url.is_loopback() {
         return None;
     }
     let no_proxy = DIRECT.iter().find_map(|name| set(name)).unwrap_or_default();
-    if no_proxy
-        .split([',', ' ', '\t'])
-        .any(|entry| covers(entry, url))
-    {
+    let mut direct = no_proxy.split([',', ' ', '\t']);
+    if direct.any(|entry| covers(entry, url)) {
         return None;
     }
     let names = if url.is_https() { HTTPS } else { HTTP };
@@ -88,10 +83,8 @@ fn covers(entry: &str, url: &BaseUrl) -> bool {
     if let Ok(address) = address {
         return name.parse() == Ok(address);
     }
-    host == name
-        || host
-            .strip_suffix(name)
-            .is_some_and(|rest| rest.ends_with('.'))
+    let rest = host.strip_suffix(name);
+    rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
 /// Whether the address is in a network; an IPv6 one may stand in brackets.
@@ -108,13 +101,11 @@ fn is_inside(address: IpAddr, network: &str, length: &str) -> bool {
 
 /// Splits `host:port`; an IPv6 address has a port only behind brackets.
 fn split_port(entry: &str) -> (&str, Option<&str>) {
-    if let Some((host, rest)) = entry
+    let bare = entry
         .strip_prefix('[')
-        .and_then(|rest| rest.split_once(']'))
-    {
-        return (host, rest.strip_prefix(':'));
-    }
+        .and_then(|rest| rest.split_once(']'));
     match entry.split_once(':') {
+        _ if let Some((host, rest)) = bare => (host, rest.strip_prefix(':')),
         Some((host, port)) if !port.contains(':') => (host, Some(port)),
         _ => (entry, None),
     }

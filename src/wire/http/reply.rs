@@ -33,9 +33,8 @@ impl Call {
 
     /// Returns host and port, as written in the URL.
     pub fn host(&self) -> &str {
-        self.url_origin()
-            .split_once("://")
-            .map_or("", |(_, host)| host)
+        let origin = self.url_origin().split_once("://");
+        origin.map_or("", |(_, host)| host)
     }
 
     /// Returns scheme, host and port.

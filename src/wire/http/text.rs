@@ -9,8 +9,8 @@ use crate::base::text::is_hidden;
 /// are left out too, and white space is drawn together. Secrets go first: of one that is cut the rest would be shown.
 pub(crate) fn clean(text: &str, max: usize) -> String {
     let mut out = String::new();
-    let seen: String = text
-        .chars()
+    let seen = text.chars();
+    let seen: String = seen
         .filter(|c| c.is_whitespace() || !is_hidden(*c))
         .collect();
     for (n, c) in masked(&seen)

@@ -153,15 +153,10 @@ pub(super) fn without_secrets(url: &str) -> String {
 /// `/sub/api`.
 fn with_api_path(segments: &[&str], api_path: &str) -> String {
     let api: Vec<&str> = api_path.split('/').filter(|s| !s.is_empty()).collect();
-    let there = (0..=api.len())
-        .rev()
-        .find(|&n| segments.ends_with(&api[..n]))
-        .unwrap_or(0);
-    segments
-        .iter()
-        .chain(&api[there..])
-        .map(|segment| format!("/{segment}"))
-        .collect()
+    let mut numbers = (0..=api.len()).rev();
+    let there = numbers.find(|&n| segments.ends_with(&api[..n]));
+    let all = segments.iter().chain(&api[there.unwrap_or(0)..]);
+    all.map(|segment| format!("/{segment}")).collect()
 }
 
 fn bare(host: &str) -> &str {

@@ -92,7 +92,7 @@ fn a_job_is_told_what_it_is_and_where_it_must_not_apply() {
         Some(true),
         "a job of Gitea's runner, event push, for main; checked for apply",
     );
-    found.is("terminal", Some(true), "CI is set");
+    found.is("terminal", Some(true), "the log is JSON lines");
     let other = push()
         .with("GITHUB_REF", "refs/heads/feature")
         .with("GITEA_BRANCH", "main");

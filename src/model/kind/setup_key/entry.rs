@@ -162,10 +162,8 @@ fn usage_limit(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
     match (key.key_type, key.usage_limit) {
         // 0 and 1 are both stored as 1
         (KeyType::OneOff, Some(limit)) if limit > 1 => {
-            let flaw = log.error(
-                place,
-                "a one-off key is used once: usage_limit can only be 1",
-            );
+            let text = "a one-off key is used once: usage_limit can only be 1";
+            let flaw = log.error(place, text);
             flaw.suggest("for more than one peer use \"type\": \"reusable\"");
         }
         (KeyType::Reusable, None) if !written => {
@@ -199,14 +197,11 @@ fn enrolled(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
 /// The commit that marks a key as enrolled flips the flag and nothing else: what asked for the key stays beside it.
 fn reissue(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
     if key.enrolled && key.reissue_after.is_some() {
-        let (place, text) = (
-            entry.place_of("reissue_after"),
-            "the key is enrolled, so this has done its work",
-        );
-        let notice = log.notice(Code::ReissueDone, place, text);
-        notice.suggest(
-            "it can be taken out; for another new key set \"enrolled\" to false and a new time",
-        );
+        let text = "the key is enrolled, so this has done its work";
+        let notice = log.notice(Code::ReissueDone, entry.place_of("reissue_after"), text);
+        let way_out =
+            "it can be taken out; for another new key set \"enrolled\" to false and a new time";
+        notice.suggest(way_out);
     }
 }
 

@@ -38,11 +38,7 @@ pub(crate) fn list(
 pub(crate) fn of_route(text: &str) -> Result<String, Flaw> {
     let name = without_wildcard(text).unwrap_or(text);
     only(without_dot(text), text, "ends with a dot")?;
-    let meant = || {
-        as_network(text)
-            .or_else(|| several(text))
-            .or_else(|| of_url(text))
-    };
+    let meant = || as_network(text).or_else(|| several(text).or_else(|| of_url(text)));
     check(name, text, meant)?;
     if name.split('.').any(spelling::is_ascii_form) {
         let message = format!("the domain {} is in its ASCII form", quote(text));

@@ -123,7 +123,7 @@ the one that routes is gone, and nobody bears the name
 a person's or a forgotten one
     create route r
 a key that waits
-    note: route "r" names "gw", whose peer has not enrolled yet: the entry waits until it has
+    note: route "r" names "gw", whose peer has not enrolled yet; the entry waits until a peer is meant
 the peer of a key that is used
     create route r
     note: route "r" names "gw", which is the peer "host-7" (daojn1eud4nvoqpig1jg): known by the times of key and peer only, not by an event
