@@ -10,12 +10,11 @@ use anyhow::Context as _;
 use super::branch::{overtaken, refuse_other_branches};
 use super::forge::Forge;
 use super::progress::Announcer;
-use super::publish::Publisher;
 use super::session::Session;
 use super::settings::{halt, keys_dir};
 use super::signals::{asking, signals};
 use super::versions::old_netbird;
-use super::{Body, Ending, Exit, Failure, Result, Run, Say, blank, refused};
+use super::{Body, Ending, Exit, Failure, Result, Run, Say, blank, publish, refused};
 use crate::apply::{Applied, Conduct, Custody, NotRecorded, Records, Verified, Writer};
 use crate::base::text::{count, joined, visible};
 use crate::commands::cli::{AccessLevel, ApplyArgs};
@@ -43,7 +42,7 @@ pub(super) fn run(run: &Run, args: &ApplyArgs) -> Ending {
     {
         let did =
             matches!(ending.exit, Exit::Done | Exit::Partial) && document.superseded.is_none();
-        let posted = Publisher(run).result(document, did);
+        let posted = publish::result(run, document, did);
         return ending.posted("cannot comment", posted);
     }
     ending

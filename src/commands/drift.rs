@@ -4,7 +4,6 @@ use jiff::Timestamp;
 
 use super::branch::refuse_other_branches;
 use super::forge::{Forge, SETTINGS};
-use super::history::History;
 use super::session::Session;
 use super::session::notices::of_token;
 use super::{Ending, Exit, Result, Run, blank};
@@ -13,7 +12,7 @@ use crate::base::text::visible;
 use crate::commands::cli::{AccessLevel, DriftArgs};
 use crate::forge::gitea::post::PostAction;
 use crate::plan::Plan;
-use crate::plan::drift::{self, Drift, Version};
+use crate::plan::drift::{self, Drift};
 use crate::render::{Tree, drift as render, markdown};
 
 /// How many versions of the file are looked at for the last agreement.
@@ -52,7 +51,7 @@ fn found(run: &Run, args: &DriftArgs) -> Result<(Drift, Plan, String)> {
         drift.beside_the_kinds = beside_the_kinds(api);
     }
     if drift.is_alarming() {
-        let versions = versions(&session.history)?;
+        let versions = session.history.newest(VERSIONS)?;
         drift::blame_versions(&mut drift, versions, &session.snapshot, &session.options);
         if let Some(api) = &session.api {
             let events = api.list("/events")?.into_iter();
@@ -61,19 +60,6 @@ fn found(run: &Run, args: &DriftArgs) -> Result<(Drift, Plan, String)> {
         }
     }
     Ok((drift, plan, session.document.file))
-}
-
-/// Versions of the file, the newest first; those that are no valid file are passed over.
-fn versions(history: &History) -> Result<Vec<Version>> {
-    let newest = history.newest(VERSIONS)?.into_iter();
-    let versions = newest.filter_map(|(commit, at, desired)| {
-        Some(Version {
-            commit: commit.short().to_owned(),
-            at: Timestamp::from_second(at).ok()?,
-            desired,
-        })
-    });
-    Ok(versions.collect())
 }
 
 /// Writes the one issue: opened or edited while there is drift, closed when there is none.

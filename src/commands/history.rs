@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use jiff::Timestamp;
+
 use super::{Failure, Result};
 use crate::check::edit::content_differs_but_for_enrolled;
 use crate::check::validate::validate;
@@ -19,6 +21,7 @@ use crate::git::versions::{VersionReader, Versions};
 use crate::git::{Git, GitError, MergeView, MergedFile, Opened, RepoPath, Sha};
 use crate::model::desired::Desired;
 use crate::model::notice::{Cut, Notice, OfInventory, OfMerge};
+use crate::plan::drift::Version;
 
 /// The most commits since the last apply that are looked at.
 const MOST: usize = 10_000;
@@ -205,16 +208,22 @@ impl History {
         Ok(Some(through(other.flatten())))
     }
 
-    /// Returns the newest versions of the file that are valid, `most` at most, the newest first, each with its second since
-    /// 1970.
-    pub(super) fn newest(&self, most: usize) -> Result<Vec<(Sha, i64, Arc<Desired>)>> {
+    /// Returns the newest versions of the file that are valid, `most` at most, the newest first.
+    pub(super) fn newest(&self, most: usize) -> Result<Vec<Version>> {
         let Some((git, path, tip)) = self.at() else {
             return Ok(Vec::new());
         };
         let mut versions = Vec::new();
         for (commit, at) in git.changes(None, tip, &[path], most)? {
             let file = git.version(&commit, &[path])?.and_then(desired);
-            versions.extend(file.map(|file| (commit, at, file)));
+            if let (Some(desired), Ok(at)) = (file, Timestamp::from_second(at)) {
+                let commit = commit.short().to_owned();
+                versions.push(Version {
+                    commit,
+                    at,
+                    desired,
+                });
+            }
         }
         Ok(versions)
     }

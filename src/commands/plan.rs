@@ -3,9 +3,8 @@
 use super::forge::Forge;
 use super::history::is_touched;
 use super::inventory::InventoryPlace;
-use super::publish::Publisher;
 use super::session::Session;
-use super::{Body, Ending, Exit, Result, Run, blank, end, refused};
+use super::{Body, Ending, Exit, Result, Run, blank, end, publish, refused};
 use crate::commands::cli::PlanArgs;
 use crate::forge::ci::PullRequest;
 use crate::model::change::Change;
@@ -19,11 +18,10 @@ pub(super) fn run(run: &Run, args: &PlanArgs) -> Exit {
     let is_of_other_file = came_to.as_ref().is_err_and(|of| of.is_of_other_file);
     let mut ending = Ending::of(document, came_to, false);
     if let (Body::Document(document, _), true) = (&ending.body, args.comment && !is_of_other_file) {
-        let publisher = Publisher(run);
         let posted = match document.unplanned {
             Some(Unplanned::Closed { .. }) => Ok(()),
-            Some(Unplanned::Untouched) => publisher.correction(document),
-            None => publisher.plan(document),
+            Some(Unplanned::Untouched) => publish::correction(run, document),
+            None => publish::plan(run, document),
         };
         ending = ending.posted("cannot comment", posted);
     }

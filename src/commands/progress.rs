@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::logging::Moving;
-use super::publish::Publisher;
-use super::{Result, Run, write_report};
+use super::{Result, Run, publish, write_report};
 use crate::apply::{Applied, Observer, StepOutcome};
 use crate::base::text::{count, visible};
 use crate::forge::ci::Runner;
@@ -148,7 +147,7 @@ impl Observer for Announcer<'_> {
             self.note(applied);
             self.unfold();
             let document = self.document.iter();
-            document.for_each(|document| Publisher(self.run).under_way(document));
+            document.for_each(|document| publish::under_way(self.run, document));
         }
     }
 }

@@ -33,11 +33,6 @@ pub(super) fn old_netbird(api: &Api) -> Option<String> {
     error.map(|_| OLD_NETBIRD.to_owned())
 }
 
-/// Returns whether a text is a version at all: a server that was built by hand has none.
-pub(super) fn is_version(version: &str) -> bool {
-    numbers(version).is_some()
-}
-
 /// Returns whether the commands work with that Gitea or Forgejo, whatever its workflows do.
 pub(super) fn commands_work(version: &str) -> bool {
     let oldest = match version.contains("+gitea-") {

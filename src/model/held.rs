@@ -7,7 +7,6 @@ use crate::base::text::listed;
 use crate::model::address::Address;
 use crate::model::facts::facts;
 use crate::model::kind::Live;
-use crate::model::origin::Cause;
 
 /// An object that stays, though its entry is gone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,8 +17,6 @@ pub struct Held {
     pub id: Id,
     /// Why it stays.
     pub why: Why,
-    /// The change of the file that took its entry out, where one since the last apply did.
-    pub cause: Option<Cause>,
 }
 
 facts! {
@@ -69,7 +66,6 @@ impl Held {
             address: address.clone(),
             id: live.id.clone(),
             why,
-            cause: None,
         }
     }
 

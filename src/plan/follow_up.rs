@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::Given;
 use super::resolve::Resolved;
-use super::rows::{Row, cause, removal};
+use super::rows::{Row, cause};
 use crate::base::id::Id;
 use crate::model::change::Change;
 use crate::model::held::Held;
@@ -91,11 +91,6 @@ pub(super) fn follow_up<'a>(
         if let (None, Some(cause)) = (all.causes.get(&row), cause(&row, actual, ours)) {
             all.causes.insert(row, cause);
         }
-    }
-    for held in &mut all.held {
-        held.cause = held
-            .cause
-            .or_else(|| removal(&held.address.key(), &ours.versions));
     }
     all.held.sort();
     all

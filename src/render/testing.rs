@@ -112,7 +112,6 @@ pub(super) fn mixed() -> Document {
         address: Address::new(Kind::Group, "in-use"),
         id: Id("daojn050reig0m8bel20".into()),
         why: Why::Needed(BTreeSet::from(["policy \"legacy\"".to_owned()])),
-        cause: None,
     });
     let adoption = Adoption {
         id: Id("daojn050reig0m8bel2g".into()),

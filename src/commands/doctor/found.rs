@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::base::sentence::Sentence;
 use crate::commands::Failure;
 use crate::commands::cli::Purpose;
-use crate::commands::versions::is_version;
 use crate::render::tree::{Mark, Rank, Row, Rows, Tree};
+use crate::wire::api::numbers;
 
 /// One thing that was looked at.
 pub(super) struct Check {
@@ -43,9 +43,9 @@ pub(super) fn not_made(why: &str) -> Look {
 
 /// The version of a server that is new enough, as far as that can be said.
 pub(super) fn of_version(server: &str, version: &str) -> Look {
-    match is_version(version) {
-        true => Ok(format!("{server} {version}")),
-        false => open(format!("{version:?} is not a version that can be compared")),
+    match numbers(version) {
+        Some(_) => Ok(format!("{server} {version}")),
+        None => open(format!("{version:?} is not a version that can be compared")),
     }
 }
 

@@ -24,8 +24,6 @@ pub struct Pull {
     /// Was it merged?
     #[serde(default)]
     pub merged: bool,
-    /// The commit that it became.
-    pub merge_commit_sha: Option<String>,
     /// Its page.
     #[serde(default, deserialize_with = "shown")]
     pub html_url: String,

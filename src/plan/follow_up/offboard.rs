@@ -63,10 +63,8 @@ impl FollowUp<'_> {
                     true => Why::NeededHere(users),
                     false => Why::Needed(users),
                 };
-                self.held.push(Held {
-                    cause,
-                    ..Held::new(&address, &actual.live_peer(peer), why)
-                });
+                let peer = actual.live_peer(peer);
+                self.held.push(Held::new(&address, &peer, why));
                 continue;
             }
             let entry = entry.key();

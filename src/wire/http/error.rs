@@ -255,67 +255,55 @@ pub(super) fn classify(
 ) -> (HttpError, TryEnd) {
     use TryEnd::{Disconnected, Lasting, Passing};
     use std::io::ErrorKind::*;
+    use ureq::{Error, Timeout};
     let within =
         |what: &str, limit: std::time::Duration| format!("{what} within {} s", limit.as_secs_f64());
+    let (connect, total) = (config.connect_timeout, config.total_timeout);
     let words = error.to_string();
     let tls = tls::cause(error);
     let trouble = match tls {
         Some(_) => Trouble::Tls,
         None => Trouble::Transport,
     };
-    let (not_sent, end, cause) = match (tls, error) {
-        (Some(cause), _) => (!in_body && !tls::may_be_late(&cause), Lasting, cause),
-        (_, ureq::Error::BodyExceedsLimit(_)) => {
+    let (not_sent, end, cause) = match error {
+        _ if let Some(cause) = tls => (!in_body && !tls::may_be_late(&cause), Lasting, cause),
+        Error::BodyExceedsLimit(_) => {
             let limit = larger_than(config.max_body_bytes);
             return (HttpError::too_big(call, limit), Lasting);
         }
-        (_, ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve)) => (
-            true,
-            Passing,
-            within("no connection", config.connect_timeout),
-        ),
+        Error::Timeout(Timeout::Connect | Timeout::Resolve) => {
+            (true, Passing, within("no connection", connect))
+        }
         // not tried again: each try may take as long, and a server that hangs would hang the run
-        (_, ureq::Error::Timeout(_)) => (
-            false,
-            Lasting,
-            within("no complete answer", config.total_timeout),
-        ),
+        Error::Timeout(_) => (false, Lasting, within("no complete answer", total)),
         // a path or header that ureq cannot write, or no such host
-        (_, ureq::Error::Http(_) | ureq::Error::BadUri(_) | ureq::Error::HostNotFound) => {
+        Error::Http(_) | Error::BadUri(_) | Error::HostNotFound => (true, Lasting, words),
+        Error::ConnectProxyFailed(why) => {
+            let words = format!("the proxy refused to connect: {why}");
             (true, Lasting, words)
         }
-        (_, ureq::Error::ConnectProxyFailed(why)) => (
-            true,
-            Lasting,
-            format!("the proxy refused to connect: {why}"),
-        ),
-        (_, ureq::Error::ConnectionFailed) => (true, Passing, words),
-        (_, ureq::Error::BodyStalled) => (false, Passing, words),
-        (_, ureq::Error::Io(io)) => {
+        Error::ConnectionFailed => (true, Passing, words),
+        Error::BodyStalled => (false, Passing, words),
+        Error::Io(io) => {
             let inner = io.get_ref();
             if let Some(used_up) = inner.and_then(|inner| inner.downcast_ref::<UsedUp>()) {
                 return (HttpError::too_big(call, used_up), Lasting);
             }
-            match (io.kind(), system_words(io)) {
-                (
-                    ConnectionRefused | HostUnreachable | NetworkUnreachable | NetworkDown
-                    | AddrNotAvailable,
-                    words,
-                ) => (true, Passing, words),
-                (UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe, _) => {
-                    match in_body {
-                        true => (false, Passing, "the answer was cut off".to_owned()),
-                        false => {
-                            let cause = "the connection ended before an answer".to_owned();
-                            (false, Disconnected, cause)
-                        }
-                    }
-                }
-                (_, words) if !words.starts_with("failed to lookup address") => {
-                    (false, Lasting, words)
-                }
-                (_, words) if words.contains("Temporary failure") => (true, Passing, words),
-                (_, words) => (true, Lasting, words),
+            let words = system_words(io);
+            match io.kind() {
+                ConnectionRefused | HostUnreachable | NetworkUnreachable | NetworkDown
+                | AddrNotAvailable => (true, Passing, words),
+                UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe => match in_body {
+                    true => (false, Passing, "the answer was cut off".into()),
+                    false => (
+                        false,
+                        Disconnected,
+                        "the connection ended before an answer".into(),
+                    ),
+                },
+                _ if !words.starts_with("failed to lookup address") => (false, Lasting, words),
+                _ if words.contains("Temporary failure") => (true, Passing, words),
+                _ => (true, Lasting, words),
             }
         }
         _ => (false, Lasting, words),
@@ -323,12 +311,10 @@ pub(super) fn classify(
     let through = proxy.map(|proxy| format!("{THROUGH}{proxy})"));
     let cause = cause + &through.unwrap_or_default();
     let outcome_unknown = !call.method.is_safe() && !not_sent;
+    let mut hints = HINTS.iter().filter(|(part, _)| cause.contains(part));
     let hint = match outcome_unknown && trouble == Trouble::Transport {
         true => Some("it may have been carried out all the same: look before making it again"),
-        false => HINTS
-            .iter()
-            .find(|(part, _)| cause.contains(part))
-            .map(|(_, hint)| *hint),
+        false => hints.next().map(|(_, hint)| *hint),
     };
     let text = match trouble {
         Trouble::Tls => format!("{call}: no TLS with {}: {cause}", call.host()),
