@@ -32,7 +32,7 @@ pub fn schema() -> Value {
         };
         place.insert((*section).to_owned(), entries);
         let outline = kind.outline();
-        definitions.insert(descriptor.word.to_owned(), object(&outline));
+        definitions.insert(kind.word().to_owned(), object(&outline));
         for inner in objects(&outline) {
             definitions.insert(inner.word.to_owned(), object(&(inner.outline)()));
         }
@@ -84,7 +84,7 @@ fn entries(descriptor: &Descriptor) -> Value {
     if let Some(reserved) = descriptor.reserved_name {
         names = json!({ "allOf": [names, { "not": { "const": reserved } }] });
     }
-    let one = json!({ "$ref": format!("#/definitions/{}", descriptor.word) });
+    let one = json!({ "$ref": format!("#/definitions/{}", descriptor.called[2]) });
     let entry = match descriptor.is_several {
         true => json!({ "anyOf": [one, { "type": "array", "minItems": 1, "items": one }] }),
         false => one,

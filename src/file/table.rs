@@ -99,10 +99,6 @@ impl Shape {
 
 /// What an object in a field is read into.
 pub(crate) trait Inner: Default + 'static {
-    /// What the schema calls one of them.
-    const WORD: &'static str;
-    /// What people call several of them.
-    const PLURAL: &'static str;
     /// Its fields.
     const TABLE: &'static Table<Self>;
 

@@ -429,17 +429,17 @@ impl Kind {
 
     /// What people call one of it.
     pub fn label(self) -> &'static str {
-        self.descriptor().label
+        self.descriptor().called[0]
     }
 
     /// What people call several of it.
     pub fn plural(self) -> &'static str {
-        self.descriptor().plural
+        self.descriptor().called[1]
     }
 
     /// The word of operation types in JSON, as in `create_group`.
     pub fn word(self) -> &'static str {
-        self.descriptor().word
+        self.descriptor().called[2]
     }
 
     /// Where its entries stand in netbird.json, from the top.

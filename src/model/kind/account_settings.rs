@@ -94,9 +94,7 @@ fn take_ranges(settings: &mut Map<String, Value>) -> Vec<(&'static str, Value)> 
 
 impl Spec for AccountSettings {
     const KIND: Descriptor = Descriptor {
-        label: "account settings",
-        plural: "account settings",
-        word: "account_settings",
+        called: ["account settings", "account settings", "account_settings"],
         section: &["account", "settings"],
         about: "The account's settings. There is one. What is left out stays as it is.",
         collection: "/accounts",

@@ -10,12 +10,8 @@ use crate::model::address::Address;
 
 /// The row of a kind: its names, where its entries stand in the file, and where its objects are in the API.
 pub struct Descriptor {
-    /// What people call one of it.
-    pub label: &'static str,
-    /// What people call several of it.
-    pub plural: &'static str,
-    /// The word of operation types in JSON, as in `create_group`.
-    pub word: &'static str,
+    /// What people call one of it, and several, and the word of operation types in JSON, as in `create_group`.
+    pub called: [&'static str; 3],
     /// Where its entries stand in netbird.json, from the top, or from the entry of what they stand in; of a kind that is
     /// never declared, the word for a section.
     pub section: &'static [&'static str],
@@ -65,9 +61,7 @@ impl Descriptor {
     /// What is the same for most kinds, and what each has to say.
     pub(crate) const fn of(reach: Reach, least_role: Role, referred: Referred) -> Descriptor {
         Descriptor {
-            label: "",
-            plural: "",
-            word: "",
+            called: [""; 3],
             section: &[],
             about: "",
             collection: "",

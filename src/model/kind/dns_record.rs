@@ -76,9 +76,7 @@ struct Typed {
 
 impl Spec for DnsRecord {
     const KIND: Descriptor = Descriptor {
-        label: "DNS record",
-        plural: "DNS records",
-        word: "dns_record",
+        called: ["DNS record", "DNS records", "dns_record"],
         section: &["records"],
         about: "Records of a zone.",
         collection: "/records",

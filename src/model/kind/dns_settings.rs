@@ -26,9 +26,7 @@ const TABLE: Table<DnsSettings> = Table {
 
 impl Spec for DnsSettings {
     const KIND: Descriptor = Descriptor {
-        label: "DNS settings",
-        plural: "DNS settings",
-        word: "dns_settings",
+        called: ["DNS settings", "DNS settings", "dns_settings"],
         section: &["dns", "settings"],
         about: "The account's DNS settings. There is one.",
         collection: "/dns/settings",

@@ -87,9 +87,7 @@ fn one_zone_a_domain(zones: &[&InFile<'_>], log: &mut Log) {
 
 impl Spec for DnsZone {
     const KIND: Descriptor = Descriptor {
-        label: "DNS zone",
-        plural: "DNS zones",
-        word: "dns_zone",
+        called: ["DNS zone", "DNS zones", "dns_zone"],
         section: &["dns", "zones"],
         about: "DNS zones by name: 1 to 255 bytes.",
         collection: "/dns/zones",

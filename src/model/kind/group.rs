@@ -58,9 +58,7 @@ const BY_NAME: Referred = Referred::ByName(Refers::Group);
 
 impl Spec for Group {
     const KIND: Descriptor = Descriptor {
-        label: "group",
-        plural: "groups",
-        word: "group",
+        called: ["group", "groups", "group"],
         section: &["groups"],
         about: "Groups of peers by name. All is NetBird's own and cannot be declared.",
         collection: "/groups",

@@ -59,7 +59,7 @@ const TABLE: Table<NameserverGroup> = Table {
         /// Text for people.
         own description: TEXT => "",
         /// 1 to 3 name servers; clients ask the first one first, so their order counts.
-        needs nameservers: Takes(objects::<Nameserver>(Some((1, MAX_NAMESERVERS))), read_servers),
+        needs nameservers: Takes(objects::<Nameserver>("nameserver", Some((1, MAX_NAMESERVERS))), read_servers),
         /// Groups whose peers ask them, at least one.
         needs(groups) groups: names::SOME_GROUPS,
         /// Answers for every domain: true exactly where domains is empty, and follows from it when left out.
@@ -159,9 +159,7 @@ impl NameserverGroup {
 
 impl Spec for NameserverGroup {
     const KIND: Descriptor = Descriptor {
-        label: "nameserver group",
-        plural: "nameserver groups",
-        word: "nameserver_group",
+        called: ["nameserver group", "nameserver groups", "nameserver_group"],
         section: &["dns", "nameserver_groups"],
         about: "Nameserver groups by name: 1 to 40 characters.",
         collection: "/dns/nameservers",
@@ -250,8 +248,6 @@ const MAX_NAMESERVERS: usize = 3;
 const DNS_PORT: u16 = 53;
 
 impl Inner for Nameserver {
-    const WORD: &'static str = "nameserver";
-    const PLURAL: &'static str = "nameservers";
     const TABLE: &'static Table<Self> = &Table {
         what: "a nameserver",
         fields: fields![
@@ -292,7 +288,7 @@ fn read_servers(list: &Cursor<'_>, log: &mut Log) -> Vec<Nameserver> {
         let message = format!("{of} {MAX_NAMESERVERS} nameservers, not {number}");
         log.error(list.place(), message);
     }
-    read_objects(list, log).unwrap_or_default()
+    read_objects(list, "nameservers", log).unwrap_or_default()
 }
 
 fn ip(value: &Cursor<'_>, log: &mut Log) -> String {
@@ -351,7 +347,7 @@ mod tests {
 "primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.0.0.1"}, {"ip": "8.8.8.8"}, {"ip": "9.9.9.9"}], "groups": ["g"]
     dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 4
 "primary": true, "nameservers": [{"ip": "1.1.1.1"}, {"ip": "1.1.1.1", "port": 53}], "groups": ["g"]
-    note: dns.nameserver_groups.n.nameservers[1]: this nameserver is in the list twice
+    note: dns.nameserver_groups.n.nameservers[1]: a nameserver is in the list twice
 "primary": true, "nameservers": ["1.1.1.1", null, {}, {"ip": "dns.example"}], "groups": ["g"]
     dns.nameserver_groups.n.nameservers: a nameserver group has 1 to 3 nameservers, not 4
     dns.nameserver_groups.n.nameservers[0]: expected a nameserver { … }, found the string "1.1.1.1" | write { "ip": "1.1.1.1" }

@@ -44,9 +44,7 @@ const TABLE: Table<Network> = Table {
 
 impl Spec for Network {
     const KIND: Descriptor = Descriptor {
-        label: "network",
-        plural: "networks",
-        word: "network",
+        called: ["network", "networks", "network"],
         section: &["networks"],
         about: "Networks by name, with their resources and routers.",
         collection: "/networks",

@@ -95,9 +95,7 @@ const BY_NAME: Referred = Referred::ByName(Refers::Resource);
 
 impl Spec for NetworkResource {
     const KIND: Descriptor = Descriptor {
-        label: "network resource",
-        plural: "network resources",
-        word: "network_resource",
+        called: ["network resource", "network resources", "network_resource"],
         section: &["resources"],
         about: "Resources of a network by name.",
         collection: "/resources",

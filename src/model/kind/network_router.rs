@@ -60,9 +60,7 @@ fn check(routers: &[&InFile<'_>], log: &mut Log) {
 
 impl Spec for NetworkRouter {
     const KIND: Descriptor = Descriptor {
-        label: "network router",
-        plural: "network routers",
-        word: "network_router",
+        called: ["network router", "network routers", "network_router"],
         section: &["routers"],
         about: "Routers of a network.",
         collection: "/routers",

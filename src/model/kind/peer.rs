@@ -70,9 +70,7 @@ impl Peer {
 
 impl Spec for Peer {
     const KIND: Descriptor = Descriptor {
-        label: "peer",
-        plural: "peers",
-        word: "peer",
+        called: ["peer", "peers", "peer"],
         section: &["peers"],
         about: "Settings of enrolled machines, named as in a group's \"peers\". What is left out stays as it is.",
         collection: "/peers",

@@ -162,9 +162,7 @@ impl Side<'_> {
 
 impl Spec for Policy {
     const KIND: Descriptor = Descriptor {
-        label: "policy",
-        plural: "policies",
-        word: "policy",
+        called: ["policy", "policies", "policy"],
         section: &["policies"],
         about: "Policies by name. One policy is one rule.",
         collection: "/policies",

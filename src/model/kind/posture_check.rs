@@ -116,8 +116,6 @@ const TABLE: Table<PostureCheck> = Table {
 };
 
 impl Inner for Systems {
-    const WORD: &'static str = "operating_systems";
-    const PLURAL: &'static str = "operating systems";
     const TABLE: &'static Table<Self> = &Table {
         what: "the versions of operating systems",
         fields: fields![
@@ -138,17 +136,15 @@ impl Inner for Systems {
 }
 
 impl Inner for Geo {
-    const WORD: &'static str = "geo";
-    const PLURAL: &'static str = "checks of the location";
     const TABLE: &'static Table<Self> = &Table {
         what: "a check of the location",
         fields: fields![
             /// "allow" or "deny".
             needs action: VERDICT,
             /// Countries and cities, at least one.
-            needs locations: Takes(objects::<Location>(Some((1, usize::MAX))), |list, log| {
+            needs locations: Takes(objects::<Location>("location", Some((1, usize::MAX))), |list, log| {
                 not_empty(list, log);
-                BTreeSet::from_iter(read_objects::<Location>(list, log).unwrap_or_default())
+                BTreeSet::from_iter(read_objects::<Location>(list, "locations", log).unwrap_or_default())
             }),
         ],
         refused: &[],
@@ -157,8 +153,6 @@ impl Inner for Geo {
 }
 
 impl Inner for Location {
-    const WORD: &'static str = "location";
-    const PLURAL: &'static str = "locations";
     const TABLE: &'static Table<Self> = &Table {
         what: "a location",
         fields: fields![
@@ -173,8 +167,6 @@ impl Inner for Location {
 }
 
 impl Inner for Ranges {
-    const WORD: &'static str = "network_range";
-    const PLURAL: &'static str = "checks of networks";
     const TABLE: &'static Table<Self> = &Table {
         what: "a check of networks",
         fields: fields![
@@ -189,8 +181,6 @@ impl Inner for Ranges {
 }
 
 impl Inner for Process {
-    const WORD: &'static str = "process";
-    const PLURAL: &'static str = "processes";
     const TABLE: &'static Table<Self> = &Table {
         what: "a process",
         fields: fields![
@@ -243,9 +233,10 @@ const PATH: Takes<String> = Takes(Shape::Text, |value, log| {
     path.unwrap_or_default().to_owned()
 });
 
-const PROCESSES: Takes<Option<BTreeSet<Process>>> = Takes(objects::<Process>(None), |list, log| {
-    Some(read_objects(list, log)?.into_iter().collect())
-});
+const PROCESSES: Takes<Option<BTreeSet<Process>>> =
+    Takes(objects::<Process>("process", None), |list, log| {
+        Some(BTreeSet::from_iter(read_objects(list, "processes", log)?))
+    });
 
 fn not_empty(list: &Cursor<'_>, log: &mut Log) {
     if list.is_list() && list.elements().next().is_none() {
@@ -384,9 +375,7 @@ const BY_NAME: Referred = Referred::ByName(Refers::Check);
 
 impl Spec for PostureCheck {
     const KIND: Descriptor = Descriptor {
-        label: "posture check",
-        plural: "posture checks",
-        word: "posture_check",
+        called: ["posture check", "posture checks", "posture_check"],
         section: &["posture_checks"],
         about: "Posture checks by name: what machines have to be like for the policies that name the check.",
         collection: "/posture-checks",

@@ -142,9 +142,7 @@ struct Typed {
 
 impl Spec for Route {
     const KIND: Descriptor = Descriptor {
-        label: "route",
-        plural: "routes",
-        word: "route",
+        called: ["route", "routes", "route"],
         section: &["routes"],
         about: "Routes by name, which is NetBird's network_id: 1 to 40 characters.",
         collection: "/routes",

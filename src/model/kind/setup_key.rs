@@ -73,9 +73,7 @@ impl SetupKey {
 
 impl Spec for SetupKey {
     const KIND: Descriptor = Descriptor {
-        label: "setup key",
-        plural: "setup keys",
-        word: "setup_key",
+        called: ["setup key", "setup keys", "setup_key"],
         section: &["setup_keys"],
         about: "Setup keys by name. A key's name can never change.",
         collection: "/setup-keys",

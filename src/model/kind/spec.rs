@@ -196,7 +196,7 @@ pub(super) fn read<T: Spec>(wire: Entry, groups: &Groups) -> Result<Live, serde_
         _ => identity.name,
     };
     let id = match T::KIND.entries {
-        Entries::One { is_listed: false } => Some(Id::from(T::KIND.word)), // it has none
+        Entries::One { is_listed: false } => Some(Id::from(T::KIND.called[2])), // it has none
         _ => identity.id,
     };
     let id = id.ok_or_else(|| serde_json::Error::missing_field("id"))?;
@@ -221,7 +221,7 @@ pub(super) fn named<T: Spec>(mut form: T, groups: &Groups) -> T {
 /// What a field for objects of a kind takes.
 pub(super) const fn objects<T: Spec>() -> Objects {
     Objects {
-        word: T::KIND.word,
+        word: T::KIND.called[2],
         count: None,
         outline: || T::TABLE.outline(),
     }

@@ -115,9 +115,7 @@ fn check(users: &[&InFile<'_>], log: &mut Log) {
 
 impl Spec for User {
     const KIND: Descriptor = Descriptor {
-        label: "user",
-        plural: "users",
-        word: "user",
+        called: ["user", "users", "user"],
         section: &["users"],
         about: "Settings of people, by e-mail address. Nobody is made or deleted. What is left out stays as it is.",
         collection: "/users",

@@ -55,22 +55,24 @@ pub(crate) const fn object<T: Inner>() -> Takes<Option<T>> {
     })
 }
 
-/// The shape of a list of objects that have a table of their own; how many there are, where that is limited.
-pub(crate) const fn objects<T: Inner>(count: Option<(usize, usize)>) -> Shape {
+/// The shape of a list of objects that have a table of their own: what the schema calls one, and how many there are, where
+/// that is limited.
+pub(crate) const fn objects<T: Inner>(word: &'static str, count: Option<(usize, usize)>) -> Shape {
     Shape::Objects(Objects {
-        word: T::WORD,
+        word,
         count,
         outline: || T::TABLE.outline(),
     })
 }
 
-/// Reads such a list, without those that stand in it already.
+/// Reads such a list, without those that stand in it already. `what` people call them.
 pub(crate) fn read_objects<T: Inner + Ord + Clone>(
     list: &Cursor<'_>,
+    what: &str,
     log: &mut Log,
 ) -> Option<Vec<T>> {
     let (mut all, mut known) = (Vec::new(), BTreeSet::new());
-    for element in list.list(log, &format!("a list of {}", T::PLURAL))? {
+    for element in list.list(log, &format!("a list of {what}"))? {
         let (mut it, errors) = (T::default(), log.errors);
         element.object(log, T::TABLE, &mut it);
         if element.is_object() {
@@ -82,7 +84,7 @@ pub(crate) fn read_objects<T: Inner + Ord + Clone>(
         if known.insert(it.clone()) {
             all.push(it);
         } else {
-            let text = format!("this {} is in the list twice", T::WORD);
+            let text = format!("{} is in the list twice", T::TABLE.what);
             log.notice(Code::Repeated, element.place(), text);
         }
     }

@@ -12,7 +12,10 @@ fn every_kind_says_its_reach_its_role_its_referrers_and_its_first_version() {
         let since = said.since.unwrap_or("any");
         format!(
             "{}: {:?}, {:?}, {:?}, {since}\n",
-            said.word, said.reach, said.least_role, said.referred
+            kind.word(),
+            said.reach,
+            said.least_role,
+            said.referred
         )
     };
     assert_data_eq!(
