@@ -248,6 +248,10 @@ mod tests {
                 "its field \"gone\" has another form",
             ),
             (
+                r#"{"format_version": 1, "account": "a", "adopted": {"groups/x": [""]}}"#,
+                "an id in it is empty",
+            ),
+            (
                 r#"{"format_version": 1, "account": "a", "created": {"#,
                 "it is not JSON",
             ),

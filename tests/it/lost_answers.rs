@@ -211,6 +211,25 @@ fn a_new_key_whose_second_write_is_not_answered() {
     }
 }
 
+/// It lives, and nothing else opens it.
+#[test]
+fn a_new_key_that_cannot_be_deleted_again_keeps_its_sealed_file() {
+    let bench = Bench::fake();
+    bench.agreed(json!({ "groups": { "g": {} } }));
+    bench.file(crate::secrets::one_key());
+    for method in ["PUT", "DELETE"] {
+        bench
+            .netbird()
+            .fault(Fault::on(method, "/setup-keys/").times(9));
+    }
+    let run = bench.apply(&[]).expect(4);
+    run.says("could not be deleted again")
+        .says("delete it in NetBird");
+    bench.netbird().clear_faults();
+    assert_eq!(bench.names("/setup-keys"), ["k"]);
+    bench.unseal("k");
+}
+
 #[test]
 fn a_rename_whose_answer_is_lost_is_done_once() {
     let bench = Bench::fake();

@@ -504,4 +504,20 @@ fn what_a_line_agrees_to_is_named() {
         .extend(deletes(&[("groups/a", "1", None)]).changes);
     let both = "to agree to the 2 deletions and changes of users' rights that no commit since the last apply asks for";
     assert_eq!(said(&plan), both);
+
+    // what no commit asks for counts where somebody says it of this run
+    let roles = users("\"admin\"");
+    let line = line_of(&roles, &ours(&[]));
+    for (place, is_proposed, wanted) in [
+        (SaidIn::Run, false, true),
+        (SaidIn::Description(4), true, true),
+        (SaidIn::Description(4), false, false),
+        (SaidIn::Message(COMMITS - 1), false, false),
+    ] {
+        let mut statements = statements(&[(&line, place)], &[(4, &[COMMITS - 1])]);
+        statements.pulls[0].is_proposed = is_proposed;
+        let outcome = judge(&statements, &roles, &ours(&[]));
+        let case = format!("{place:?} {is_proposed}");
+        assert_eq!(!outcome.rows.is_empty(), wanted, "{case}");
+    }
 }

@@ -7,7 +7,7 @@ use crate::base::code::Code;
 use crate::base::id::Id;
 use crate::model::kind::Kind;
 use crate::plan::ours::Standing;
-use crate::testing::{Case, policy};
+use crate::testing::{Case, group, over, peer, policy};
 
 /// A live network: its name, the name that it is recorded by, and marks: `c` created, `a` adopted, `m` made by us as the event log
 /// says, `s` of another environment, `d` with another description than the file's.
@@ -153,6 +153,53 @@ fn others_are_adopted_by_name_where_nothing_else_can_be_meant() {
     assert_eq!(outcome(&renamed, &[("old", "", "")]), "a: 1 as Adopted");
     let both = [("old", "", ""), ("a", "", "")];
     assert_eq!(outcome(&renamed, &both), "a: 2 as Adopted");
+}
+
+/// Of what two runs made that stands which no change has to replace.
+#[test]
+fn of_two_recorded_objects_the_one_that_can_become_the_entry_stands() {
+    let domain = |domain: &str| json!({ "domain": domain, "distribution_groups": ["All"] });
+    let file = json!({ "dns": { "zones": { "z": domain("new.example") } } });
+    let zone = |(id, domain): (&str, &str)| json!({ "id": id, "name": "z", "domain": domain, "enabled": true, "distribution_groups": [] });
+    for (domains, wanted) in [
+        (
+            [("1", "old.example"), ("2", "new.example")],
+            "z: 2 surplus 1 Created",
+        ),
+        (
+            [("1", "new.example"), ("2", "old.example")],
+            "z: 1 surplus 2 Created",
+        ),
+        (
+            [("1", "new.example"), ("2", "new.example")],
+            "z: 1 surplus 2 Created",
+        ),
+    ] {
+        let case = Case::new(file.clone(), json!({ "zones": domains.map(zone) }));
+        let case = case.inventory(json!({ "created": { "zones/z": ["1", "2"] } }));
+        assert_eq!(said(&case), wanted);
+    }
+}
+
+#[test]
+fn of_two_groups_the_one_whose_members_the_file_lists_is_adopted() {
+    let file = json!({ "groups": { "g": { "peers": ["a"] } } });
+    let members = |id: &str, names: &[&str]| over(group("g", names), json!({ "id": id }));
+    for (first, second, wanted) in [
+        (&["a"][..], &["a", "b"][..], "adopts group g as Adopted: 1"),
+        (&["a", "b"], &["a"], "adopts group g as Adopted: 2"),
+        (&["b"], &["a"], "adopts group g as Adopted: 2"),
+        (&["b"], &["a", "b"], ""),
+    ] {
+        let groups = [members("1", first), members("2", second)];
+        let live = json!({ "groups": groups, "peers": [peer("a"), peer("b")] });
+        let plan = Case::new(file.clone(), live)
+            .inventory(json!({}))
+            .possible();
+        let adopted = plan.adoptions.iter();
+        let adopted = adopted.map(|(at, of)| format!("adopts {at} as {:?}: {}", of.origin, of.id));
+        assert_eq!(adopted.collect::<String>(), wanted, "{first:?} {second:?}");
+    }
 }
 
 #[test]

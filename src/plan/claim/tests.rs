@@ -247,6 +247,25 @@ fn what_an_entry_stands_for() {
             ),
         ),
         (
+            "--adopt of one more than the entry can have",
+            asked(
+                Case::new(file(), live(&[everybody("p"), second("p")])).inventory(ours()),
+                &second("p"),
+            ),
+        ),
+        (
+            "--adopt of a key of another name",
+            Case::new(
+                json!({ "setup_keys": { "k": { "type": "one-off", "expires_in": 86400 } } }),
+                json!({ "setup_keys": [crate::testing::key("other", &[])] }),
+            )
+            .inventory(json!({}))
+            .ours(|ours| {
+                let id = Id::from(id(Kind::SetupKey, "other").as_str());
+                ours.asked.insert(Address::new(Kind::SetupKey, "k"), id);
+            }),
+        ),
+        (
             "one that a killed run made",
             Case::new(file(), live(&[everybody("p")]))
                 .inventory(json!({}))
@@ -343,6 +362,10 @@ the same, and --adopt says which
     adopts policy p as Adopted
     unmanaged: policy p
     note: NetBird has another policy with the name "p" (id daojn064mr64fain5cug). This file does not manage it and does not change it.
+--adopt of one more than the entry can have
+    impossible: policy p cannot adopt daojn2e4mr64fain5cug: the inventory has another object for it | delete that one in NetBird first; the inventory names its id
+--adopt of a key of another name
+    impossible: setup key k cannot adopt daojn02697iataqjdpo0: NetBird has no such object of this kind
 one that a killed run made
     adopts policy p as Created
 two that runs made at once

@@ -172,6 +172,17 @@ fn what_is_odd_about_objects_is_told() {
     let plain = json!({ "groups": { "g": {} }, "policies": { "p": { "sources": ["g"], "destinations": ["g"], "protocol": "all" } } });
     let ssh = json!({ "protocol": "netbird-ssh", "authorized_groups": { id(Kind::Group, "g"): ["root"] } });
     let without = over(file.clone(), json!({ "routes": {} }));
+    let posture = |systems: Value, geo: bool| {
+        let mut check = json!({ "os_version": systems });
+        if geo {
+            check["geo"] = json!({ "action": "allow", "locations": [{ "country": "DE" }] });
+        }
+        let live = json!({ "id": "c", "name": "c", "checks": { "os_version_check": { "linux": { "min_kernel_version": "6.1" } } } });
+        Case::new(
+            json!({ "posture_checks": { "c": check } }),
+            json!({ "posture_checks": [live] }),
+        )
+    };
     let rows = [
         (
             "a new name that looks like a live one",
@@ -186,6 +197,8 @@ fn what_is_odd_about_objects_is_told() {
             "a policy that is of NetBird's SSH no more",
             Case::new(plain, json!({ "groups": [group("g", &[])], "policies": [policy_with("p", &["g"], &["g"], ssh)] })),
         ),
+        ("a posture check that asks for more", posture(json!({ "linux": "6.2" }), true)),
+        ("one that asks for less", posture(json!({ "linux": "6.0" }), false)),
         (
             "a section that goes, and of which nothing lives",
             Case::new(file.clone(), json!({ "groups": [group("g", &[])], "policies": [policy("p", &["g"], &["g"])] }))
@@ -204,6 +217,14 @@ a policy that is of NetBird's SSH no more
     update policy p
         protocol "netbird-ssh" → "all"
     note: policy "p" is no longer netbird-ssh: nobody can log in through it then, and NetBird forgets who may: users of "g" as root; changed back to netbird-ssh, it lets in every user of the account, as any local user, until "authorized_groups" names users
+a posture check that asks for more
+    update posture check c
+        geo {} → {"action":"allow","locations":[{"country":"DE"}]}
+        os_version {"linux":"6.1"} → {"linux":"6.2"}
+    note: posture check "c" fails for a machine whose location is not known, as in a local network
+one that asks for less
+    update posture check c
+        os_version {"linux":"6.1"} → {"linux":"6.0"}
 a section that goes, and of which nothing lives
     note: section "routes" goes with this change, so nothing of it is managed any more; none of its objects exists in NetBird
 

@@ -285,7 +285,7 @@ fn what_an_entry_says_no_more_is_told() {
         "routes": { "lan": lan(json!({ "access_control_groups": ["h"], "metric": 9 })) },
         "networks": host(json!({ "groups": ["g"], "enabled": true })),
         "setup_keys": { "done": key(json!({ "enrolled": true, "auto_groups": ["g"] })), "open": key(json!({ "auto_groups": [] })) },
-        "peers": { "done": { "ssh_enabled": true } },
+        "peers": { "done": { "ssh_enabled": true }, "kept": { "ssh_enabled": true } },
     });
     let now = json!({
         "groups": { "g2": { "renamed_from": "g" }, "h": {} },
@@ -293,7 +293,7 @@ fn what_an_entry_says_no_more_is_told() {
         "routes": { "lan": { "network": "10.0.0.0/8", "peer_groups": ["g2"], "groups": ["g2"] } },
         "networks": host(json!({})),
         "setup_keys": { "done": key(json!({ "enrolled": true, "auto_groups": ["h"] })), "open": key(json!({})) },
-        "peers": {},
+        "peers": { "kept": { "ssh_enabled": true } },
     });
     let of = |file: &Value, versions: &[Value]| {
         let case = Case::new(file.clone(), json!({ "groups": [group("keep", &[])] }));
