@@ -256,9 +256,8 @@ fn address_of(full_name: &str, kind: &str) -> String {
 fn in_full(written: &Cursor<'_>, log: &mut Log) -> Option<String> {
     let text = written.text()?;
     if !text.strip_suffix('.').unwrap_or(text).contains('.') {
-        let name = quote(text);
-        let message = format!("{name} is not a full name, and the file does not say the domain");
-        let flaw = log.error(written.place(), message);
+        let lacks = "is not a full name, and the file does not say the zone's domain";
+        let flaw = log.error(written.place(), format!("{} {lacks}", quote(text)));
         flaw.suggest("write the name with the zone's domain, such as \"db.corp.example\"");
         return None;
     }

@@ -226,7 +226,7 @@ fn the_branch_of_the_inventory_is_that_of_apply() {
     let same = [("GITEA_BRANCH", "netbird-gitops/inventory")];
     setup(&site, &[], &same)
         .expect(1)
-        .says("netbird-gitops/inventory is the branch that is applied: the inventory has");
+        .says("netbird-gitops/inventory is the branch that is applied: the inventory needs");
     assert_eq!(writes(&site), [""; 0]);
 }
 
