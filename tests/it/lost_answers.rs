@@ -182,6 +182,21 @@ fn what_nobody_can_tell_is_not_known() {
     }
 }
 
+/// What is to be deleted is looked at once more: that NetBird fails says nothing of it.
+#[test]
+fn a_deletion_before_which_nothing_can_be_read_is_not_done() {
+    for (section, path, kind) in KINDS {
+        let bench = bench();
+        bench.netbird().fault(Fault::on("GET", path).times(99));
+        bench.file(without(section));
+        let run = bench.apply(&["--prune", "all", "--format", "json"]);
+        let run = run.expect(4);
+        assert_eq!(status(&run, &format!("delete_{kind}")), "failed");
+        bench.netbird().clear_faults();
+        bench.apply(&["--prune", "all"]).expect(0).shows("deleted");
+    }
+}
+
 /// What makes a new key usable is the PUT of its groups.
 #[test]
 fn a_new_key_whose_second_write_is_not_answered() {

@@ -254,6 +254,13 @@ fn what_an_entry_stands_for() {
             ),
         ),
         (
+            "--adopt of what the entry has",
+            asked(
+                Case::new(file(), live(&[everybody("p")])).inventory(ours()),
+                &everybody("p"),
+            ),
+        ),
+        (
             "--adopt of a key of another name",
             Case::new(
                 json!({ "setup_keys": { "k": { "type": "one-off", "expires_in": 86400 } } }),
@@ -364,6 +371,8 @@ the same, and --adopt says which
     note: NetBird has another policy with the name "p" (id daojn064mr64fain5cug). This file does not manage it and does not change it.
 --adopt of one more than the entry can have
     impossible: policy p cannot adopt daojn2e4mr64fain5cug: the inventory has another object for it | delete that one in NetBird first; the inventory names its id
+--adopt of what the entry has
+    nothing
 --adopt of a key of another name
     impossible: setup key k cannot adopt daojn02697iataqjdpo0: NetBird has no such object of this kind
 one that a killed run made
