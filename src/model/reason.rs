@@ -73,7 +73,7 @@ facts! {
             evidence.behind("; ")
         ),
         /// The peer came by an older key of the name, and another machine by the newer one; what tells so of the older one.
-        Replaced { key: String, by: Who, evidence: Evidence } => format!(
+        PeerReplaced { key: String, by: Who, evidence: Evidence } => format!(
             "enrolled with an older setup key {key:?}, and replaced by the peer {by}{}",
             evidence.behind("; ")
         ),

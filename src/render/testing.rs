@@ -26,7 +26,7 @@ const AGE: &str = "age1ql3z7h…mcac8p";
 
 /// A reason that says an id as it is.
 pub(super) fn replaced_by(id: &str) -> Reason {
-    Reason::Replaced {
+    Reason::PeerReplaced {
         key: id.into(),
         by: Who {
             id: Id(id.into()),

@@ -1,5 +1,5 @@
-//! What the server tells of a repository and its branches, and what a token may do there, without being asked to do it
-//! (docs/gitea-api.md, "Branches", "Branch rules", "Token scopes").
+//! What the server tells of a repository and its branches, and what a token may do there, without being asked to do it (docs/gitea-api.md,
+//! "Branches", "Branch rules", "Token scopes"); and in words why a commit was refused.
 
 use serde::Deserialize;
 

@@ -145,7 +145,7 @@ impl FollowUp<'_> {
                 self.notices.push(notice);
                 continue;
             }
-            let reason = Reason::Replaced {
+            let reason = Reason::PeerReplaced {
                 key: old.key.clone(),
                 by,
                 evidence: old.evidence,
