@@ -285,7 +285,7 @@ impl Statements {
         let known = before.map(Plan::counted_rows);
         for row in plan.counted_rows() {
             let home = homes.get(&row.object).filter(|_| row.piece == Piece::Whole);
-            if let Some(home) = home.filter(|_| before.is_some()) {
+            if let Some(home) = home {
                 let matter = matters.entry(home.clone()).or_default();
                 matter.released.insert(row);
                 continue;

@@ -64,6 +64,7 @@ fn what_a_service_of_the_reverse_proxy_uses_stays() {
     bench.declared(1.0, file(json!({})));
     let held = "it is still used by reverse proxy service \"intranet.example.com\"";
     bench.plan(&[]).shows(held);
+    bench.run(&["drift"]).shows(held);
     bench.apply(&[]);
     bench.id("/networks/resources", "intranet");
     bench.declared(

@@ -649,6 +649,28 @@ fn what_stands_in_others() {
             )
             .inventory(ours()),
         ),
+        (
+            "the zone is to be replaced, and the file says nothing of its records",
+            Case::new(
+                json!({ "dns": { "zones": { "corp": { "domain": "new.example", "distribution_groups": ["All"] } } } }),
+                lists("corp", &[("db.corp.example", "10.0.0.1")]),
+            )
+            .inventory(ours()),
+        ),
+        (
+            "the zone is to be replaced, and has a record by hand",
+            Case::new(
+                json!({ "dns": { "zones": { "corp": { "domain": "new.example", "distribution_groups": ["All"], "records": [] } } } }),
+                lists(
+                    "corp",
+                    &[
+                        ("db.corp.example", "10.0.0.1"),
+                        ("x.corp.example", "10.0.0.2"),
+                    ],
+                ),
+            )
+            .inventory(ours()),
+        ),
     ];
     let rows = rows.map(|(what, case)| (what, of(case)));
     assert_data_eq!(table(rows), str![[r#"
@@ -670,6 +692,11 @@ the zone leaves, and has a record by hand
     create group keep
     delete DNS record db.corp.example A: no longer declared
     held: DNS zone corp: it contains DNS record "x.corp.example A" (daojn00jmcb30b697pvg), which stays
+the zone is to be replaced, and the file says nothing of its records
+    impossible: DNS zone corp cannot be replaced: that would delete DNS record "db.corp.example A" (daojn00l12pbmjsuhiq0) too, and the file does not declare it | declare what is inside it, or delete that in NetBird, or give the new one another name
+the zone is to be replaced, and has a record by hand
+    held: DNS zone corp: it cannot be changed as the file says, only deleted and created again, and DNS record "x.corp.example A" (daojn00jmcb30b697pvg) in it would be deleted with it
+    unmanaged: DNS record x.corp.example A
 
 "#]].raw());
 }

@@ -122,6 +122,23 @@ update group h (removals): somebody renamed it to "g" in NetBird; this plan rena
     );
 }
 
+/// A nameserver group that goes leaves its unique name to another one of that name alone: no other one waits for it.
+#[test]
+fn nameservers_of_another_name_are_made_before_the_old_ones_go() {
+    let n = json!({ "nameservers": [{ "ip": "10.0.0.2" }], "groups": ["All"] });
+    let file = json!({ "dns": { "nameserver_groups": { "new": n } } });
+    let live = json!({ "nameserver_groups": [nameservers("n", &["10.0.0.1"], &["All"])] });
+    assert_data_eq!(
+        Case::new(file, live).prune_all().outcome(),
+        str![[r#"
+create nameserver group new
+delete nameserver group n: not declared (--prune all)
+
+"#]]
+        .raw()
+    );
+}
+
 /// A policy that is replaced is there twice for a moment; a key's old one goes in the same breath as its new one.
 #[test]
 fn a_replacement_makes_before_it_breaks() {
@@ -324,6 +341,18 @@ fn dead_keys_let_go_of_groups_that_go() {
                 .outcome(),
         ),
         (
+            "ours, and it goes itself",
+            Case::new(
+                json!({ "groups": { "keep": {} }, "setup_keys": {} }),
+                live(vec![dead("k")]),
+            )
+            .inventory(
+                json!({ "created": { "setup_keys/k": [crate::testing::id(Kind::SetupKey, "k")] } }),
+            )
+            .prune_all()
+            .outcome(),
+        ),
+        (
             "not ours, keys are not managed",
             Case::new(
                 json!({ "groups": { "keep": {} } }),
@@ -349,6 +378,10 @@ ours, and another that goes
     delete group g: not declared (--prune all)
     adopts group keep as Adopted
     adopts setup key k as Adopted
+ours, and it goes itself
+    delete setup key k: no longer declared
+    delete group g: not declared (--prune all)
+    adopts group keep as Adopted
 not ours, keys are not managed
     held: group g: it is still used by setup key "other" (daojn02697iataqjdpo0, overused)
     adopts group keep as Adopted

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use crate::model::kind::Kind;
-use crate::testing::{Case, LIFE, MADE, group, id, id_at, key, over, policy, table};
+use crate::testing::{Case, LIFE, MADE, group, groups, id, id_at, key, over, policy, table};
 
 /// The group that the identity provider made at the first login of a user.
 fn issued(name: &str) -> Value {
@@ -113,6 +113,15 @@ fn two_groups_of_identity_providers_with_one_name() {
         case.outcome()
     };
     let policies = |p: Value| json!({ "groups": { "keep": {} }, "policies": { "p": p } });
+    let settings =
+        |groups: Value| json!({ "dns": { "settings": { "disabled_management_groups": groups } } });
+    let with_settings = || {
+        let groups = groups(&["ops"]);
+        over(
+            live(json!([])),
+            json!({ "dns_settings": { "disabled_management_groups": groups } }),
+        )
+    };
     let rows = [
         (
             "nothing refers to them",
@@ -135,6 +144,14 @@ fn two_groups_of_identity_providers_with_one_name() {
                 json!({ "policies": { "p": p(json!({})), "q": { "sources": ["All"], "destinations": ["All"] } } }),
                 live(json!([])),
             ),
+        ),
+        (
+            "settings that are as they should be",
+            of(settings(json!(["ops"])), with_settings()),
+        ),
+        (
+            "settings that change",
+            of(settings(json!(["ops", "All"])), with_settings()),
         ),
         (
             "a key that is as it should be",
@@ -173,6 +190,13 @@ a new policy, and one of others
     skipped: policy p
     note: section "setup_keys" is no longer in the file, so nothing of it is managed any more; 1 setup key of it still lives in NetBird: "k". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
     note: policy "p" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+settings that are as they should be
+    note: section "setup_keys" is no longer in the file, so nothing of it is managed any more; 1 setup key of it still lives in NetBird: "k". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
+    note: DNS settings refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+settings that change
+    skipped: DNS settings
+    note: section "setup_keys" is no longer in the file, so nothing of it is managed any more; 1 setup key of it still lives in NetBird: "k". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
+    note: DNS settings refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
 a key that is as it should be
     note: setup key "k" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
 a key that changes

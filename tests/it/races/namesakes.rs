@@ -1,5 +1,9 @@
 //! What comes of objects of one name that two runs left?
 
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+
+use fakes::{Effect, Fault};
 use serde_json::{Value, json};
 
 use super::{assert_one_of_each, assert_unreferred, one_of_each, other};
@@ -85,6 +89,38 @@ fn a_second_group_that_somebody_needs_stays_and_is_named() {
         "group \"g1 ({second})\" ({second}): it is still used by network router"
     ));
     assert_eq!(bench.all("/groups", "g1").len(), 2);
+}
+
+/// The other run is killed between the record of its keys and their groups: this run gives them theirs.
+#[test]
+fn a_key_of_a_killed_run_gets_its_groups_from_the_run_that_meets_it() {
+    let bench = Bench::fake();
+    bench.file(one_of_each());
+    let mut killed = other(&bench);
+    killed.stdout(Stdio::null()).stderr(Stdio::null());
+    bench
+        .netbird()
+        .before("POST", "/setup-keys", move |netbird| {
+            let (send, pid) = mpsc::channel::<u32>();
+            netbird.fault(Fault::on("PUT", "/setup-keys/").then(Effect::CutBefore));
+            netbird.before("PUT", "/setup-keys/", move |_| {
+                let pid = pid.recv().unwrap().to_string();
+                let mut kill = Command::new("kill");
+                assert!(kill.args(["-KILL", &pid]).status().unwrap().success());
+            });
+            let mut killed = killed.spawn().unwrap();
+            send.send(killed.id()).unwrap();
+            assert_eq!(killed.wait().unwrap().code(), None);
+        });
+    let mut run = bench.apply(&[]).expect(0);
+    for (name, groups) in [("k1", 1), ("k2", 2)] {
+        run = run.says_anywhere(&format!("setup key {name}: another run made it"));
+        let key = bench.one("/setup-keys", name);
+        assert_eq!(key["auto_groups"].as_array().unwrap().len(), groups);
+    }
+    assert_eq!(bench.sealed_files(), Vec::<String>::new());
+    assert_one_of_each(&bench, &["sealed-keys", "other"]);
+    bench.plan(&[]).expect(0).shows("No changes");
 }
 
 #[test]

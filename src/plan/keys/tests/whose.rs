@@ -128,6 +128,10 @@ fn without_an_inventory_no_key_goes_and_no_machine() {
             case(asked(), vec![sealed(), sealed_at(MADE + 9)]),
         ),
         (
+            "two, and --replace names them",
+            case(json!({}), vec![sealed(), sealed_at(MADE + 9)]).replace(Kind::SetupKey, "k"),
+        ),
+        (
             "enrolled, and one is unused",
             case(json!({ "enrolled": true }), vec![sealed()]),
         ),
@@ -147,6 +151,11 @@ two older ones, and a new one is asked for
     delete setup key k: made before reissue_after
     --
     replace setup key k [made +9 s]: reissue_after 2026-09-21T14:21:40Z
+two, and --replace names them
+    replace setup key k [made +9 s]: --replace names it
+    delete setup key k: replaced by hand
+    --
+    replace setup key k [made +9 s]: --replace names it
 enrolled, and one is unused
     delete setup key k: marked as enrolled, so nobody needs this live, unused key
     --
