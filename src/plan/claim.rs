@@ -245,13 +245,15 @@ impl<'a> Claims<'a> {
     /// had more objects before.
     fn too_many(&self, entry: &Address, live: &Live) -> Reason {
         // what refers to the second one of a group is as one that refers to the first
+        let groups = &self.given.actual.groups;
         let surplus = self.given.binding.surplus.iter();
         let seconds = surplus.filter(|(_, (of, _))| of.kind == Kind::Group);
+        let seconds = seconds.map(|(id, (of, _))| (groups.name(id), of.name.as_str()));
+        let seconds: BTreeMap<String, &str> = seconds.collect();
         let as_first = |live: &Live| {
-            let fields = Value::Object(live.resource.fields()).to_string();
-            seconds.clone().fold(fields, |fields, (id, _)| {
-                fields.replace(&format!(" ({id})"), "")
-            })
+            let mut fields = Value::Object(live.resource.fields());
+            rename(&mut fields, &seconds);
+            fields
         };
         let own = as_first(live);
         let is_equal = |other: &Live| entry.kind == Kind::Group || as_first(other) == own;
@@ -261,6 +263,23 @@ impl<'a> Claims<'a> {
             true => Reason::Surplus,
             false => Reason::NoLongerDeclared { agreed: false },
         }
+    }
+}
+
+/// Puts other names in the place of these, in whatever a field has. Lists are sorted then: most of them are sets.
+fn rename(value: &mut Value, names: &BTreeMap<String, &str>) {
+    match value {
+        Value::String(text) => {
+            if let Some(name) = names.get(text) {
+                (*name).clone_into(text);
+            }
+        }
+        Value::Array(all) => {
+            all.iter_mut().for_each(|one| rename(one, names));
+            all.sort_by_cached_key(Value::to_string);
+        }
+        Value::Object(fields) => fields.values_mut().for_each(|one| rename(one, names)),
+        _ => {}
     }
 }
 

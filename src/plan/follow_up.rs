@@ -39,7 +39,7 @@ pub(super) struct FollowUp<'a> {
 
 impl FollowUp<'_> {
     /// Holds these objects: nothing is done to them, nor to what stands in one that is not replaced.
-    fn hold(&mut self, held: Vec<Held>) {
+    fn hold(&mut self, held: Vec<Held>) -> bool {
         let is_held = |change: &Change| {
             let parent = change.address.parent();
             held.iter().any(|of| {
@@ -48,7 +48,9 @@ impl FollowUp<'_> {
             })
         };
         self.changes.retain(|change| !is_held(change));
+        let is_more = !held.is_empty();
         self.held.extend(held);
+        is_more
     }
 }
 
@@ -68,10 +70,8 @@ pub(super) fn follow_up<'a>(
         notices: Vec::new(),
         problems: Vec::new(),
     };
-    all.keep_parents();
-    all.keep_named(resolved);
-    // what is held keeps what it stands in
-    all.keep_parents();
+    // what is held needs others, and keeps what it stands in
+    while all.keep_parents() | all.keep_named(resolved) {}
     all.offboard(&resolved.names);
     all.replace(&resolved.replaced);
     // the name is free once the peer of the older key goes

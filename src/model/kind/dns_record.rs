@@ -53,12 +53,13 @@ impl DnsRecord {
     /// Whether the server takes them for one record.
     fn is_same(&self, other: &DnsRecord) -> bool {
         // of a machine that is not known yet the name tells
-        let what = |it: &DnsRecord| match (it.content.as_str(), &it.peer) {
-            ("", Some(peer)) => peer.text().to_owned(),
-            (content, _) => content.to_owned(),
-        };
-        let both = [self, other].map(|it| (it.name.clone(), it.r#type, what(it)));
-        both[0] == both[1]
+        fn what(it: &DnsRecord) -> &str {
+            match (it.content.as_str(), &it.peer) {
+                ("", Some(peer)) => peer.text(),
+                (content, _) => content,
+            }
+        }
+        self.name == other.name && self.r#type == other.r#type && what(self) == what(other)
     }
 
     /// Whether it is another name of something.

@@ -493,6 +493,37 @@ the same, and somebody else's policy names the second
 "#]].raw());
 }
 
+/// What refers to the second one of a group equals what refers to the first, whatever other groups are called.
+#[test]
+fn a_second_policy_that_names_a_second_group_is_a_second_one() {
+    let second = |kind: Kind, name: &str| id_at(kind, name, MADE + 9);
+    for other in ["ops 2", "ops #2"] {
+        let first = policy("p", &["ops", other], &["keep"]);
+        let mut twin = over(first.clone(), json!({ "id": second(Kind::Policy, "p") }));
+        twin["rules"][0]["sources"] =
+            json!([{ "id": second(Kind::Group, "ops") }, { "id": id(Kind::Group, other) }]);
+        let ops = over(
+            group("ops", &[]),
+            json!({ "id": second(Kind::Group, "ops") }),
+        );
+        let groups = json!([
+            group("ops", &[]),
+            ops,
+            group(other, &[]),
+            group("keep", &[])
+        ]);
+        let created = json!({
+            "groups/ops": [id(Kind::Group, "ops"), second(Kind::Group, "ops")],
+            "policies/p": [id(Kind::Policy, "p"), second(Kind::Policy, "p")],
+        });
+        let file = json!({ "groups": { "ops": {}, other: {}, "keep": {} },
+                           "policies": { "p": { "sources": ["ops", other], "destinations": ["keep"] } } });
+        let case = Case::new(file, json!({ "groups": groups, "policies": [first, twin] }));
+        let plan = case.inventory(json!({ "created": created })).possible();
+        assert_eq!(plan.counted_rows().len(), 0, "{other}: {:?}", plan.changes);
+    }
+}
+
 /// Of kinds of which several can bear a name each place of an entry has its own object.
 #[test]
 fn entries_of_several_objects() {

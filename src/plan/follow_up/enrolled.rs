@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 
 use crate::account::actual::Actual;
 use crate::base::id::Id;
-use crate::base::text::joined;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::kind::{self, FieldChange, Kind, Resource};
@@ -33,7 +32,10 @@ pub fn peer_renames(enrolled: &[Enrollment], actual: &Actual) -> Vec<Change> {
         let label = plain_label(&of.key).map(|label| match is_taken(&label) {
             false => label,
             // also where the peer itself has it already
-            true => format!("{label}-{}", joined(peer.ip.split('.').skip(2), "-")),
+            true => {
+                let parts = peer.ip.split('.').skip(2);
+                parts.fold(label, |label, part| format!("{label}-{part}"))
+            }
         });
         labels.insert(&peer.id, label.clone().unwrap_or_default());
         let guess = match &label {

@@ -48,8 +48,8 @@ fn is_own_key(live: &Live, decisions: &Decisions, ours: &Ours) -> bool {
 impl FollowUp<'_> {
     /// Holds every group, network resource and posture check that only things need which are not ours: what the file does not
     /// declare, and fields that it does not say of what it declares. The server would refuse, or let them dangle. Where the file
-    /// itself names one, the deletion stays in the plan, and is impossible (`plan::check`).
-    pub(super) fn keep_named(&mut self, resolved: &Resolved) {
+    /// itself names one, the deletion stays in the plan, and is impossible (`plan::check`). Returns whether there was one.
+    pub(super) fn keep_named(&mut self, resolved: &Resolved) -> bool {
         let (desired, actual, _, options) = self.given.parts();
         let mut going: BTreeMap<(Refers, &str), Vec<(&Address, &Live)>> = BTreeMap::new();
         for change in &self.changes {
@@ -60,7 +60,7 @@ impl FollowUp<'_> {
             }
         }
         if going.is_empty() {
-            return;
+            return false;
         }
         let is_own = |live: &Live| is_own_key(live, &resolved.decisions, &options.ours);
         let is_ours = |address: &Address, live: &Live| {
@@ -118,12 +118,13 @@ impl FollowUp<'_> {
             Some(Held::new(address, live, why))
         });
         let held = held.collect();
-        self.hold(held);
+        self.hold(held)
     }
 
     /// Holds every object that would go, or be replaced, and take along what stays in it; of one that is replaced nothing that stands in
     /// it is written either. Where the file says nothing of what stands in one, its replacement is an error.
-    pub(super) fn keep_parents(&mut self) {
+    /// Returns whether there was one.
+    pub(super) fn keep_parents(&mut self) -> bool {
         let (desired, actual, ..) = self.given.parts();
         let leaves = |change: &Change| {
             let live = change.operation.live()?;
@@ -158,7 +159,7 @@ impl FollowUp<'_> {
             };
             held.push(Held::new(&change.address, live, why));
         }
-        self.hold(held);
+        self.hold(held)
     }
 
     /// Takes the groups that go out of our own dead keys: used, expired or revoked, a key still blocks their deletion.

@@ -109,6 +109,37 @@ a field that is not ours
 "#]].raw());
 }
 
+/// What is held needs what it names: somebody's policy names the resource, and the resource is in the group.
+#[test]
+fn what_something_held_needs_is_held_too() {
+    let mut by_hand = policy("by-hand", &["keep"], &["keep"]);
+    by_hand["rules"][0]["destinations"] = Value::Null;
+    by_hand["rules"][0]["destinationResource"] = json!({ "id": "res1", "type": "host" });
+    let listed = json!({ "resources": [{ "id": "res1", "type": "host" }] });
+    let live = json!({
+        "groups": [over(group("g", &[]), listed), group("keep", &[])],
+        "networks": [{ "id": "net", "name": "office", "resources": ["res1"], "routers": [] }],
+        "network_resources": [{ "id": "res1", "name": "printer", "address": "10.0.0.9/32", "enabled": true,
+                                "groups": [{ "id": id(Kind::Group, "g") }] }],
+        "network_routers": [],
+        "policies": [by_hand],
+    });
+    let created = json!({ "groups/g": [id(Kind::Group, "g")], "groups/keep": [id(Kind::Group, "keep")],
+                          "networks/office": ["net"], "resources/printer": ["res1"] });
+    let file = json!({ "groups": { "keep": {} }, "networks": {} });
+    let case = Case::new(file, live).inventory(json!({ "created": created }));
+    assert_data_eq!(
+        case.outcome(),
+        str![[r#"
+held: group g: it is still used by network resource "printer" (res1) of network "office"
+held: network office: it contains network resource "printer" (res1), which stays
+held: network resource printer: it is still used by policy "by-hand" (daojn04k4iku92gg43o0)
+
+"#]]
+        .raw()
+    );
+}
+
 /// A group that lists nothing but resources that are no more has a way out of its own: no page of NetBird shows them.
 #[test]
 fn resources_that_are_no_more() {
