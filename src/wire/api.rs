@@ -154,9 +154,14 @@ impl Api {
     /// Deletes an object.
     ///
     /// When the connection ends without an answer the request is made once more; if the first one arrived, the second
-    /// is told that the object is gone ([`ApiError::is_gone`]): a success to whoever wants it deleted.
+    /// is told that the object is gone ([`ApiError::is_gone`]): a success to whoever wants it deleted. A page is the
+    /// answer of something before NetBird.
     pub fn delete(&self, path: &str) -> Result<()> {
-        self.success(Method::DELETE, path, None).map(drop)
+        let reply = self.success(Method::DELETE, path, None)?;
+        match reply.bytes().trim_ascii() {
+            b"" => Ok(()),
+            _ => object(&reply).map(drop),
+        }
     }
 
     /// Creates a setup key. No other answer ever has the whole key (docs/netbird-api.md, "Setup keys").

@@ -129,6 +129,7 @@ fn what_was_not_carried_out_has_failed() {
                 Effect::ErrorBefore,
                 Effect::CutBefore,
                 Effect::Html(502),
+                Effect::Html(200),
                 Effect::Slow(Duration::from_secs(600)),
             ] {
                 let (bench, run) = faulty(method, section, path, effect);

@@ -49,15 +49,17 @@ fn lists_and_objects() {
 }
 
 #[test]
-fn deletions_take_any_success() {
+fn deletions_take_any_success_but_a_page() {
     let (_server, api) = start([
         json(200, "{}"),
         answer(200, "", ""),
         Act::Send(b"HTTP/1.1 204 X\r\n\r\n".to_vec()),
+        answer(200, "", "<html>log in</html>"),
     ]);
     for _ in 0..3 {
         api.delete("/groups/1").unwrap();
     }
+    assert!(api.delete("/groups/1").unwrap_err().outcome_unknown);
 }
 
 #[test]
