@@ -99,7 +99,7 @@ fn entries(descriptor: &Descriptor) -> Value {
 
 fn name(longest: usize) -> Value {
     json!({
-        "description": format!("A name: 1 to {longest} characters, no blank at either end."),
+        "description": format!("A name: 1 to {longest} characters, no space at either end."),
         "type": "string",
         "minLength": 1,
         "maxLength": longest,

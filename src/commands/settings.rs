@@ -118,13 +118,22 @@ pub(super) struct Run<'a> {
     pub(super) context: Context,
 }
 
+impl Command {
+    /// A setting of the forge that a flag or its variable names; what the job around us has is not looked at.
+    pub(super) fn named(&self, of: fn(&GiteaArgs) -> &Option<String>) -> Option<String> {
+        setting(of(self.gitea()?).as_ref())
+    }
+}
+
 impl<'a> Run<'a> {
     pub(super) fn new(cli: &'a Cli, say: Say) -> Self {
         let (global, command, context) = (&cli.global, &cli.command, Context::of_process());
         let file = setting(global.file.as_ref()).unwrap_or_else(|| "netbird.json".into());
         let environment = setting(global.environment.as_ref());
-        let named = |of: fn(&GiteaArgs) -> &Option<String>| setting(of(command.gitea()?).as_ref());
-        let (url, name) = (named(|it| &it.gitea_url), named(|it| &it.gitea_repo));
+        let (url, name) = (
+            command.named(|it| &it.gitea_url),
+            command.named(|it| &it.gitea_repo),
+        );
         Run {
             cli,
             command,
@@ -133,7 +142,7 @@ impl<'a> Run<'a> {
             environment: environment.unwrap_or_else(|| "default".into()),
             gitea_url: url.or_else(|| context.server_url.clone()),
             repository: name.or_else(|| context.repository.clone()),
-            named_branch: named(|it| &it.branch),
+            named_branch: command.named(|it| &it.branch),
             context,
         }
     }

@@ -166,7 +166,7 @@ macro_rules! kinds {
     };
 }
 
-// a kind stands below every kind that it refers to: this is the order of creation
+// a kind is below every kind that it refers to, but for members of groups: this is the order of creation
 kinds! {
     /// A set of peers (and network resources) that everything else refers to.
     Group(Group),

@@ -154,12 +154,12 @@ impl Api {
     /// Deletes an object.
     ///
     /// When the connection ends without an answer the request is made once more; if the first one arrived, the second
-    /// is told that the object is gone ([`ApiError::is_gone`]): a success to whoever wants it deleted. A page is the
-    /// answer of something before NetBird.
+    /// is told that the object is gone ([`ApiError::is_gone`]): a success to whoever wants it deleted. Every deletion of
+    /// NetBird is answered with `{}`; a page, or nothing, is the answer of something before it.
     pub fn delete(&self, path: &str) -> Result<()> {
         let reply = self.success(Method::DELETE, path, None)?;
-        match reply.bytes().trim_ascii() {
-            b"" => Ok(()),
+        match reply.status {
+            204 => Ok(()),
             _ => object(&reply).map(drop),
         }
     }

@@ -177,7 +177,7 @@ fn what_differs_is_shown_and_left_alone_until_it_is_forced() {
     // forced, and the network is still the people's
     let run = init(&bench, &["--force"]).expect(0);
     run.shows("overwritten  .gitea/workflows/plan.yml")
-        .shows("git switch -c netbird-gitops-init\ngit add .gitea/workflows\n");
+        .shows("git diff\ngit switch -c netbird-gitops-update\ngit add .gitea/workflows\n");
     assert_eq!(read(&bench, path), kept);
     init(&bench, &[]).expect(0).shows("Nothing to do.");
     assert_eq!(
@@ -250,7 +250,7 @@ fn a_second_network_has_files_of_its_own_and_leaves_the_first_alone() {
         .shows("unchanged    netbird.schema.json")
         .shows("netbird-gitops plan --environment lab -f lab/netbird.json")
         .shows("netbird-gitops init --setup --environment lab -f lab/netbird.json")
-        .shows("git switch -c netbird-gitops-init")
+        .shows("git switch -c another-network")
         .shows("git push -u origin HEAD");
     let both = tree(&bench);
     assert_eq!(both.len(), 12, "{both:?}");

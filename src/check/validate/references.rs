@@ -39,11 +39,9 @@ fn taken_for(wanted: Kind, found: Kind) -> Option<&'static str> {
         (Kind::Group, Kind::NetworkResource) => {
             "it is a network resource: this list takes groups; a policy names a resource in \"destination_resource\""
         }
-        (Kind::NetworkResource, Kind::Group) => {
-            "it is a group here: groups stand in \"destinations\""
-        }
+        (Kind::NetworkResource, Kind::Group) => "it is a group: groups belong in \"destinations\"",
         (Kind::NetworkResource, Kind::SetupKey) => {
-            "it is a setup key here: for its peer write { \"peer\": \"NAME\" }"
+            "it is a setup key: for its peer write { \"peer\": \"NAME\" }"
         }
         (Kind::NetworkResource, Kind::Network) => {
             "this is the name of a network: write one of its resources, or a group that they are in"
@@ -286,9 +284,9 @@ mod tests {
 "destination_resource": "lan"
     note: policies.p.destination_resource: network resource "lan" is not declared in this file: an apply fails if NetBird does not have it
 "destination_resource": "ops"
-    note: policies.p.destination_resource: network resource "ops" is not declared in this file: an apply fails if NetBird does not have it | it is a group here: groups stand in "destinations"
+    note: policies.p.destination_resource: network resource "ops" is not declared in this file: an apply fails if NetBird does not have it | it is a group: groups belong in "destinations"
 "destination_resource": "gw-1"
-    note: policies.p.destination_resource: network resource "gw-1" is not declared in this file: an apply fails if NetBird does not have it | it is a setup key here: for its peer write { "peer": "NAME" }
+    note: policies.p.destination_resource: network resource "gw-1" is not declared in this file: an apply fails if NetBird does not have it | it is a setup key: for its peer write { "peer": "NAME" }
 "destination_resource": "office"
     note: policies.p.destination_resource: network resource "office" is not declared in this file: an apply fails if NetBird does not have it | this is the name of a network: write one of its resources, or a group that they are in
 "destination_resource": {"peer": "gw-1"}

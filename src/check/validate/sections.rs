@@ -84,7 +84,7 @@ const REFUSED: &[Refused] = refused![
     ["keys", "key", "preauth_keys"] => "setup keys belong in \"setup_keys\"";
     ["peer", "hosts", "nodes", "machines"] => "settings of machines belong in \"peers\"",
         "machines enroll by themselves; for a new one declare a setup key";
-    ["dns_records", "dns_record", "records", "record"] => "DNS records stand in the zone that they are in",
+    ["dns_records", "dns_record", "records", "record"] => "DNS records belong in their zone",
         "write \"dns\": { \"zones\": { \"NAME\": { \"domain\": \"…\", \"records\": [ … ] } } }";
     ["resource", "data", "variable", "terraform", "module", "locals", "output"] => "this is a file of Terraform",
         "netbird-gitops export writes the account as it is (docs/coming-from.md)";
@@ -92,7 +92,7 @@ const REFUSED: &[Refused] = refused![
         "write \"users\": { \"E-MAIL\": { \"auto_groups\": [ … ] } }; who there is comes from the identity provider";
     ["network", "resources", "network_resources", "network_resource", "routers", "network_routers",
         "network_router"] =>
-        "resources and routers stand in the network that they are in",
+        "resources and routers belong in their network",
         "write \"networks\": { \"NAME\": { \"resources\": { … }, \"routers\": [ … ] } }";
     ["service_users", "service_user", "tokens", "token", "personal_access_tokens", "invites"] =>
         "service users, tokens and invites are not managed here: NetBird shows their secrets once, and a file cannot keep them",
@@ -112,7 +112,7 @@ const REFUSED: &[Refused] = refused![
         "agent_network_guardrails", "agent_network_policies", "agent_network_providers", "agent_network_settings"] =>
         "this is not managed here: NetBird's cloud has it, on a server of your own it has no effect",
         AS_IT_IS;
-    ["accounts", "settings", "account_settings"] => "the account's settings stand in \"account\"",
+    ["accounts", "settings", "account_settings"] => "the account's settings belong in \"account\"",
         "write \"account\": { \"settings\": { … } }";
 ];
 
@@ -123,7 +123,7 @@ static REFUSED_IN_ACCOUNT: LazyLock<[Refused; 2]> = LazyLock::new(|| {
     [
         Refused::new(
             settings.leak(), // once
-            "the account's settings stand in \"settings\"",
+            "the account's settings belong in \"settings\"",
             Some("write \"account\": { \"settings\": { … } }"),
         ),
         Refused::new(
@@ -135,11 +135,11 @@ static REFUSED_IN_ACCOUNT: LazyLock<[Refused; 2]> = LazyLock::new(|| {
 });
 
 const REFUSED_IN_DNS: &[Refused] = refused![
-    ["nameservers", "groups", "servers"] => "nameservers stand in groups of them, by name",
+    ["nameservers", "groups", "servers"] => "nameservers belong in groups, by name",
         "write \"nameserver_groups\": { \"NAME\": { \"nameservers\": [ … ], \"groups\": [ … ] } }";
-    ["domains", "search_domains"] => "domains stand in the group of nameservers that answers for them",
+    ["domains", "search_domains"] => "domains belong in the group of nameservers that answers for them",
         "write \"nameserver_groups\": { \"NAME\": { \"domains\": [ … ], … } }";
-    ["records"] => "records stand in the zone that they are in",
+    ["records"] => "records belong in their zone",
         "write \"zones\": { \"NAME\": { \"domain\": \"…\", \"records\": [ … ], … } }";
 ];
 
@@ -269,7 +269,7 @@ fn objects<'a>(kind: Kind, entry: &Cursor<'a>) -> Vec<Cursor<'a>> {
 /// name.
 fn named<'a>(section: &Cursor<'a>, kind: Kind, log: &mut Log) -> Option<Vec<Cursor<'a>>> {
     if !section.is_object() {
-        let hint = "entries stand under their names: { \"NAME\": { … } }";
+        let hint = "write each entry under its name: { \"NAME\": { … } }";
         return section.wrong(log, "an object of names { … }", Some(hint.into()));
     }
     for entry in section.members() {

@@ -115,7 +115,11 @@ impl Init<'_> {
                 "export NETBIRD_API_URL=https://netbird.example.com AGE_PUBLIC_KEY=age1…",
                 "export NETBIRD_PLAN_TOKEN=nbp_… NETBIRD_APPLY_TOKEN=nbp_… BOT_TOKEN=…",
                 "export NETBIRD_GITOPS_BINARY=https://… NETBIRD_GITOPS_SHA256=…",
-                &format!("export GITEA_URL={url} GITEA_REPO={name} GITEA_TOKEN=…"),
+                &format!(
+                    "export GITEA_URL={} GITEA_REPO={} GITEA_TOKEN=…",
+                    shell(url),
+                    shell(name)
+                ),
                 &self.command(" --setup"),
             ],
         );
@@ -133,12 +137,12 @@ impl Init<'_> {
         let (push, begin, end) = match is_first && self.network.is_default() {
             true => ("Push", "", "git push origin HEAD:main"),
             false => {
-                let branch = "git switch -c netbird-gitops-init\n";
-                (
-                    "Push a branch, and merge it",
-                    branch,
-                    "git push -u origin HEAD",
-                )
+                let begin = match is_first {
+                    true => "git switch -c another-network\n",
+                    false => "git diff\ngit switch -c netbird-gitops-update\n",
+                };
+                let push = "Push a branch, and merge it";
+                (push, begin, "git push -u origin HEAD")
             }
         };
         let add = format!("{begin}git add {}", paths.join(" "));
@@ -146,7 +150,10 @@ impl Init<'_> {
                     in NetBird";
         let (what, message) = match is_first {
             true => (format!("{push}. {then}:"), "The network as it is"),
-            false => (format!("{push}:"), "Workflows of netbird-gitops"),
+            false => (
+                "Look at what changed, and open a pull request:".to_owned(),
+                concat!("Workflows of netbird-gitops ", env!("CARGO_PKG_VERSION")),
+            ),
         };
         let commit = format!("git commit -m \"{message}\"");
         steps.add(what, &[&add, &commit, end]);

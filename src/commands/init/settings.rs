@@ -400,8 +400,10 @@ fn variables(args: &InitArgs) -> Result<BTreeMap<&'static str, String>, Failure>
 
 /// Returns the server and the repository: as named, else of the checkout's remote.
 fn repository(run: &Run, remote: Option<&Remote>) -> Result<(String, String), Failure> {
-    let server = run.gitea_url.clone().or_else(|| remote?.server.clone());
-    let name = run.repository.clone();
+    // the tokens go there: what a job around us has may be another repository
+    let server = run.command.named(|it| &it.gitea_url);
+    let server = server.or_else(|| remote?.server.clone());
+    let name = run.command.named(|it| &it.gitea_repo);
     let name = name.or_else(|| Some(remote?.name.clone()));
     server.zip(name).ok_or_else(|| {
         let text = "which repository to set up is not known: the checkout's remote origin does not say it";

@@ -40,7 +40,7 @@ const TABLE: Table<Peer> = Table {
     refused: refused![
         ["name", "renamed_from"] => "a machine is named by its setup key, or by whoever enrolls it",
             "to rename it, rename the key's entry, or the peer in NetBird";
-        ["groups"] => "members stand in the group", "name the peer in the group's \"peers\"";
+        ["groups"] => "members belong in the group", "name the peer in the group's \"peers\"";
         ["ip", "ipv6", "dns_label"] => "NetBird gives a machine its address and its name", "leave it out";
         ["approval_required", "approved"] => "a self-hosted NetBird answers 200 to it and ignores it", "leave it out";
         ["ssh"] => ssh_enabled;

@@ -105,7 +105,7 @@ const TABLE: Table<PostureCheck> = Table {
     ],
     refused: refused![
         Refused::NAME;
-        ["checks"] => "the checks stand in the entry itself", "write nb_version, os_version, geo, network_range or processes here";
+        ["checks"] => "the checks belong in the entry itself", "write nb_version, os_version, geo, network_range or processes here";
         ["nb_version_check", "min_version", "netbird_version"] => nb_version;
         ["os_version_check", "os"] => os_version;
         ["geo_location_check", "geo_location", "locations", "countries"] => geo;

@@ -92,7 +92,7 @@ facts! {
                 Some(OfMember::Absent(meant)) if is_own => format!("is the name of no peer yet{}", behind(meant)),
                 Some(why) => why.said(name, at, lists, added).text,
             };
-            Code::PeerAwaited.says(format!("{text}; the entry waits until a peer is meant"))
+            Code::PeerAwaited.says(format!("{text}; the entry waits until it is known which peer that is"))
         },
     }
 

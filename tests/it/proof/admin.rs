@@ -430,9 +430,12 @@ fn check_theirs(scene: &Scene, log: &[(Came, String)], world: &World) -> Result<
         let follows = ["/accounts", "/users", "/dns/settings", "/peers"].contains(&at.0)
             || name(was) == "All";
         // where ours is deleted or renamed by hand, the entry adopts the other one of its name
-        let is_adopted = touched.iter().any(|id| {
-            let ours = scene.before.get(&(at.0, (*id).clone()));
-            ours.is_some_and(|ours| name(ours) == name(was))
+        let is_adopted = log.iter().any(|(came, _)| match came {
+            Came::Touched(list, id) if *list == at.0 => {
+                let ours = scene.before.get(&(at.0, id.clone()));
+                ours.is_some_and(|ours| name(ours) == name(was)) && world.contains_key(at)
+            }
+            _ => false,
         });
         if follows
             || networks_go

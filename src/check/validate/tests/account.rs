@@ -160,7 +160,7 @@ fn peers() {
 "name": "x"
     peers.gw.name: a machine is named by its setup key, or by whoever enrolls it | to rename it, rename the key's entry, or the peer in NetBird
 "groups": ["g"]
-    peers.gw.groups: members stand in the group | name the peer in the group's "peers"
+    peers.gw.groups: members belong in the group | name the peer in the group's "peers"
 "ip": "10.0.0.1"
     peers.gw.ip: NetBird gives a machine its address and its name | leave it out
 "approval_required": false
@@ -200,11 +200,11 @@ fn where_they_stand() {
 "account": {"id": "x", "settings": {}}
     account.id: this is not managed here | leave it out: what NetBird has stays as it is
 "settings": {}
-    settings: the account's settings stand in "account" | write "account": { "settings": { … } }
+    settings: the account's settings belong in "account" | write "account": { "settings": { … } }
 "peer": {}
     peer: settings of machines belong in "peers" | machines enroll by themselves; for a new one declare a setup key
 "peers": []
-    peers: expected an object of names { … }, found a list | entries stand under their names: { "NAME": { … } }
+    peers: expected an object of names { … }, found a list | write each entry under its name: { "NAME": { … } }
 "peers": {"": {}}
     peers[""]: a name cannot be empty
 "peers": {"gw": true}

@@ -317,7 +317,7 @@ f:25:90  dns.nameserver_groups.corp.nameservers[0].port
     70000 is not a whole number from 1 to 65535
 f:26:12  users
     expected an object of names { … }, found a list
-    entries stand under their names: { "NAME": { … } }
+    write each entry under its name: { "NAME": { … } }
 
 note: f:3:37  groups.pilots.peers[1]: "node-1" is in the list twice
 note: f:4:5  groups.Pilots: the name "Pilots" differs only by case from "pilots" in line 3

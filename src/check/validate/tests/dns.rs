@@ -204,7 +204,7 @@ fn settings() {
     dns.settings.disabled_management_groups[1]: expected a name, found the number 1
     dns.settings.disabled: write "disabled_management_groups" | Groups whose peers keep their own resolvers: they get no DNS settings from NetBird.
 "records": []
-    dns.records: records stand in the zone that they are in | write "zones": { "NAME": { "domain": "…", "records": [ … ], … } }
+    dns.records: records belong in their zone | write "zones": { "NAME": { "domain": "…", "records": [ … ], … } }
 
 "#]],
     );

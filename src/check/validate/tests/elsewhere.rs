@@ -36,7 +36,7 @@ fn fields_of_others() {
 "policies": {"p": {"sources": ["g"], "destinations": ["g"], "depends_on": ["x"]}}
     policies.p.depends_on: that is Terraform's: entries are made in the order in which they need each other | leave it out
 "account": {"peer_login_expiration": 3600}
-    account.peer_login_expiration: the account's settings stand in "settings" | write "account": { "settings": { … } }
+    account.peer_login_expiration: the account's settings belong in "settings" | write "account": { "settings": { … } }
 "account": {"settings": {"network_traffic_logs_enabled": false, "network_traffic_logs_groups": []}}
     note: account.settings.network_traffic_logs_enabled: traffic is logged by NetBird's cloud: a self-hosted one answers 200 to it and ignores it | leave it out: what NetBird has stays as it is
     note: account.settings.network_traffic_logs_groups: traffic is logged by NetBird's cloud: a self-hosted one answers 200 to it and ignores it | leave it out: what NetBird has stays as it is
@@ -65,9 +65,9 @@ fn sections_of_others() {
         ],
         str![[r#"
 "network_routers": {}
-    network_routers: resources and routers stand in the network that they are in | write "networks": { "NAME": { "resources": { … }, "routers": [ … ] } }
+    network_routers: resources and routers belong in their network | write "networks": { "NAME": { "resources": { … }, "routers": [ … ] } }
 "dns_records": {}
-    dns_records: DNS records stand in the zone that they are in | write "dns": { "zones": { "NAME": { "domain": "…", "records": [ … ] } } }
+    dns_records: DNS records belong in their zone | write "dns": { "zones": { "NAME": { "domain": "…", "records": [ … ] } } }
 "identity_providers": {}
     identity_providers: identity providers are not managed here: NetBird uses a changed one only after a restart of the server, so no check tells whether people can still log in | change them in the dashboard; export and drift name them
 "reverse_proxy": {}

@@ -131,7 +131,7 @@ fn networks() {
 {"resources": null}
     networks.n.resources: null is not allowed | leave "resources" out to leave them alone; {} says that there shall be none
 {"resources": []}
-    networks.n.resources: expected an object of names { … }, found a list | entries stand under their names: { "NAME": { … } }
+    networks.n.resources: expected an object of names { … }, found a list | write each entry under its name: { "NAME": { … } }
 {"routers": {}}
     networks.n.routers: expected a list of network routers, found an object | write them in a list: [{ … }]
 {"address": "10.0.0.0/8"}

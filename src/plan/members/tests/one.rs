@@ -106,29 +106,29 @@ fn an_entry_names_a_peer_as_a_group_lists_its_members() {
 its name
     create route r
 nobody bears it
-    note: route "r" names "gw", and no peer is called that; the entry waits until a peer is meant
+    note: route "r" names "gw", and no peer is called that; the entry waits until it is known which peer that is
 a peer took it since
-    note: route "r" names "gw", which means no machine yet: any machine can choose its own name. dav6l05h52b8h06og03g has the name now. If that is the right machine, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow); the entry waits until a peer is meant
+    note: route "r" names "gw", which means no machine yet: any machine can choose its own name. dav6l05h52b8h06og03g has the name now. If that is the right machine, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow); the entry waits until it is known which peer that is
 two bear it, one of them since
     create route r
     note: route "r" names "gw", which is the peer daojn05h52b8h06og03g; dav6l05h52b8h06og03g has the name too, and it is not taken. If it is the machine that is meant, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow); else rename the other
 two bear it
-    note: route "r" names "gw", which means no machine yet: any machine can choose its own name. daojn05h52b8h06og03g and daojn1dh52b8h06og03g have the name now. If one of them is the right machine, run apply --adopt peers/gw=ID (in a job: the input adopt of the apply workflow); the entry waits until a peer is meant
+    note: route "r" names "gw", which means no machine yet: any machine can choose its own name. daojn05h52b8h06og03g and daojn1dh52b8h06og03g have the name now. If one of them is the right machine, run apply --adopt peers/gw=ID (in a job: the input adopt of the apply workflow); the entry waits until it is known which peer that is
 of two it is the one that routes
     adopts route r as Adopted
 the one that routes is gone, and nobody bears the name
     unmanaged: route r
     note: NetBird has another route with the name "r" (id daojn050reig0m8bel20). This file does not manage it and does not change it.
-    note: route "r" names "gw", and no peer is called that; the entry waits until a peer is meant
+    note: route "r" names "gw", and no peer is called that; the entry waits until it is known which peer that is
 a person's or a forgotten one
     create route r
 a key that waits
-    note: route "r" names "gw", whose peer has not enrolled yet; the entry waits until a peer is meant
+    note: route "r" names "gw", whose peer has not enrolled yet; the entry waits until it is known which peer that is
 the peer of a key that is used
     create route r
     note: route "r" names "gw", which is the peer "host-7" (daojn1eud4nvoqpig1jg): known by the times of key and peer only, not by an event
 the peer of a used key is gone
-    note: route "r" names "gw", a setup key that was used, but its peer was deleted; the entry waits until a peer is meant
+    note: route "r" names "gw", a setup key that was used, but its peer was deleted; the entry waits until it is known which peer that is
 a key that is gone
     create route r
 
