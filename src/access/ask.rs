@@ -75,7 +75,7 @@ pub(super) fn ask(world: &mut World, side: usize, question: &Question) -> Result
     let waiting = sides.filter(|(end, name)| *end == End::Peer && world.waits(name));
     let waiting = waiting.map(|(_, id)| {
         let peer = world.label(&Id::from(id.as_str()));
-        format!("peer {peer} waits for approval in NetBird, and cannot reach any peer until it is approved")
+        format!("peer {peer:?} waits for approval in NetBird: until it is approved, it cannot reach any peer")
     });
     let waiting: Vec<String> = waiting.collect();
     world.visit(from, side, 1);
@@ -243,18 +243,20 @@ impl Asked<'_> {
             let is_wanted = !self.wanted(&grant.traffic).is_empty();
             let (policy, passes) = (&rule.name, &grant.traffic);
             match (self.is_about(grant, from, to), grant.is_on, grant.accepts) {
-                ([true, _], true, false) if is_wanted => Some(format!("policy {policy} drops it")),
+                ([true, _], true, false) if is_wanted => Some(format!("policy {policy:?} blocks it (action drop)")),
                 ([true, _], true, true) if !is_wanted => {
-                    Some(format!("policy {policy} lets {passes} through"))
+                    Some(format!("policy {policy:?} lets {passes} through"))
                 }
                 ([true, _], true, true) => cut_off.map(|resource| {
-                    format!("no router leads to resource {resource}, or one of them is disabled")
+                    format!(
+                        "network resource {resource:?} is disabled, or its network has no enabled router with a machine"
+                    )
                 }),
                 ([true, _], false, true) if is_wanted => Some(format!(
-                    "policy {policy} would let it through, but is disabled"
+                    "policy {policy:?} would let it through, but the policy is disabled"
                 )),
                 ([false, true], true, true) if is_wanted => Some(format!(
-                    "policy {policy} lets it through the other way round only"
+                    "policy {policy:?} lets it through in the other direction only"
                 )),
                 _ => None,
             }
@@ -270,7 +272,7 @@ impl Asked<'_> {
             let wanted = self.wanted(&grant.traffic);
             let is_to = grant.to.contains(&to) && !wanted.is_empty();
             let (policy, from) = (&rule.name, listed(world.called(&grant.from)));
-            is_to.then(|| format!("policy {policy} lets {from} in ({wanted})"))
+            is_to.then(|| format!("policy {policy:?} lets {from} in ({wanted})"))
         });
         others.collect()
     }
@@ -294,7 +296,7 @@ impl Asked<'_> {
     /// the route those to them.
     fn by_route(&self, target: &Target, class: ClassAt, passes: &Traffic) -> Vec<By> {
         let Place { name, address } = &target.place;
-        let through = Some(format!("route {name} to {address}"));
+        let through = Some(format!("route {name:?} to {address}"));
         let pairing = target.opened_by(self.reach, self.side, class);
         let is_always = pairing.iter().any(|rule| self.checks(*rule).is_empty());
         let of_pairing = pairing.iter().filter(|_| !is_always);
@@ -324,20 +326,22 @@ impl Asked<'_> {
         let is_client = self.reach.is_in(self.side, class, &clients);
         let is_paired = || !target.opened_by(self.reach, self.side, class).is_empty();
         match (target.is_on(self.side), is_client) {
-            (false, _) => format!("route {name} is disabled"),
+            (false, _) => format!("route {name:?} is disabled"),
             (true, _) if target.routers(self.side).any(|router| router == class) => {
-                format!("it is a router of route {name} itself, and needs no route")
+                format!("the source is a router of route {name:?} itself, and needs no route")
             }
             (true, false) => {
                 let clients = listed(world.called(&clients));
-                format!("route {name} is for {clients} alone")
+                format!("route {name:?} is only for {clients}")
             }
             (true, true) if is_paired() => {
                 let guards = listed(world.called(&target.guards()));
-                format!("route {name} is guarded: no policy lets it through to {guards}")
+                format!(
+                    "route {name:?} has access_control_groups, and no policy lets the source reach {guards}"
+                )
             }
             (true, true) => format!(
-                "no policy connects it with a router of route {name}, in whatever direction"
+                "no policy connects the source with a router of route {name:?}, in either direction"
             ),
         }
     }

@@ -124,7 +124,7 @@ fn a_rule_opens_one_way_or_both() {
     assert_data_eq!(
         told(one(tcp.clone()), account(json!({}))),
         str![[r#"
-+ a (2 machines) → b (1 machine): tcp 22, 8000-8100, by policy p
++ group "a" (2 machines) → group "b" (1 machine): tcp 22, 8000-8100, by policy "p"
 
 "#]]
     );
@@ -134,8 +134,8 @@ fn a_rule_opens_one_way_or_both() {
             account(json!({}))
         ),
         str![[r#"
-+ a (2 machines) → b (1 machine): tcp 22, 8000-8100, by policy p
-+ b (1 machine) → a (2 machines): tcp 22, 8000-8100, by policy p
++ group "a" (2 machines) → group "b" (1 machine): tcp 22, 8000-8100, by policy "p"
++ group "b" (1 machine) → group "a" (2 machines): tcp 22, 8000-8100, by policy "p"
 
 "#]]
     );
@@ -151,7 +151,7 @@ fn what_others_let_through_is_no_news() {
     assert_data_eq!(
         told(file.clone(), live),
         str![[r#"
-already reachable: a → b: tcp on all ports (policy p, and also by policy Default)
+already reachable: group "a" → group "b": tcp on all ports (policy "p", and also by policy "Default")
 
 "#]]
     );
@@ -167,7 +167,7 @@ already reachable: a → b: tcp on all ports (policy p, and also by policy Defau
     assert_data_eq!(
         told(file, account(json!({ "policies": [some] }))),
         str![[r#"
-+ a (2 machines) → b (1 machine): tcp 1-21, 23-65535, by policy p
++ group "a" (2 machines) → group "b" (1 machine): tcp 1-21, 23-65535, by policy "p"
 
 "#]]
     );
@@ -183,7 +183,7 @@ fn drop_wins_over_accept() {
     assert_data_eq!(
         told(both, live(json!([accept]))),
         str![[r#"
-- a (2 machines) → b (1 machine): tcp 22, by policy p
+- group "a" (2 machines) → group "b" (1 machine): tcp 22, by policy "p"
 
 "#]]
     );
@@ -199,7 +199,7 @@ fn drop_wins_over_accept() {
             live(json!([accept, dropping]))
         ),
         str![[r#"
-+ a (2 machines) → b (1 machine): tcp 22, by policy p
++ group "a" (2 machines) → group "b" (1 machine): tcp 22, by policy "p"
 
 "#]]
     );
@@ -213,7 +213,7 @@ fn a_disabled_rule_is_nothing() {
     assert_data_eq!(
         told(one(json!({ "enabled": false })), live),
         str![[r#"
-- a (2 machines) → b (1 machine): everything, by policy p
+- group "a" (2 machines) → group "b" (1 machine): everything, by policy "p"
 
 "#]]
     );
@@ -233,7 +233,7 @@ fn a_posture_check_is_a_condition() {
             over(account(json!({})), checks.clone())
         ),
         str![[r#"
-+ a (2 machines) → b (1 machine): everything, if the source passes posture check recent, by policy p
++ group "a" (2 machines) → group "b" (1 machine): everything, for machines that pass the posture check "recent", by policy "p"
 
 "#]]
     );
@@ -243,7 +243,7 @@ fn a_posture_check_is_a_condition() {
     assert_data_eq!(
         told(one(checked), over(live, checks)),
         str![[r#"
-- a (2 machines) → b (1 machine): everything, if the source fails posture check recent, by policy p
+- group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "recent", no change for the others, by policy "p"
 
 "#]]
     );
@@ -282,12 +282,12 @@ fn a_posture_check_that_changes_is_shown_with_each_policy_that_asks_for_it() {
         str![[r#"
 
 ---
-- a (2 machines) → b (1 machine): everything, if the source fails posture check recent (new version), by posture check recent, policy p
+- group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "recent" (new version), no change for the others, by policy "p", because of posture check "recent"
 ---
-+ a (2 machines) → b (1 machine): everything, if the source fails posture check recent (old version), by posture check recent, policy p
++ group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "recent" (old version), no change for the others, by policy "p", because of posture check "recent"
 ---
-- a (2 machines) → b (1 machine): everything, if the source fails posture check recent (new version), by posture check recent, policy p
-+ a (2 machines) → b (1 machine): everything, if the source fails posture check recent (old version), by posture check recent, policy p
+- group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "recent" (new version), no change for the others, by policy "p", because of posture check "recent"
++ group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "recent" (old version), no change for the others, by policy "p", because of posture check "recent"
 
 "#]]
     );
@@ -305,8 +305,8 @@ fn who_joins_a_group_while_a_posture_check_changes_is_apart() {
     assert_data_eq!(
         told_of(&case, false),
         str![[r#"
-- a1, a2 (of a) → b (1 machine): everything, if the source fails posture check recent (new version), by posture check recent, policy p
-+ c1 (of a) → b (1 machine): everything, if the source passes posture check recent, by group a, policy p
+- "a1", "a2" of group "a" → group "b" (1 machine): everything, for machines that do not pass the posture check "recent" (new version), no change for the others, by policy "p", because of posture check "recent"
++ "c1" of group "a" → group "b" (1 machine): everything, for machines that pass the posture check "recent", by policy "p", because of group "a"
 
 "#]]
     );
@@ -327,14 +327,14 @@ fn a_policy_that_asks_for_another_posture_check_is_shown() {
     assert_data_eq!(
         rows.join("---\n"),
         str![[r#"
-- a (2 machines) → b (1 machine): everything, if the source fails posture check other, by policy p
-+ a (2 machines) → b (1 machine): everything, if the source fails posture check recent, by policy p
+- group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "other", no change for the others, by policy "p"
++ group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "recent", no change for the others, by policy "p"
 ---
-- a (2 machines) → b (1 machine): everything, if the source fails posture check other, by policy p
+- group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "other", no change for the others, by policy "p"
 ---
-+ a (2 machines) → b (1 machine): everything, if the source fails posture check other, by policy p
++ group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "other", no change for the others, by policy "p"
 ---
-+ a (2 machines) → b (1 machine): everything, if the source fails the posture checks other, recent, by policy p
++ group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture checks "other", "recent", no change for the others, by policy "p"
 
 "#]]
     );
@@ -365,9 +365,9 @@ fn what_is_renamed_keeps_its_rules() {
     assert_data_eq!(
         told_of(&case, false),
         str![[r#"
-- a1, a2 (of x) → b (1 machine): udp on all ports; icmp; other protocols, if the source passes posture check newer, by policy p
-+ c1 (of x) → b (1 machine): tcp on all ports, if the source passes posture check newer, by policy p
-+ c1 (of x) → r (1 machine): icmp, by group x, policy by-hand
+- "a1", "a2" of group "x" → group "b" (1 machine): udp on all ports; icmp; other protocols, for machines that pass the posture check "newer", by policy "p"
++ "c1" of group "x" → group "b" (1 machine): tcp on all ports, for machines that pass the posture check "newer", by policy "p"
++ "c1" of group "x" → group "r" (1 machine): icmp, by policy "by-hand", because of group "x"
 
 "#]]
     );
@@ -379,7 +379,7 @@ fn netbird_ssh_is_every_tcp_port_and_logins() {
     assert_data_eq!(
         told(one(ssh.clone()), account(json!({}))),
         str![[r#"
-+ a (2 machines) → b (1 machine): tcp on all ports; SSH for all users, by policy p
++ group "a" (2 machines) → group "b" (1 machine): tcp on all ports; SSH logins of all users, by policy "p"
 
 "#]]
     );
@@ -387,7 +387,7 @@ fn netbird_ssh_is_every_tcp_port_and_logins() {
     assert_data_eq!(
         told(one(over(ssh, users)), account(json!({}))),
         str![[r#"
-+ a (2 machines) → b (1 machine): tcp 22, 22022; SSH for the users of a as root, by policy p
++ group "a" (2 machines) → group "b" (1 machine): tcp 22, 22022; SSH logins of users of group "a" as "root", by policy "p"
 
 "#]]
     );
@@ -408,7 +408,7 @@ fn the_switch_of_a_machine_lets_all_users_in_where_everything_passes() {
     assert_data_eq!(
         told(file.clone(), with(json!({}))),
         str![[r#"
-+ a (2 machines) → b (1 machine): SSH for all users, by peer b1, policy p
++ group "a" (2 machines) → group "b" (1 machine): SSH logins of all users, by policy "p", because of peer "b1"
 
 "#]]
     );
@@ -421,7 +421,7 @@ fn a_resource_is_reached_by_the_policy_alone_and_opens_nothing() {
     assert_data_eq!(
         told(file.clone(), office(json!({}), json!({}))),
         str![[r#"
-+ a (2 machines) → printer (10.20.0.9/32): tcp 631, by policy p
++ group "a" (2 machines) → network resource "printer" 10.20.0.9/32: tcp 631, by policy "p"
 
 "#]]
     );
@@ -429,9 +429,9 @@ fn a_resource_is_reached_by_the_policy_alone_and_opens_nothing() {
     assert_data_eq!(
         told(by_group, office(json!({}), json!({}))),
         str![[r#"
-+ a (2 machines) → b (1 machine): everything, by policy p
-+ a (2 machines) → things (1 resource): everything, by policy p
-+ b (1 machine) → a (2 machines): everything, by policy p
++ group "a" (2 machines) → group "b" (1 machine): everything, by policy "p"
++ group "a" (2 machines) → group "things" (1 resource): everything, by policy "p"
++ group "b" (1 machine) → group "a" (2 machines): everything, by policy "p"
 
 "#]]
     );
@@ -443,7 +443,7 @@ fn a_resource_is_reached_by_the_policy_alone_and_opens_nothing() {
         assert_data_eq!(
             told(file.clone(), office(router, resource)),
             str![[r#"
-! nobody gets access by policy p: no router leads to printer, or it is disabled
+! nobody gets access by policy "p": no enabled router with a machine leads to network resource "printer", or the resource itself is disabled
 
 "#]]
         );
@@ -456,7 +456,7 @@ fn who_routes_a_network_gets_no_route_to_it() {
     assert_data_eq!(
         told(file, office(json!({}), json!({}))),
         str![[r#"
-+ a (2 machines) → printer (10.20.0.9/32): tcp on all ports, by policy p
++ group "a" (2 machines) → network resource "printer" 10.20.0.9/32: tcp on all ports, by policy "p"
 
 "#]]
     );
@@ -473,7 +473,7 @@ fn a_router_that_goes_closes_what_is_behind_it() {
     assert_data_eq!(
         told(file, live),
         str![[r#"
-- a (2 machines) → printer (10.20.0.9/32): everything, by network office, policy p
+- group "a" (2 machines) → network resource "printer" 10.20.0.9/32: everything, by policy "p", because of network "office"
 
 "#]]
     );
@@ -485,8 +485,8 @@ fn all_among_sources_is_all() {
     assert_data_eq!(
         told(file, account(json!({}))),
         str![[r#"
-+ All (4 machines) → b (1 machine): udp on all ports, by policy p
-! every machine reaches b (udp on all ports), by policy p
++ group "All" (4 machines) → group "b" (1 machine): udp on all ports, by policy "p"
+! every machine reaches group "b" (udp on all ports), by policy "p"
 
 "#]]
     );
@@ -494,8 +494,8 @@ fn all_among_sources_is_all() {
     assert_data_eq!(
         told(file, account(json!({}))),
         str![[r#"
-+ All (5 machines) → All (5 machines): everything, by policy p
-! every machine reaches every other one on every port, by policy p
++ group "All" (5 machines) → group "All" (5 machines): everything, by policy "p"
+! every machine reaches every other machine on every port, by policy "p"
 
 "#]]
     );
@@ -514,8 +514,8 @@ fn who_joins_a_group_is_named() {
     assert_data_eq!(
         told_of(&case, false),
         str![[r#"
-- a2 (of a) → b (1 machine): tcp 22, by group a, policy p
-+ c1 (of a) → b (1 machine): tcp 22, by group a, policy p
+- "a2" of group "a" → group "b" (1 machine): tcp 22, by policy "p", because of group "a"
++ "c1" of group "a" → group "b" (1 machine): tcp 22, by policy "p", because of group "a"
 
 "#]]
     );
@@ -533,7 +533,7 @@ fn a_pending_key_is_a_machine_to_come() {
     assert_data_eq!(
         told(file, live),
         str![[r#"
-+ new (not enrolled yet) (of a) → b (1 machine): everything, by setup key new, policy p
++ "new (not enrolled yet)" of group "a" → group "b" (1 machine): everything, by policy "p", because of setup key "new"
 
 "#]]
     );
@@ -542,7 +542,7 @@ fn a_pending_key_is_a_machine_to_come() {
     assert_data_eq!(
         told(one(json!({})), live),
         str![[r#"
-+ a (3 machines, 1 not enrolled yet) → b (1 machine): everything, by policy p
++ group "a" (3 machines, 1 not enrolled yet) → group "b" (1 machine): everything, by policy "p"
 
 "#]]
     );
@@ -584,7 +584,9 @@ fn a_membership_to_come_is_told_where_the_file_grants_it() {
     let delta = Delta::of(&case.actual(), &plan, &memberships, false).expect("not too much");
     assert_data_eq!(
         access_lines(&delta).join("\n"),
-        str!["+ k (not enrolled yet) (of a) → b (1 machine): everything, by setup key k, policy p"]
+        str![[
+            r#"+ "k (not enrolled yet)" of group "a" → group "b" (1 machine): everything, by policy "p", because of setup key "k""#
+        ]]
     );
 }
 
@@ -593,19 +595,22 @@ fn a_rule_that_reaches_nobody_is_called_out() {
     for (policy, why) in [
         (
             json!({ "sources": ["none"] }),
-            "there is no machine in none",
+            "there is no machine in group \"none\"",
         ),
         (
             json!({ "destinations": ["none"] }),
-            "there is nothing in none",
+            "there is nothing in group \"none\"",
         ),
         (
             json!({ "sources": ["b"] }),
-            "its only source is its only destination",
+            "the only source is also the only destination",
         ),
     ] {
         let told = told(one(policy), account(json!({})));
-        assert_eq!(told, format!("! nobody gets access by policy p: {why}\n"));
+        assert_eq!(
+            told,
+            format!("! nobody gets access by policy \"p\": {why}\n")
+        );
     }
 }
 
@@ -622,7 +627,7 @@ fn unmanaged_rules_count_and_old_ones_have_several() {
     assert_data_eq!(
         told_of(&case, false),
         str![[r#"
-already reachable: a → b: tcp on all ports (policy p, and also by policy old)
+already reachable: group "a" → group "b": tcp on all ports (policy "p", and also by policy "old")
 
 "#]]
     );
@@ -641,9 +646,9 @@ fn machines_are_named_one_by_one_where_somebody_asks() {
     assert_data_eq!(
         told_of(&case, true),
         str![[r#"
-+ a1, a2 (of a) → c1 (of c): everything, by policy p
-+ c1 (of c) → b1 (of b): everything, by policy p
-already reachable: a1, a2 (of a) → b1 (of b): everything (policy p, and also by policy one)
++ "a1", "a2" of group "a" → "c1" of group "c": everything, by policy "p"
++ "c1" of group "c" → "b1" of group "b": everything, by policy "p"
+already reachable: "a1", "a2" of group "a" → "b1" of group "b": everything (policy "p", and also by policy "one")
 
 "#]]
     );

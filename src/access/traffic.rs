@@ -219,7 +219,7 @@ impl Traffic {
     }
 }
 
-/// As in `tcp 22, 443; SSH for all users`.
+/// As in `tcp 22, 443; SSH logins of all users`.
 impl fmt::Display for Traffic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = |(protocol, ports): (&str, Vec<PortRange>)| match (protocol, ports.is_empty()) {
@@ -230,7 +230,7 @@ impl fmt::Display for Traffic {
             (protocol, false) => format!("{protocol} {}", joined(ports, ", ")),
         };
         let logins = listed(self.logins.iter().map(login));
-        let logins = (!logins.is_empty()).then(|| format!("SSH for {logins}"));
+        let logins = (!logins.is_empty()).then(|| format!("SSH logins of {logins}"));
         let parts = self.parts().into_iter().map(part).chain(logins);
         f.write_str(&joined(parts, "; "))
     }
@@ -238,10 +238,12 @@ impl fmt::Display for Traffic {
 
 /// Returns who may log in, in words.
 pub fn login((group, user): &Login) -> String {
-    let who = group.as_ref().map(|group| format!("the users of {group}"));
+    let who = group
+        .as_ref()
+        .map(|group| format!("users of group {group:?}"));
     let who = who.unwrap_or("all users".into());
     match user {
-        Some(user) => format!("{who} as {user}"),
+        Some(user) => format!("{who} as {user:?}"),
         None => who,
     }
 }

@@ -86,7 +86,7 @@ impl Node<'_> {
     }
 }
 
-/// A network: its id, or the name of one that the plan makes.
+/// A network: its id, or in words one that the plan makes.
 pub(super) type NetworkKey = Option<String>;
 
 /// What a rule lets through, or drops.
@@ -131,7 +131,7 @@ impl fmt::Display for Check {
             Some(BEFORE) => " (old version)",
             Some(_) => " (new version)",
         };
-        write!(f, "{}{when}", self.name)
+        write!(f, "{:?}{when}", self.name)
     }
 }
 
@@ -339,11 +339,12 @@ impl<'a> World<'a> {
         of.flat_map(|router| &router.through).copied().collect()
     }
 
-    /// The groups as people call them, with what it is where it is a machine.
+    /// The groups as people call them, or what stands in the place of each, with its kind.
     pub(super) fn called<'b>(&self, groups: impl IntoIterator<Item = &'b GroupAt>) -> Vec<String> {
         let called = |at: &GroupAt| match self.groups[*at as usize].end {
-            End::Peer => format!("peer {}", self.name(*at)),
-            _ => self.name(*at),
+            End::Peer => format!("peer {:?}", self.name(*at)),
+            End::Resource => format!("network resource {:?}", self.name(*at)),
+            End::Group | End::Route => format!("group {:?}", self.name(*at)),
         };
         groups.into_iter().map(called).collect()
     }
@@ -355,6 +356,13 @@ impl<'a> World<'a> {
             End::Peer => self.label(&Id::from(name.as_str())),
             _ => name.clone(),
         }
+    }
+
+    /// What people call a network.
+    pub(super) fn network(&self, key: &NetworkKey) -> String {
+        let key = key.as_deref().unwrap_or_default();
+        let live = self.actual.live(&Id::from(key));
+        live.map_or_else(|| key.to_owned(), |(at, _)| at.to_string())
     }
 
     /// What people call a peer.

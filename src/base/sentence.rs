@@ -1,6 +1,8 @@
 //! Sentences about objects, in which names stand out: each writer shows them in its own way.
 
-use crate::base::text::MOST_NAMES;
+use std::fmt;
+
+use crate::base::text::{MOST_NAMES, visible};
 
 /// A part of a sentence.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +77,18 @@ impl Sentence {
     /// Returns whether nothing is said.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// As running text, with names in quotes.
+impl fmt::Display for Sentence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|piece| match piece {
+            Piece::Name(name) => write!(f, "\"{}\"", visible(name)),
+            Piece::Text(text) | Piece::Strong(text) | Piece::Code(text) => {
+                f.write_str(&visible(text))
+            }
+        })
     }
 }
 

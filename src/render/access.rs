@@ -1,15 +1,14 @@
 //! Who reaches whom, in words: what is lost and gained, by which rule, and what of it nobody must miss.
 
 use std::collections::BTreeSet;
-use std::mem::{Discriminant, discriminant};
 
 use serde_json::{Value, json};
 
 use super::tree::{Attached, Block, Look, Mark, Rank, Row, Rows};
-use crate::access::{Checks, Delta, Members, Passage, Side, Traffic, login};
+use crate::access::{Checks, Delta, Passage, Side, Traffic, login};
 use crate::base::json::with;
 use crate::base::sentence::Sentence;
-use crate::base::text::{MOST_NAMES, count, listed, visible};
+use crate::base::text::{MOST_NAMES, count, listed, quoted, visible};
 use crate::model::address::Address;
 use crate::model::kind::{ALL, Reach};
 
@@ -31,19 +30,20 @@ pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
         }
         let everything = passage.traffic.is_everything();
         let whole = networks(&passage.to.networks()).filter(|_| everything);
-        let (from, to) = match (is_all(&passage.from), is_all(&passage.to), whole) {
+        let from = match &passage.from {
+            all if is_all(all) => "every machine reaches".to_owned(),
+            Side::Group(of) => format!("the machines of group {:?} reach", of.group),
+            one => format!("{} reaches", side(one)),
+        };
+        let to = match (is_all(&passage.from), is_all(&passage.to), whole) {
             // a change of the rule itself says so by itself
             (true, _, _) if !all && passage.causes.is_empty() => return None,
-            (true, true, _) if everything => (None, "every other one on every port".to_owned()),
-            (from_all, _, Some(networks)) => {
-                let from = (!from_all).then(|| plain(&passage.from));
-                (from, format!("all of {networks} on every port"))
-            }
-            (true, _, None) => (None, format!("{} ({})", plain(&passage.to), what(passage))),
+            (true, true, _) if everything => "every other machine on every port".to_owned(),
+            (_, _, Some(networks)) => format!("all of {networks} on every port"),
+            (true, _, None) => format!("{} ({})", side(&passage.to), what(passage)),
             _ => return None,
         };
-        let from = from.unwrap_or("every machine".into());
-        Some(format!("{from} reaches {to}, by {}", because(passage)))
+        Some(format!("{from} {to}, by {}", because(passage)))
     };
     let mut calls: Vec<String> = delta.gained.iter().filter_map(opens).collect();
     calls.dedup();
@@ -57,24 +57,14 @@ pub(super) fn calls(delta: &Delta, all: bool) -> Vec<String> {
 /// What a rule lets through newly or no more, and others do as well.
 pub(super) fn covered(delta: &Delta) -> Vec<String> {
     let line = |word: &str, covered: &Passage| {
-        let (from, to) = (whole(&covered.from), whole(&covered.to));
+        let (from, to) = (side(&covered.from), side(&covered.to));
         let (what, because) = (what(covered), because(covered));
-        let others = listed(&covered.others);
+        let others = quoted(&covered.others);
         format!("{word} reachable: {from} → {to}: {what} ({because}, and also by policy {others})")
     };
     let already = delta.already.iter().map(|it| line("already", it));
     let still = delta.still.iter().map(|it| line("still", it));
     already.chain(still).collect()
-}
-
-/// A side with its machines, where these are named.
-fn whole(side: &Side) -> String {
-    match side {
-        Side::Group(of) if !of.names.is_empty() => {
-            format!("{} (of {})", of.names.join(", "), of.group)
-        }
-        _ => plain(side),
-    }
 }
 
 /// Most networks that are named one by one.
@@ -99,27 +89,33 @@ fn with_ipv6(address: &str) -> String {
     }
 }
 
-/// A side in running text.
-fn plain(side: &Side) -> String {
+/// A side with its kind, or the few of a group that it is about.
+fn side(side: &Side) -> Sentence {
+    let of_kind = |kind: &str, name: &str| Sentence::from(kind).name(name);
     match side {
-        Side::Group(Members { group, .. }) => group.clone(),
-        Side::Peer(name) => name.clone(),
-        Side::Resource(place) | Side::Route(place) => with_ipv6(&place.address),
+        Side::Peer(name) => of_kind("peer ", name),
+        Side::Resource(place) => {
+            let address = with_ipv6(&place.address);
+            of_kind("network resource ", &place.name).say(format!(" {address}"))
+        }
+        Side::Route(of) => of_kind(
+            &format!("{} behind route ", with_ipv6(&of.address)),
+            &of.name,
+        ),
+        Side::Group(of) if of.names.is_empty() => of_kind("group ", &of.group),
+        Side::Group(of) => {
+            let names = of.names.iter().map(|name| Sentence::default().name(name));
+            let names = Sentence::default().listed(names, usize::MAX);
+            names.say(" of group ").name(&of.group)
+        }
     }
 }
 
-/// A side's name, and how many of it this is about.
-fn side(side: &Side) -> (String, String) {
+/// How many machines and resources of a group it is about, where they are not named.
+fn number(side: &Side) -> String {
     let of = match side {
-        Side::Peer(name) => return (name.clone(), String::new()),
-        Side::Resource(place) => return (place.name.clone(), with_ipv6(&place.address)),
-        Side::Route(of) => return (with_ipv6(&of.address), format!("behind route {}", of.name)),
-        Side::Group(of) if !of.names.is_empty() => {
-            let group = Some(&of.group).filter(|name| *name != ALL);
-            let group = group.map(|name| format!("of {name}"));
-            return (of.names.join(", "), group.unwrap_or_default());
-        }
-        Side::Group(of) => of,
+        Side::Group(of) if of.names.is_empty() => of,
+        _ => return String::new(),
     };
     let come = match of.to_come {
         0 => String::new(),
@@ -128,45 +124,53 @@ fn side(side: &Side) -> (String, String) {
     };
     let machines = count(of.machines, "machine", "machines") + &come;
     let resources = count(of.resources, "resource", "resources");
-    let number = match (of.machines, of.resources) {
-        (_, 0) => machines,
-        (0, _) => resources,
-        _ => format!("{machines}, {resources}"),
-    };
-    (of.group.clone(), number)
+    match (of.machines, of.resources) {
+        (_, 0) => format!(" ({machines})"),
+        (0, _) => format!(" ({resources})"),
+        _ => format!(" ({machines}, {resources})"),
+    }
 }
 
 /// What passes, with the condition.
 fn what(passage: &Passage) -> String {
-    let up_to = if passage.is_even { "" } else { "up to " };
+    let part = if passage.is_even {
+        ""
+    } else {
+        "part or all of "
+    };
     let condition = condition(passage).into_iter();
     let condition: String = condition.map(|it| format!(", {it}")).collect();
-    format!("{up_to}{}{condition}", passage.traffic)
+    format!("{part}{}{condition}", passage.traffic)
 }
 
-/// The posture checks that it depends on.
+/// For which machines it is, where that depends on posture checks.
 fn condition(passage: &Passage) -> Option<String> {
     let (how, checks) = passage.condition.as_ref()?;
     Some(on_checks(*how, checks))
 }
 
-/// The condition that these posture checks pass, or fail.
+/// For machines that pass these posture checks, which are in quotes, or for those that do not: then nothing changes for the others.
 pub(super) fn on_checks(how: Checks, checks: &BTreeSet<String>) -> String {
-    let passes = match how {
-        Checks::Pass => "passes",
-        Checks::Fail | Checks::OneFails => "fails",
+    let which = match checks.len() {
+        0 => "the posture checks".to_owned(),
+        1 => format!("the posture check {}", listed(checks)),
+        _ if how == Checks::OneFails => format!("one of the posture checks {}", listed(checks)),
+        _ => format!("the posture checks {}", listed(checks)),
     };
-    let which = match (checks.len(), listed(checks)) {
-        (0, _) => "the posture checks".to_owned(),
-        (1, check) => format!("posture check {check}"),
-        (_, all) if how == Checks::OneFails => format!("one of the posture checks {all}"),
-        (_, all) => format!("the posture checks {all}"),
-    };
-    format!("if the source {passes} {which}")
+    match how {
+        Checks::Pass => format!("for machines that pass {which}"),
+        Checks::Fail | Checks::OneFails => {
+            format!("for machines that do not pass {which}, no change for the others")
+        }
+    }
 }
 
+/// By which rule, and what else changes.
 fn because(passage: &Passage) -> String {
-    listed(passage.causes.iter().chain([&passage.rule]))
+    let causes = listed(passage.causes.iter().map(Address::quoted));
+    let causes = Some(causes).filter(|causes| !causes.is_empty());
+    let causes = causes.map(|causes| format!(", because of {causes}"));
+    passage.rule.quoted() + &causes.unwrap_or_default()
 }
 
 /// Returns the delta as JSON: one entry a direction and a protocol.
@@ -229,10 +233,7 @@ pub(super) fn parts(traffic: &Traffic) -> Vec<Value> {
 
 /// What is lost and what is gained.
 pub(super) fn rows(delta: &Delta) -> Rows {
-    let side = |of: &Side| match side(of) {
-        (name, more) if more.is_empty() => Sentence::default().name(name),
-        (name, more) => Sentence::default().name(name).say(format!(" ({more})")),
-    };
+    let side = |of: &Side| side(of).say(number(of));
     let row = |passage: &Passage, is_gained: bool| {
         let to = Sentence::from("→ ").then(side(&passage.to));
         let because = format!("by {}", because(passage));
@@ -266,14 +267,9 @@ fn graph(delta: &Delta) -> Option<String> {
     if all.is_empty() || all.len() > MOST_EDGES {
         return None;
     }
-    // a group, a machine and a resource may have the same name
-    let mut known: Vec<(Discriminant<Side>, String)> = Vec::new();
+    let mut known: Vec<String> = Vec::new();
     let mut node = |of: &Side| {
-        let name = match (of, side(of)) {
-            (Side::Resource(_), (name, more)) => format!("{name} ({more})"),
-            (_, (name, _)) => name,
-        };
-        let it = (discriminant(of), name);
+        let it = side(of).to_string();
         let place = known.iter().position(|known| *known == it);
         place.unwrap_or_else(|| {
             known.push(it);
@@ -291,7 +287,7 @@ fn graph(delta: &Delta) -> Option<String> {
         styles += &format!("    linkStyle {at} stroke:{colour}\n");
     }
     let nodes = known.iter().enumerate();
-    let nodes = nodes.map(|(at, (_, name))| format!("    n{at}[{}]\n", label(name)));
+    let nodes = nodes.map(|(at, name)| format!("    n{at}[{}]\n", label(name)));
     let nodes: String = nodes.collect();
     Some(format!("graph LR\n{nodes}{edges}{styles}"))
 }

@@ -26,9 +26,10 @@ pub fn tree(answer: &Answer, (from, to, wanted): (&str, &str, Option<&str>)) -> 
     let row = |by: &By| {
         let through = by.through.iter();
         let through = through.map(|through| format!("through {through}"));
-        let checks = (!by.checks.is_empty()).then(|| on_checks(Checks::Pass, &by.checks));
+        let checks = by.checks.iter().map(|check| format!("{check:?}")).collect();
+        let checks = (!by.checks.is_empty()).then(|| on_checks(Checks::Pass, &checks));
         let (what, how) = (by.traffic.to_string(), joined(through.chain(checks), ", "));
-        let cells = [format!("by policy {}", by.policy), what, how].map(Sentence::from);
+        let cells = [format!("by policy {:?}", by.policy), what, how].map(Sentence::from);
         Row::with_cells(Mark::NONE, cells.into(), Rank::Must)
     };
     let rules = Rows::titled("", answer.rules.iter().map(row));

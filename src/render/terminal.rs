@@ -29,14 +29,12 @@ impl Color {
     }
 }
 
-/// A sentence in a column, with names as they are.
+/// A sentence in a column: a name that stands alone is as it is.
 fn cell(sentence: &Sentence) -> String {
-    let piece = |piece: &Piece| match piece {
-        Piece::Text(text) | Piece::Code(text) | Piece::Name(text) | Piece::Strong(text) => {
-            visible(text).into_owned()
-        }
-    };
-    sentence.0.iter().map(piece).collect()
+    match &sentence.0[..] {
+        [Piece::Name(name)] => visible(name).into_owned(),
+        _ => sentence.to_string(),
+    }
 }
 
 /// Returns the tree; nothing where the run says all of it on stderr.

@@ -247,15 +247,9 @@ pub(crate) fn on_terminal(tree: &super::Tree) -> String {
 pub(crate) fn access_lines(delta: &crate::access::Delta) -> Vec<String> {
     use super::access::{calls, covered, rows};
     use super::tree::Row;
-    use crate::base::sentence::{Piece, Sentence};
-    let piece = |piece: &Piece| match piece {
-        Piece::Text(text) | Piece::Name(text) | Piece::Strong(text) | Piece::Code(text) => {
-            text.clone()
-        }
-    };
-    let text = |of: &Sentence| of.0.iter().map(piece).collect::<String>();
+    use crate::base::sentence::Sentence;
     let line = |row: &Row| {
-        let cells: Vec<String> = row.cells.iter().map(text).collect();
+        let cells: Vec<String> = row.cells.iter().map(Sentence::to_string).collect();
         let [from, to, what, because] = cells.as_slice() else {
             panic!("{cells:?}")
         };

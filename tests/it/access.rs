@@ -41,7 +41,7 @@ fn a_plan_says_who_gains_and_who_loses() {
         ("to", json!("stations")),
         ("protocol", json!("tcp")),
         ("ports", json!(["22"])),
-        ("because", json!("policy ssh")),
+        ("because", json!("policy \"ssh\"")),
     ] {
         assert_eq!(gained[0][field], value, "{field}");
     }
@@ -73,10 +73,10 @@ fn what_others_made_grants_too() {
         .run(&["access", "group/pilots", "group/stations", "tcp/443"])
         .expect(0)
         .shows("yes: group/pilots → group/stations: tcp/443")
-        .shows("by policy by-hand");
+        .shows("by policy \"by-hand\"");
     bench.file(file(json!({ "ssh": ssh() })));
     bench.plan(&[]).expect(0).shows(
-        "already reachable: pilots → stations: tcp 22 (policy ssh, and also by policy by-hand)",
+        r#"already reachable: group "pilots" → group "stations": tcp 22 (policy "ssh", and also by policy "by-hand")"#,
     );
 }
 
@@ -187,7 +187,7 @@ fn whoever_waits_for_approval_reaches_nobody() {
     bench
         .run(&asked)
         .shows("no: ")
-        .shows("peer machine-pilots waits for approval in NetBird, and cannot reach any peer until it is approved");
+        .shows(r#"peer "machine-pilots" waits for approval in NetBird: until it is approved, it cannot reach any peer"#);
 }
 
 #[test]
@@ -203,6 +203,6 @@ fn every_key_that_lets_machines_in_is_named() {
     let json = bench.plan(&["--format", "json"]).expect(0).json();
     assert_eq!(
         json["access"]["gained"][0]["because"],
-        "setup key q1, setup key q2, setup key q3, setup key q4, policy ssh"
+        r#"policy "ssh", because of setup key "q1", setup key "q2", setup key "q3", setup key "q4""#
     );
 }

@@ -223,8 +223,8 @@ fn a_check_that_changes_is_in_who_reaches_whom() {
         reach(&bench),
         str![[r#"
 Who reaches whom:
-  -  servers (1 machine)  → staff (1 machine)    everything, if the source fails posture check company (new version)  by posture check company, policy ssh
-  -  staff (1 machine)    → servers (1 machine)  everything, if the source fails posture check company (new version)  by posture check company, policy ssh
+  -  group "servers" (1 machine)  → group "staff" (1 machine)    everything, for machines that do not pass the posture check "company" (new version), no change for the others  by policy "ssh", because of posture check "company"
+  -  group "staff" (1 machine)    → group "servers" (1 machine)  everything, for machines that do not pass the posture check "company" (new version), no change for the others  by policy "ssh", because of posture check "company"
 "#]]
     );
     check["processes"] = json!([{ "linux": "/usr/bin/b" }]);
@@ -233,10 +233,10 @@ Who reaches whom:
         reach(&bench),
         str![[r#"
 Who reaches whom:
-  -  servers (1 machine)  → staff (1 machine)    everything, if the source fails posture check company (new version)  by posture check company, policy ssh
-  -  staff (1 machine)    → servers (1 machine)  everything, if the source fails posture check company (new version)  by posture check company, policy ssh
-  +  servers (1 machine)  → staff (1 machine)    everything, if the source fails posture check company (old version)  by posture check company, policy ssh
-  +  staff (1 machine)    → servers (1 machine)  everything, if the source fails posture check company (old version)  by posture check company, policy ssh
+  -  group "servers" (1 machine)  → group "staff" (1 machine)    everything, for machines that do not pass the posture check "company" (new version), no change for the others  by policy "ssh", because of posture check "company"
+  -  group "staff" (1 machine)    → group "servers" (1 machine)  everything, for machines that do not pass the posture check "company" (new version), no change for the others  by policy "ssh", because of posture check "company"
+  +  group "servers" (1 machine)  → group "staff" (1 machine)    everything, for machines that do not pass the posture check "company" (old version), no change for the others  by policy "ssh", because of posture check "company"
+  +  group "staff" (1 machine)    → group "servers" (1 machine)  everything, for machines that do not pass the posture check "company" (old version), no change for the others  by policy "ssh", because of posture check "company"
 "#]]
     );
 }
@@ -252,10 +252,10 @@ fn a_policy_that_asks_for_another_check_is_in_who_reaches_whom() {
         reach(&bench),
         str![[r#"
 Who reaches whom:
-  -  servers (1 machine)  → staff (1 machine)    everything, if the source fails posture check newer    by policy ssh
-  -  staff (1 machine)    → servers (1 machine)  everything, if the source fails posture check newer    by policy ssh
-  +  servers (1 machine)  → staff (1 machine)    everything, if the source fails posture check company  by policy ssh
-  +  staff (1 machine)    → servers (1 machine)  everything, if the source fails posture check company  by policy ssh
+  -  group "servers" (1 machine)  → group "staff" (1 machine)    everything, for machines that do not pass the posture check "newer", no change for the others    by policy "ssh"
+  -  group "staff" (1 machine)    → group "servers" (1 machine)  everything, for machines that do not pass the posture check "newer", no change for the others    by policy "ssh"
+  +  group "servers" (1 machine)  → group "staff" (1 machine)    everything, for machines that do not pass the posture check "company", no change for the others  by policy "ssh"
+  +  group "staff" (1 machine)    → group "servers" (1 machine)  everything, for machines that do not pass the posture check "company", no change for the others  by policy "ssh"
 "#]]
     );
     wanted["policies"]["ssh"]["source_posture_checks"] = json!([]);
@@ -264,8 +264,8 @@ Who reaches whom:
         reach(&bench),
         str![[r#"
 Who reaches whom:
-  +  servers (1 machine)  → staff (1 machine)    everything, if the source fails posture check company  by policy ssh
-  +  staff (1 machine)    → servers (1 machine)  everything, if the source fails posture check company  by policy ssh
+  +  group "servers" (1 machine)  → group "staff" (1 machine)    everything, for machines that do not pass the posture check "company", no change for the others  by policy "ssh"
+  +  group "staff" (1 machine)    → group "servers" (1 machine)  everything, for machines that do not pass the posture check "company", no change for the others  by policy "ssh"
 "#]]
     );
 }

@@ -204,7 +204,10 @@ fn a_users_machines_follow_and_the_plan_says_who_reaches_whom() {
     let mut wanted = file(json!({ "mira@example.org": { "auto_groups": ["staff"] } }));
     wanted["policies"] = policies;
     bench.file(wanted);
-    bench.plan(&[]).expect(0).shows("by user mira@example.org");
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("because of user \"mira@example.org\"");
     bench.apply(&[]).expect(0);
     assert_eq!(members(&bench, "ops"), Vec::<String>::new());
     bench.plan(&[]).expect(0).shows("No changes");
@@ -451,7 +454,7 @@ fn all_machines_join_the_groups_of_their_users_once_these_propagate() {
     bench
         .plan(&[])
         .expect(0)
-        .shows("ops (1 machine)    → staff (1 machine)  tcp 22  by account settings, policy p");
+        .shows(r#"group "ops" (1 machine)    → group "staff" (1 machine)  tcp 22  by policy "p", because of account settings"#);
     bench.apply(&[]).expect(0);
     assert_eq!(members(&bench, "ops"), ["laptop"]);
     bench.plan(&[]).expect(0).shows("No changes");

@@ -56,7 +56,7 @@ impl Maker<'_> {
         let is_news = is_idle && rule.accepts(AFTER) && rule.is_changed && rule.differs();
         if is_news && world.nodes.iter().any(is_machine) {
             let (policy, why) = (&rule.name, self.why_idle(&from, &to));
-            let idle = format!("nobody gets access by policy {policy}: {why}");
+            let idle = format!("nobody gets access by policy {policy:?}: {why}");
             delta.idle.push(idle);
         }
     }
@@ -132,7 +132,10 @@ impl Maker<'_> {
             let changed = changed.iter().filter(|_| said.by == By::Rule);
             pairs.causes.extend(changed.cloned());
         }
-        let checks = rule.checks().map(|check| check.name.clone()).collect();
+        let checks = rule
+            .checks()
+            .map(|check| check.whole().to_string())
+            .collect();
         let policy = Address::new(Kind::Policy, &rule.name);
         for tally in tallies.into_iter().enumerate() {
             self.passages(delta, tally, (from, Ok(to)), &policy, &checks);
@@ -242,8 +245,7 @@ impl Maker<'_> {
 
     fn why_idle(&self, from: &BTreeSet<GroupAt>, to: &BTreeSet<GroupAt>) -> String {
         let world = self.reach.world;
-        let names =
-            |groups: &BTreeSet<GroupAt>| listed(groups.iter().map(|group| world.name(*group)));
+        let names = |groups: &BTreeSet<GroupAt>| listed(world.called(groups));
         let nodes = |groups: &BTreeSet<GroupAt>| -> Vec<&Node> {
             let groups = groups.iter().map(|group| &world.groups[*group as usize]);
             let members = groups.flat_map(|group| &group.members[AFTER]);
@@ -256,9 +258,12 @@ impl Maker<'_> {
         match nodes(to) {
             nodes if nodes.is_empty() => format!("there is nothing in {}", names(to)),
             nodes if nodes.iter().all(is_cut_off) => {
-                format!("no router leads to {}, or it is disabled", names(to))
+                format!(
+                    "no enabled router with a machine leads to {}, or the resource itself is disabled",
+                    names(to)
+                )
             }
-            _ => "its only source is its only destination".to_owned(),
+            _ => "the only source is also the only destination".to_owned(),
         }
     }
 }

@@ -30,17 +30,17 @@ fn a_resource_at_another_address_is_another_thing() {
     assert_data_eq!(
         told(printer_at("10.20.0.10"), live.clone()),
         str![[r#"
-- a (2 machines) → printer 10.20.0.9/32 (of things): everything, by network resource printer, policy p
-+ a (2 machines) → printer 10.20.0.10/32 (of things): everything, by network resource printer, policy p
+- group "a" (2 machines) → "printer 10.20.0.9/32" of group "things": everything, by policy "p", because of network resource "printer"
++ group "a" (2 machines) → "printer 10.20.0.10/32" of group "things": everything, by policy "p", because of network resource "printer"
 
 "#]]
     );
     assert_data_eq!(
         told(printer_at("0.0.0.0/0"), live.clone()),
         str![[r#"
-- a (2 machines) → printer 10.20.0.9/32 (of things): everything, by network resource printer, policy p
-+ a (2 machines) → printer 0.0.0.0/0 (of things): everything, by network resource printer, policy p
-! a reaches all of the network 0.0.0.0/0 and ::/0 on every port, by network resource printer, policy p
+- group "a" (2 machines) → "printer 10.20.0.9/32" of group "things": everything, by policy "p", because of network resource "printer"
++ group "a" (2 machines) → "printer 0.0.0.0/0" of group "things": everything, by policy "p", because of network resource "printer"
+! the machines of group "a" reach all of the network 0.0.0.0/0 and ::/0 on every port, by policy "p", because of network resource "printer"
 
 "#]]
     );
@@ -60,8 +60,8 @@ fn a_whole_network_in_a_group_is_called_out_as_such() {
     assert_data_eq!(
         told(file, account(json!({}))),
         str![[r#"
-+ a (2 machines) → things (1 resource): everything, by policy p
-! a reaches all of the network 10.20.0.0/24 on every port, by policy p
++ group "a" (2 machines) → group "things" (1 resource): everything, by policy "p"
+! the machines of group "a" reach all of the network 10.20.0.0/24 on every port, by policy "p"
 
 "#]]
     );
@@ -81,8 +81,8 @@ fn what_newly_stands_behind_a_rule_of_all_is_called_out() {
     assert_data_eq!(
         told(file, live),
         str![[r#"
-+ All (4 machines) → things (1 resource): everything, by network resource printer, policy p
-! every machine reaches all of the network 10.20.0.0/24 on every port, by network resource printer, policy p
++ group "All" (4 machines) → group "things" (1 resource): everything, by policy "p", because of network resource "printer"
+! every machine reaches all of the network 10.20.0.0/24 on every port, by policy "p", because of network resource "printer"
 
 "#]]
     );
@@ -111,7 +111,7 @@ fn an_answer_says_what_is_left_of_a_rule_and_on_what_it_depends() {
         str![[r#"
 yes: X → Y (2 of 2 pairs)
 
-  by policy a-b  tcp 1-21, 23-65535
+  by policy "a-b"  tcp 1-21, 23-65535
 
 "#]]
     );
@@ -132,7 +132,7 @@ yes: X → Y (2 of 2 pairs)
         str![[r#"
 yes: X → Y (2 of 2 pairs)
 
-  by policy a-r  tcp 80  through route lan to 10.9.0.0/24, if the source passes posture check recent
+  by policy "a-r"  tcp 80  through route "lan" to 10.9.0.0/24, for machines that pass the posture check "recent"
 
 "#]]
     );
@@ -147,7 +147,7 @@ yes: X → Y (2 of 2 pairs)
         str![[r#"
 yes: X → Y (2 of 2 pairs)
 
-  by policy a-b  tcp 80  through route lan to 10.9.0.0/24
+  by policy "a-b"  tcp 80  through route "lan" to 10.9.0.0/24
 
 "#]]
     );
@@ -170,14 +170,14 @@ fn who_comes_to_route_a_network_gets_nothing_of_it_any_more() {
     assert_data_eq!(
         told(file, live("r")),
         str![[r#"
-- a (2 machines) → things (1 resource): everything, by network office, policy p
+- group "a" (2 machines) → group "things" (1 resource): everything, by policy "p", because of network "office"
 
 "#]]
     );
     assert_data_eq!(
         told(printer_at("10.20.0.9"), live("a")),
         str![[r#"
-+ a (2 machines) → things (1 resource): everything, by network office, policy p
++ group "a" (2 machines) → group "things" (1 resource): everything, by policy "p", because of network "office"
 
 "#]]
     );
@@ -203,8 +203,8 @@ fn a_resource_behind_the_routers_of_another_network_is_another_thing() {
     assert_data_eq!(
         told(moved, live),
         str![[r#"
-- a (2 machines) → printer 10.20.0.9/32 (of things): everything, by network resource printer, policy p
-+ a (2 machines) → printer 10.20.0.9/32 (of things): everything, by network resource printer, policy p
+- group "a" (2 machines) → "printer 10.20.0.9/32 in network office" of group "things": everything, by policy "p", because of network resource "printer"
++ group "a" (2 machines) → "printer 10.20.0.9/32 in new network dc" of group "things": everything, by policy "p", because of network resource "printer"
 
 "#]]
     );
@@ -217,7 +217,7 @@ fn what_is_called_out_is_so_where_machines_are_named_too() {
     let case = Case::new(json!({ "routes": { "lan": lan } }), live);
     for peers in [false, true] {
         let told = told_of(&case, peers);
-        let call = "! a reaches all of the network 10.0.0.0/8 on every port, by route lan";
+        let call = "! the machines of group \"a\" reach all of the network 10.0.0.0/8 on every port, by route \"lan\"";
         assert!(told.contains(call), "{told}");
     }
 }

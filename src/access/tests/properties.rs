@@ -409,11 +409,11 @@ proptest! {
                 prop_assert_eq!(pairs(passages, holds), expected(has, has_not, passes));
             }
             let recent = match before.version < after.version {
-                true => "recent (new version)",
-                false => "recent (old version)",
+                true => "\"recent\" (new version)",
+                false => "\"recent\" (old version)",
             };
             let least = before.version.min(after.version);
-            let alone = [((false, 9), "other"), ((true, 0), "recent"), ((true, least), recent)];
+            let alone = [((false, 9), "\"other\""), ((true, 0), "\"recent\""), ((true, least), recent)];
             for (passes, check) in alone {
                 // no check fails where nothing is between two equal versions
                 if check == recent && before.version == after.version {

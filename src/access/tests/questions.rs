@@ -32,31 +32,31 @@ fn a_question_is_answered_with_the_rules_or_with_what_comes_nearest() {
         str![[r#"
 yes: X → Y (2 of 2 pairs)
 
-  by policy p  tcp 22
+  by policy "p"  tcp 22
 no: X → Y (0 of 2 pairs)
 
 nearest:
-  policy p lets tcp 22 through
+  policy "p" lets tcp 22 through
 no: X → Y (0 of 2 pairs)
 
 nearest:
-  policy p lets it through the other way round only
+  policy "p" lets it through in the other direction only
 no: X → Y (0 of 2 pairs)
 
 nearest:
-  policy p would let it through, but is disabled
+  policy "p" would let it through, but the policy is disabled
 no: X → Y (0 of 2 pairs)
 
 nearest:
-  policy p drops it
+  policy "p" blocks it (action drop)
 no: X → Y
 
 nearest:
-  policy p lets a in (tcp 22)
+  policy "p" lets group "a" in (tcp 22)
 no: X → Y
 
 nearest:
-  policy p lets a in (everything)
+  policy "p" lets group "a" in (everything)
 
 "#]]
     );
@@ -108,38 +108,38 @@ fn a_question_about_a_resource_or_a_route_says_through_whom() {
         str![[r#"
 yes: X → Y (2 of 2 pairs)
 
-  by policy p  everything  through r
+  by policy "p"  everything  through group "r"
 no: X → Y (0 of 2 pairs)
 
 nearest:
-  no router leads to resource printer, or one of them is disabled
+  network resource "printer" is disabled, or its network has no enabled router with a machine
 no: X → Y (0 of 2 pairs)
 
 nearest:
-  no router leads to resource printer, or one of them is disabled
+  network resource "printer" is disabled, or its network has no enabled router with a machine
 yes: X → Y (2 of 2 pairs)
 
-  by policy p  everything  through route lan to 10.0.0.0/8
+  by policy "p"  everything  through route "lan" to 10.0.0.0/8
 no: X → Y (0 of 2 pairs)
 
 nearest:
-  no policy connects it with a router of route lan, in whatever direction
+  no policy connects the source with a router of route "lan", in either direction
 no: X → Y (0 of 2 pairs)
 
 nearest:
-  route lan is disabled
+  route "lan" is disabled
 no: X → Y (0 of 2 pairs)
 
 nearest:
-  route lan is for b alone
+  route "lan" is only for group "b"
 no: X → Y (0 of 2 pairs)
 
 nearest:
-  it is a router of route lan itself, and needs no route
+  the source is a router of route "lan" itself, and needs no route
 no: X → Y (0 of 2 pairs)
 
 nearest:
-  route lan is guarded: no policy lets it through to c
+  route "lan" has access_control_groups, and no policy lets the source reach group "c"
 
 "#]]
     );
@@ -156,7 +156,7 @@ fn a_machine_that_a_rule_names_is_called_by_its_name() {
 no: X → Y
 
 nearest:
-  policy p lets peer a1 in (everything)
+  policy "p" lets peer "a1" in (everything)
 
 "#]]
     );
@@ -186,7 +186,7 @@ fn who_routes_no_more_is_no_router() {
 no: X → Y (0 of 2 pairs)
 
 nearest:
-  no policy connects it with a router of route lan, in whatever direction
+  no policy connects the source with a router of route "lan", in either direction
 
 "#]]
     );

@@ -22,7 +22,7 @@ fn a_route_is_open_on_every_port_once_any_policy_pairs_client_and_router() {
         json!({ "sources": ["r"], "destinations": ["a"], "protocol": "icmp" }),
     ] {
         let told = told(one(policy), live.clone());
-        let route = "+ a (2 machines) → 10.0.0.0/8 (behind route lan): everything, by policy p, route lan\n";
+        let route = "+ group \"a\" (2 machines) → 10.0.0.0/8 behind route \"lan\": everything, by route \"lan\", because of policy \"p\"\n";
         assert!(told.contains(route), "{told}");
     }
     // one that drops opens it, too
@@ -30,8 +30,8 @@ fn a_route_is_open_on_every_port_once_any_policy_pairs_client_and_router() {
     assert_data_eq!(
         told(one(drop), live.clone()),
         str![[r#"
-+ a (2 machines) → 10.0.0.0/8 (behind route lan): everything, by policy p, route lan
-! a reaches all of the network 10.0.0.0/8 on every port, by policy p, route lan
++ group "a" (2 machines) → 10.0.0.0/8 behind route "lan": everything, by route "lan", because of policy "p"
+! the machines of group "a" reach all of the network 10.0.0.0/8 on every port, by route "lan", because of policy "p"
 
 "#]]
     );
@@ -46,8 +46,8 @@ fn a_route_is_open_on_every_port_once_any_policy_pairs_client_and_router() {
             live
         ),
         str![[r#"
-- a (2 machines) → r (1 machine): icmp, by policy p
-- a (2 machines) → 10.0.0.0/8 (behind route lan): everything, by policy p, route lan
+- group "a" (2 machines) → group "r" (1 machine): icmp, by policy "p"
+- group "a" (2 machines) → 10.0.0.0/8 behind route "lan": everything, by route "lan", because of policy "p"
 
 "#]]
     );
@@ -61,8 +61,8 @@ fn without_a_policy_a_route_leads_nowhere() {
     assert_data_eq!(
         told(file, paired),
         str![[r#"
-+ a (2 machines) → 10.0.0.0/8 (behind route lan): everything, by route lan
-! a reaches all of the network 10.0.0.0/8 on every port, by route lan
++ group "a" (2 machines) → 10.0.0.0/8 behind route "lan": everything, by route "lan"
+! the machines of group "a" reach all of the network 10.0.0.0/8 on every port, by route "lan"
 
 "#]]
     );
@@ -85,8 +85,8 @@ fn with_access_control_groups_only_the_policies_to_them_count() {
             live.clone()
         ),
         str![[r#"
-+ a (2 machines) → c (1 machine): tcp 443, by policy p
-+ a (2 machines) → 10.0.0.0/8 (behind route lan): tcp 443, by policy p, route lan
++ group "a" (2 machines) → group "c" (1 machine): tcp 443, by policy "p"
++ group "a" (2 machines) → 10.0.0.0/8 behind route "lan": tcp 443, by route "lan", because of policy "p"
 
 "#]]
     );
@@ -97,7 +97,7 @@ fn with_access_control_groups_only_the_policies_to_them_count() {
             live
         ),
         str![[r#"
-+ b (1 machine) → c (1 machine): everything, by policy p
++ group "b" (1 machine) → group "c" (1 machine): everything, by policy "p"
 
 "#]]
     );

@@ -49,7 +49,7 @@ impl<'a> Object<'a> {
         }
         let parent = self.address.parent()?;
         let live = plan.parents.get(&parent);
-        Some(live.map_or_else(|| format!("new {}", parent.name), Id::to_string))
+        Some(live.map_or_else(|| format!("new {parent}"), Id::to_string))
     }
 }
 

@@ -221,7 +221,7 @@ fn what_is_called_out_stays_in_a_plan_of_names() {
     assert!(text.chars().count() <= BUDGET);
     let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what}"));
     let called_out = place(
-        "every machine reaches every other one on every port, by network resource eu, policy wide",
+        "every machine reaches every other machine on every port, by policy \"wide\", because of network resource \"eu\"",
     );
     assert!(called_out < place("| `old-00000`"));
 }
@@ -253,8 +253,11 @@ fn what_has_the_same_name_is_two_nodes() {
         ..Delta::default()
     });
     let text = document(&made, false, BUDGET);
-    assert!(text.contains("n0[\"printer\"]"), "{text}");
-    assert!(text.contains("n1[\"printer (10.20.0.9/32)\"]"), "{text}");
+    assert!(text.contains("n0[\"group #34;printer#34;\"]"), "{text}");
+    assert!(
+        text.contains("n1[\"network resource #34;printer#34; 10.20.0.9/32\"]"),
+        "{text}"
+    );
     assert!(text.contains("n0 -->|\"everything\"| n1"), "{text}");
 }
 
