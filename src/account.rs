@@ -2,7 +2,9 @@
 //!
 //! What of it is ours is told by `inventory`; what is to be done with it by `plan`.
 
+pub(crate) mod absent;
 pub mod actual;
 pub(crate) mod binding;
 pub mod fetch;
+pub(crate) mod paths;
 pub(crate) mod snapshot;

@@ -11,7 +11,6 @@ mod deletions;
 mod delta;
 mod keys;
 mod members;
-mod paths;
 mod put_back;
 #[cfg(test)]
 mod tests;
@@ -24,6 +23,7 @@ use anyhow::{Result, anyhow};
 use serde_json::Value;
 
 use crate::account::actual::Actual;
+use crate::account::paths;
 use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::json;

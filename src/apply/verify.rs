@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use super::{Actual, Address, Applied, Change, Id, Kind, Operation, Plan, Writer};
+use crate::account::absent;
 use crate::account::fetch::{More, Needs, complete, fetch};
 use crate::inventory::Delta;
 use crate::model::desired::Desired;
@@ -54,6 +55,9 @@ impl Writer<'_> {
         asked.retain(|address, _| address.kind == Kind::Peer);
         let planned = loop {
             let (actual, binding) = plan::read(desired, &snapshot, &options)?;
+            let inventory = &options.ours.inventory;
+            absent::confirm(api, &binding.absent(&actual, inventory), inventory)
+                .context("cannot verify")?;
             let planned = plan(desired, &actual, &binding, &options);
             // what keeps something from being deleted stands in lists that no other plan needs
             let more = More {

@@ -16,6 +16,7 @@ use super::inventory::{FoundInventory, InventoryPlace};
 use super::settings::{adopted, connect, environment, protected, readable, recipients, replaced};
 use super::versions::of_netbird;
 use super::{Failure, Result, Run};
+use crate::account::absent;
 use crate::account::actual::Actual;
 use crate::account::fetch::{self, Ahead, More, Needs};
 use crate::account::snapshot::Snapshot;
@@ -232,6 +233,10 @@ impl<'a> Session<'a> {
         session.read()?;
         let inventory = &session.options.ours.inventory;
         session.place.of_account(inventory, &session.actual)?;
+        if let Some(api) = &session.api {
+            let absent = session.binding.absent(&session.actual, inventory);
+            absent::confirm(api, &absent, inventory)?;
+        }
         document.notices.extend(session.learn()?);
         if let Some(base) = base {
             let inventory = &session.options.ours.inventory;

@@ -22,6 +22,7 @@ use super::settings::{connect, readable};
 use super::signals::signals;
 use super::versions::of_netbird;
 use super::{Ending, Exit, Failure, Result, Run};
+use crate::account::absent;
 use crate::account::actual::{Actual, typed};
 use crate::account::fetch::{Needs, fetch};
 use crate::apply::{Conduct, NotRecorded, Recorder, Writer};
@@ -203,6 +204,8 @@ impl Synced<'_> {
         let options = Options::of_enrollment(Arc::new(ours), Timestamp::now());
         let (actual, binding) = plan::read(desired, &snapshot, &options)?;
         store.of_account(&found.inventory, &actual)?;
+        let absent = binding.absent(&actual, &found.inventory);
+        absent::confirm(api, &absent, &found.inventory)?;
         let accounts = actual.named(Kind::AccountSettings, "").iter();
         let accounts: Vec<String> = accounts.map(|account| account.id.to_string()).collect();
         let unnamed = || gates::no_account(&accounts).filter(|_| run.account().is_none());

@@ -87,6 +87,19 @@ impl Bound {
         issued.map(|(at, _)| at.name.clone()).collect()
     }
 
+    /// Returns the recorded objects and machines that no list has, with the names of their entries.
+    pub fn absent(&self, actual: &Actual, inventory: &Inventory) -> Vec<(Address, Id)> {
+        let objects = self.dead.iter();
+        let objects = objects.map(|(id, address)| (address.clone(), id.clone()));
+        let machines = inventory.enrolled.iter().flat_map(|(key, machines)| {
+            let machines = machines.iter();
+            machines.map(move |machine| (Address::new(Kind::Peer, key), machine.id.clone()))
+        });
+        let is_absent = |id: &Id| self.whole.contains(&Kind::Peer) && !actual.peers.contains(id);
+        let machines = machines.filter(|(_, id)| is_absent(id));
+        objects.chain(machines).collect()
+    }
+
     /// Returns the groups that the file calls otherwise than the inventory, by their names there.
     pub fn followed_groups(&self, inventory: &Inventory) -> BTreeMap<String, String> {
         let moved = self.moved.iter();

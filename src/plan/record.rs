@@ -42,11 +42,7 @@ pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Addre
         ..Record::default()
     };
     record.delta.moved = binding.moved.clone().into_iter().collect();
-    // an empty list can be the answer of something before NetBird: nothing is forgotten by it
-    let kinds: BTreeSet<Kind> = given.actual.each().map(|(at, _)| at.kind).collect();
-    let dead = binding.dead.iter();
-    let dead = dead.filter(|(_, key)| kinds.contains(&key.kind));
-    record.delta.dead = dead.map(|(id, _)| id.clone()).collect();
+    record.delta.dead = binding.dead.keys().cloned().collect();
     let mut kinds = Kind::ALL.into_iter().filter(|kind| kind.goes_with_entry());
     if !inventory.released.is_empty() && kinds.all(|kind| binding.whole.contains(&kind)) {
         let released = inventory.released.iter();

@@ -461,7 +461,7 @@ fn what_others_left_to_do_is_no_loss_of_this_pull_request() {
     let losses = |run: &Run| {
         run.json()["access"]["lost"]
             .to_string()
-            .contains("policy old")
+            .contains(r#"policy \"old\""#)
     };
     let run = plan(&site, one, "one").expect(3);
     assert!(losses(&run), "{}", run.json()["access"]);

@@ -1,5 +1,6 @@
 //! Accidents of a merge change nothing without an override.
 
+use fakes::{Effect, Fault};
 use serde_json::{Value, json};
 
 use super::{base, kinds, with};
@@ -396,4 +397,74 @@ fn another_account_with_the_same_names_is_refused_by_whatever_writes() {
     run.expect(3);
     assert_eq!(account(&other), before);
     assert_eq!(bench.inventory(), inventory);
+}
+
+/// An old list, or one that something before NetBird cut, is not the account: what it lacks is asked for by its id.
+#[test]
+fn what_a_list_lacks_and_netbird_has_is_not_made_again() {
+    let child = json!({ "groups": ["g"], "address": "10.8.0.0/24" });
+    let router = json!({ "peer_groups": ["g"] });
+    let record = json!({ "name": "db", "type": "A", "content": "10.8.0.9" });
+    for (section, path, _) in kinds() {
+        let bench = Bench::in_git();
+        let mut file = with(base(), "groups", "x", json!({}));
+        for (section, _, entry) in kinds() {
+            file = with(file, section, "x", entry);
+        }
+        file["networks"]["x"]["resources"]["inner"] = child.clone();
+        file["networks"]["x"]["routers"] = json!([router]);
+        file["dns"]["zones"]["x"]["records"] = json!([record]);
+        bench.applied(1.0, file);
+        let all = bench.server().list(path);
+        let mut rest = all.clone();
+        rest.retain(|one| one["name"] != "x" && one["network_id"] != "x");
+        let mut empty_inside = all.clone();
+        for zone in empty_inside.iter_mut().filter(|_| section == "zones") {
+            zone["records"] = json!([]);
+        }
+        for old in [json!([]), json!(rest), json!(empty_inside)] {
+            // of groups alone All is always there
+            if old == json!(all) || section == "groups" && old == json!([]) {
+                continue;
+            }
+            let before = account(&bench);
+            let fault = Fault::on("GET", path).always();
+            bench.netbird().fault(fault.then(Effect::Otherwise(old)));
+            for command in ["plan", "apply", "drift"] {
+                let run = bench.run(&[command]);
+                run.expect(1)
+                    .says("but NetBird has it: the list is old or incomplete");
+            }
+            bench.netbird().clear_faults();
+            assert_eq!(account(&bench), before, "{path}");
+            bench.leaves_all(&[]).shows("No changes");
+        }
+    }
+}
+
+#[test]
+fn a_machine_that_the_list_of_peers_lacks_is_not_forgotten() {
+    let bench = Bench::in_git();
+    let mut key = json!({ "type": "one-off", "expires_in": 86400 });
+    bench.applied(1.0, with(base(), "setup_keys", "m", key.clone()));
+    let before = ["/peers", "/groups"].map(|path| (path, bench.server().list(path)));
+    bench.hour(2.0);
+    bench.server().enroll(&bench.unseal("m"), "m").unwrap();
+    key["enrolled"] = json!(true);
+    bench.applied(3.0, with(base(), "setup_keys", "m", key));
+    for (path, old) in before {
+        let fault = Fault::on("GET", path).always();
+        bench
+            .netbird()
+            .fault(fault.then(Effect::Otherwise(json!(old))));
+    }
+    for command in ["plan", "apply", "drift"] {
+        let run = bench.run(&[command]);
+        run.expect(1)
+            .says("NetBird's list of peers lacks peer \"m\"");
+    }
+    bench.netbird().clear_faults();
+    // one that is deleted is asked for, and then forgotten
+    bench.delete("/peers", "m");
+    bench.apply(&[]).expect(0);
 }
