@@ -94,7 +94,7 @@ fn check(first: &Value, second: &Value, prune: Prune, enrolls: bool) -> Result<(
 
 proptest! {
     // where PROPTEST_CASES does not say how many
-    #![proptest_config(Config { cases: 32, max_shrink_iters: 300, failure_persistence: None, ..Config::default() })]
+    #![proptest_config(Config { cases: 20, max_shrink_iters: 300, failure_persistence: None, ..Config::default() })]
 
     #[test]
     fn any_file_arrives_after_any_other(

@@ -356,7 +356,7 @@ fn most_cases_can_be_planned() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
     fn the_order_of_the_servers_lists_means_nothing(case in any_case(), by in 0..5_usize) {

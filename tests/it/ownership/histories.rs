@@ -275,7 +275,7 @@ impl World {
 
 proptest! {
     // where PROPTEST_CASES does not say how many
-    #![proptest_config(Config { cases: 32, max_shrink_iters: 100, failure_persistence: None, ..Config::default() })]
+    #![proptest_config(Config { cases: 20, max_shrink_iters: 100, failure_persistence: None, ..Config::default() })]
 
     #[test]
     fn nothing_goes_that_no_run_made_and_a_second_apply_has_nothing_to_do(
