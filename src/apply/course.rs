@@ -17,8 +17,7 @@ use crate::model::kind::{FieldChange, Unresolved};
 use crate::wire::http::Trouble;
 
 /// Why a change is no success of which the second step was not tried.
-const HALF_DONE: &str =
-    "only its first half was done: what is new is in place, what is to go is still there";
+const HALF_DONE: &str = "only its first half was done: the new parts are in place, and the old ones are not deleted yet";
 
 /// A run through the steps of a plan, and how far it is.
 pub(super) struct Course<'r, 'a> {

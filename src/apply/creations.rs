@@ -90,8 +90,9 @@ impl Execution<'_> {
                 self.learn(address, &live);
                 self.found(address, &live);
                 same(after, &live)?;
-                self.observer
-                    .say(&format!("{address}: {error:#}; it arrived all the same"));
+                self.observer.say(&format!(
+                    "{address}: {error:#}; NetBird carried it out all the same"
+                ));
                 Ok(StepOutcome::otherwise(
                     "created, though its answer was lost",
                 ))

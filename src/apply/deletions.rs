@@ -92,7 +92,7 @@ impl Execution<'_> {
         let (fresh, planned) = (read(&found.into())?, read(&live.wire)?);
         match fresh.used_times > 0 || fresh.auto_groups.len() > planned.auto_groups.len() {
             true => Err(stays_as_it_is(
-                "another run finished it meanwhile, so it stays",
+                "another run finished it meanwhile, so it is not deleted",
             )),
             false => Ok(()),
         }
@@ -112,7 +112,7 @@ impl Execution<'_> {
             }
         }
         Err(stays_as_it_is(
-            "its entry has no other object any more, so it stays",
+            "its entry has no other object any more, so it is not deleted",
         ))
     }
 
@@ -163,7 +163,7 @@ impl Execution<'_> {
             let (before, now) = (read(live)?, read(fresh)?);
             if now.is_for_one() && now.used_times > before.used_times {
                 return Err(stays_as_it_is(
-                    "a machine enrolled with it meanwhile, so it stays",
+                    "a machine enrolled with it meanwhile, so it is not deleted",
                 ));
             }
         }
@@ -248,7 +248,7 @@ fn holds_nothing(fresh: &Live) -> Result<()> {
         let held = answer[field].as_array();
         if held.is_some_and(|held| !held.is_empty()) {
             bail!(
-                "there are {} in it by now, which would go along, so it stays; run again",
+                "it contains {} now, which would be deleted too, so it is not deleted; run apply again",
                 kind.plural()
             );
         }

@@ -30,8 +30,7 @@ const BLOCK: usize = 25;
 const LOST: &str = "the answer was lost";
 
 /// What becomes of a new key that somebody revoked.
-const REVOKED: &str =
-    "somebody revoked the new key meanwhile: it stays as it is, and without its groups";
+const REVOKED: &str = "somebody revoked the new key meanwhile, so it gets no groups";
 
 /// Returns how many steps from `number` on make keys one after the other, up to [`BLOCK`].
 pub(super) fn block(plan: &Plan, number: usize) -> usize {
@@ -320,15 +319,15 @@ impl Execution<'_> {
                 }
             };
             if self.delete_orphans(address)? == 0 {
-                let text = format!("{lost}, and no new key is in the list; run again");
+                let text = format!("{lost}, and no new key is in the list; run apply again");
                 return Err(error.context(text));
             }
             if lost == AGAIN {
-                let text = format!("{lost}, and the key was deleted again; run again");
+                let text = format!("{lost}, and the key was deleted again; run apply again");
                 return Err(error.context(text));
             }
             self.observer.say(&format!(
-                "{address}: {error:#}; the key was made and its secret is lost, so it was deleted and is made again"
+                "{address}: {error:#}; the key was created, but its secret was lost, so it was deleted and is created again"
             ));
             lost = AGAIN;
         }
@@ -355,7 +354,7 @@ impl Execution<'_> {
             }
             let path = object_path(Kind::SetupKey.path(), &id.0)?;
             let gone = self.api.delete(&path);
-            let lost = || format!("the secret of key {id} is lost; delete it by hand");
+            let lost = || format!("the secret of key {id} is lost; delete this key in NetBird");
             gone.or_else(|error| if error.is_gone() { Ok(()) } else { Err(error) })
                 .with_context(lost)?;
             deleted += 1;

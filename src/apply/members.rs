@@ -166,7 +166,7 @@ impl Execution<'_> {
         let groups = &self.applied.groups;
         if groups.wanted && groups.events_before.is_none() {
             let events = self.api.list("/events").context(
-                "cannot read the event log, which tells whom the replacement of a group throws out",
+                "cannot read the event log, which says whom the replacement of a group removes",
             )?;
             let events = events.iter().filter_map(|event| event.read().ok());
             let ids = events.map(|event: objects::Event| event.id);

@@ -58,7 +58,7 @@ impl Writer<'_> {
             newer = Some(look(self.api)?);
         }
         bail!(
-            "members of groups are thrown out again and again: others write the same groups; run again"
+            "members are removed from groups again and again, because others write the same groups; run apply again"
         )
     }
 

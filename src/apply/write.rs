@@ -220,7 +220,7 @@ impl Execution<'_> {
 
     pub(super) fn tell_lost(&mut self, address: &Address, error: ApiError) -> &'static str {
         self.observer.say(&format!(
-            "{address}: {error}; it was carried out all the same"
+            "{address}: {error}; NetBird carried it out all the same"
         ));
         ", though the answer was lost"
     }

@@ -86,9 +86,9 @@ codes! {
     /// Ranges of ports overlap.
     PortsOverlap => "in {} places ports overlap",
     /// A network with bits behind its prefix.
-    HostBits => "{} networks have bits behind their prefix",
+    HostBits => "{} networks have host bits",
     /// A name in a DNS record that is taken otherwise than it looks.
-    NameOfRecord => "in {} DNS records a name is taken otherwise than it looks",
+    NameOfRecord => "in {} DNS records NetBird reads a name otherwise than it looks",
     /// A nameserver group that answers for everything by default.
     EveryDomain => "{} nameserver groups have no domains, so they answer for every domain",
     /// A route that goes to everybody by default.
@@ -102,29 +102,29 @@ codes! {
     /// Names that differ only by case.
     CaseTwin => "{} names differ only by case from others",
     /// A member that is a key of many peers.
-    KeyOfMany => "{} members are setup keys for many peers, which name no peer",
+    KeyOfMany => "{} members are reusable setup keys, so no peers are added for them",
     /// A member that looks like no name of a peer.
     OddMember => "{} members do not look like names of peers",
     /// A reusable key without a limit by default.
     KeyWithoutLimit => "{} keys have no usage_limit: each will enroll any number of peers",
     /// A key that lives for less than an hour.
-    ShortLife => "{} keys live for less than an hour: expires_in counts seconds",
+    ShortLife => "{} keys expire in less than an hour: expires_in counts seconds",
     /// `enrolled: false` where it means nothing.
     IdleEnrolled => "on {} keys for many peers \"enrolled\" has no effect",
     /// A name that makes another DNS label than it seems, or one that is taken.
-    DnsLabel => "{} names of setup keys are shortened as DNS labels, or another peer has the label",
+    DnsLabel => "{} names of setup keys are shortened as DNS labels, or another peer has the DNS label",
     /// `reissue_after` that has done its work.
-    ReissueDone => "{} enrolled keys have a reissue_after that has done its work",
+    ReissueDone => "{} enrolled keys have a reissue_after that has no effect any more",
 
     // notices of a plan
     /// Another object bears a declared name and is not the file's.
     Namesake => "NetBird has other objects with the names of {} entries. This file does not manage them and does not change \
         them",
     /// A group of an identity provider lists members.
-    IssuedPeers => "{} groups of an identity provider list peers, which has no effect: leave \"peers\" out",
+    IssuedPeers => "{} groups of an identity provider have a list \"peers\", which has no effect: delete the list",
     /// The same, where this change lists them.
     #[serde(rename = "issued_peers")]
-    IssuedPeersNow => "{} groups of an identity provider list peers by this change, which has no effect: leave \"peers\" out",
+    IssuedPeersNow => "{} groups of an identity provider get a list \"peers\" by this change, which has no effect: delete the list",
     /// An object of ours keeps the name that it has in NetBird.
     KeepsName,
     /// An entry that is skipped, since it could mean several objects.
@@ -136,13 +136,13 @@ codes! {
     /// A new name looks like a live one.
     LookAlike,
     /// An entry waits for the user that it names.
-    UserAwaited => "{} users have not logged in to NetBird yet: their entries wait",
+    UserAwaited => "{} users have not logged in to NetBird yet, so their entries are skipped until then",
     /// A user is locked out by this change.
     UserBlocked,
     /// `--replace` of a key that is never made again.
     ReplaceIdle,
     /// `reissue_after` in the future.
-    ReissueLater => "{} setup keys have a reissue_after that lies in the future: nothing until then",
+    ReissueLater => "{} setup keys have a reissue_after in the future: no new keys are created before that time",
     /// A key that an earlier run of the same commit made.
     MadeEarlier,
     /// A key of the name that is not this file's.
@@ -150,9 +150,9 @@ codes! {
     /// A pending key that will soon be of no use.
     ExpiresSoon => "{} setup keys expire within a day and are not used yet",
     /// A key that is in use expires at another time than the file says.
-    LivesOtherwise => "{} setup keys that are in use expire at another time than expires_in says; reissue_after makes new ones",
+    LivesOtherwise => "{} used setup keys expire at another time than expires_in says, so they are not replaced; for new keys, set reissue_after",
     /// A pending key that nobody can use.
-    DeadKey => "{} setup keys cannot be used any more: set reissue_after for a new one, or enrolled if its work is done",
+    DeadKey => "{} setup keys cannot be used any more: set reissue_after for new keys, or \"enrolled\": true if the machines enrolled",
     /// A valid key of an enrolled name, not ours.
     UnusedKey,
     /// A key that was used, and nothing can be done about it.
@@ -164,7 +164,7 @@ codes! {
     /// The key was asked for anew, and the peer of its older life is there.
     ToBeReplaced,
     /// A peer that nobody let in yet.
-    WaitsForApproval => "{} peers wait for approval in NetBird: until then they reach nobody",
+    WaitsForApproval => "{} peers wait for approval in NetBird: until they are approved, they cannot reach any peer",
     /// Which peer an entry means by a name that is not the peer's own.
     PeerMeant,
     /// An entry waits for the peer that it names.
@@ -172,11 +172,11 @@ codes! {
     /// Another peer bears a listed name.
     MemberTwin,
     /// Which peer a used key's name means cannot be told.
-    MemberUnclear => "lists {} names whose machine is not known: no machine is added",
+    MemberUnclear => "lists {} names whose machine is not known, so no peers are added for them",
     /// The peer of a used key is gone.
-    MemberGone => "lists {} names whose keys were used, but their peers are gone",
+    MemberGone => "lists {} setup keys whose peers were deleted, so no peers are added for them",
     /// No peer bears a listed name.
-    MemberAbsent => "lists {} names that no peer has",
+    MemberAbsent => "lists {} names that no peer has, so no peers are added for them",
     /// A peer stays though its key's entry was removed.
     PeerStays,
     /// A section that the file had and has no more.
@@ -199,8 +199,8 @@ codes! {
     /// Who reaches whom would take too long to find out.
     ReachUntold,
     /// A key has other recipients than the one that lives was sealed for.
-    RecipientsChanged => "{} setup keys have other recipients than before; the keys that live stay sealed as they are: \
-        reissue_after makes new ones",
+    RecipientsChanged => "{} setup keys have other recipients than before, but their secrets stay sealed for the old ones; for \
+        new keys, set reissue_after",
     /// Nobody is named who could open new keys.
     NoRecipient,
     /// `--protect` names what is not there.

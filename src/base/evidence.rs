@@ -20,9 +20,9 @@ impl Evidence {
     pub fn words(self) -> Option<&'static str> {
         match self {
             Evidence::Event => None,
-            Evidence::Time => Some("known by the times of key and peer only, not by an event"),
+            Evidence::Time => Some("only the times of key and peer say so, not the event log"),
             Evidence::Name => {
-                Some("known by names and the times of key and peer only, not by an event")
+                Some("only names and the times of key and peer say so, not the event log")
             }
         }
     }

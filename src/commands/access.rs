@@ -29,7 +29,8 @@ pub(super) fn run(run: &Run, args: &AccessArgs) -> Result<Ending> {
     };
     if matches!(question.from.0, End::Resource | End::Route) {
         let from = quote(&args.from);
-        let error = format!("{from} opens no connection: it is only reached");
+        let error =
+            format!("{from} is not a group or a peer: it can be reached, but opens no connections");
         return Err(Failure::error(error).hint("begin with a group or a peer"));
     }
     let answer = ask(&actual, plan.as_ref(), &memberships, &question);

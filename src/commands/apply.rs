@@ -188,7 +188,7 @@ fn carry_out(
         && !args.no_verify
         && let Err(error) = writer.settle_members(&mut applied)
     {
-        let text = format!("whether a group lost a member is not known: {error:#}");
+        let text = format!("it is not known whether a group lost a member: {error:#}");
         say.note(&text);
     }
     recording.end(learnt, is_complete && failure.is_none());

@@ -188,7 +188,7 @@ impl InventoryPlace {
             (Ok(None), At::File { path, is_named }) if *is_named && self.context.is_ci => {
                 let text = format!("there is no inventory {}", path.display());
                 return Err(Failure::refused(text).hint(
-                    "a first one is only begun by a person at a terminal: run apply there, or put the file where the job finds it",
+                    "only a person at a terminal begins the first inventory: run apply there, or put the file where the job finds it",
                 ));
             }
             (Ok(None), _) => {
@@ -207,7 +207,7 @@ impl InventoryPlace {
         if is_other && self.checkout_has(&before) {
             let (environment, path) = (&self.environment, &self.path);
             let text = format!(
-                "the inventory {environment:?} is of {before}, and this file is {path}. Nothing was changed."
+                "the inventory {environment:?} belongs to {before}, but this file is {path}. Nothing was changed."
             );
             let hint = "each file has an environment of its own: name it with --environment";
             let mut failure = Failure::refused(text).hint(hint);
@@ -260,7 +260,7 @@ impl InventoryPlace {
         if !theirs.is_empty() && *theirs != account {
             let environment = &self.environment;
             let text = format!(
-                "the inventory {environment:?} is of account {theirs}, and this token is of account {account}. Nothing was changed."
+                "the inventory {environment:?} belongs to account {theirs}, but this token belongs to account {account}. Nothing was changed."
             );
             let hint = "each account has an environment of its own: name it with --environment";
             return Err(Failure::refused(text).hint(hint));

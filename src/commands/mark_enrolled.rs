@@ -12,7 +12,7 @@ use crate::base::files;
 use crate::base::text::{did_you_mean, joined, quoted, visible};
 use crate::check::edit::{self, Edit};
 use crate::commands::cli::MarkArgs;
-use crate::file::MAX_BYTES;
+use crate::file;
 
 pub(super) fn run(run: &Run, args: &MarkArgs) -> Result<Ending> {
     let (edit, text) = make(run, args)?;
@@ -50,9 +50,11 @@ fn make(run: &Run, args: &MarkArgs) -> Result<(Edit, String)> {
         return Ok((Edit::default(), "no setup key is named".into()));
     }
     if args.local {
-        let before = files::read(path, MAX_BYTES as u64);
-        let before = before.map_err(|error| Failure::of_file("read", path, &error))?;
-        look(&before, &names, &path.display().to_string())?;
+        look(
+            file::load(path)?.text().as_bytes(),
+            &names,
+            &path.display().to_string(),
+        )?;
         let edit = edit::mark_enrolled_file(path, &names)?;
         return Ok((edit, format!("{} written", path.display())));
     }

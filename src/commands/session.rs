@@ -108,6 +108,11 @@ impl<'a> Session<'a> {
             Command::Apply(args) => adopted(&args.adopt)?,
             _ => BTreeMap::new(),
         };
+        let scope = run.command.planning().map(|planning| &planning.scope);
+        let replace = scope.iter().flat_map(|scope| &scope.replace);
+        let replace: Result<_> = replace.map(|text| replaced(text)).collect();
+        let replace = replace?;
+        let protected = protected(scope.map_or(&[], |scope| &scope.protect))?;
         let recipients_files = run.recipients_files();
         // git and the forge take their time, and what git has to say of another file than the one on disk is seldom
         let (on_disk, history, found) = std::thread::scope(|scope| {
@@ -155,10 +160,6 @@ impl<'a> Session<'a> {
         document.notices.extend(new);
         let who = recipients.describe();
         document.recipients = who.iter().map(ToString::to_string).collect();
-        let scope = run.command.planning().map(|planning| &planning.scope);
-        let replace = scope.iter().flat_map(|scope| &scope.replace);
-        let replace: Result<_> = replace.map(|text| replaced(text)).collect();
-        let protected = protected(scope.map_or(&[], |scope| &scope.protect))?;
         let prune = scope.map_or(Prune::Owned, |scope| scope.prune);
         let api = api.transpose()?;
         let (place, mut found) = found?;
@@ -183,7 +184,7 @@ impl<'a> Session<'a> {
         };
         let options = Options {
             prune,
-            replace: replace?,
+            replace,
             now: Timestamp::now(),
             ours: Arc::new(ours),
             release: BTreeSet::new(),
@@ -406,10 +407,7 @@ impl<'a> Session<'a> {
         let mut changes = plan.changes.iter();
         let loses = changes.any(|change| !change.removed_members().is_empty());
         // what is held back since something needs it names all that does
-        let is_needed = |held: &Held| {
-            use Why::{Needed, NeededByGone, NeededHere};
-            matches!(held.why, Needed(_) | NeededHere(_) | NeededByGone(_))
-        };
+        let is_needed = |held: &Held| matches!(held.why, Why::Needed(_) | Why::NeededByGone(_));
         More {
             referrers: plan.deletes_referred() || plan.held.iter().any(is_needed),
             events: self.options.prune == Prune::All

@@ -379,22 +379,29 @@ fn wait(run: &Run, config: &mut Config) {
     config.retry.throttle_wait = Duration::from_secs_f64(server.throttle_wait);
 }
 
+/// What to do where there is no token of NetBird.
+const NO_TOKEN: &str = "set NETBIRD_API_TOKEN to the token of a service user: role auditor for plan, admin for apply; in a job it comes \
+                        from the secret NETBIRD_PLAN_TOKEN (plan, drift) or NETBIRD_APPLY_TOKEN (apply, sync-events)";
+
 /// The token of NetBird. A fork's job has no secrets, which is worth a word.
 pub(super) fn token(run: &Run) -> Result<Token, Failure> {
+    let pull = run.context.pull_request.as_ref();
+    let of_pull = match pull.is_some_and(|pull| !pull.is_fork) {
+        true => NO_TOKEN,
+        false => {
+            "a pull request from a fork has no secrets: let somebody with write access push the branch, or switch \
+             to the pull_request_target workflow (examples/workflows/plan-forks.yml)"
+        }
+    };
     let flag = run.command.server();
     let flag = flag.and_then(|server| server.netbird_token_file.as_ref());
     match find_token("NETBIRD_API_TOKEN", flag)? {
         Some(token) => Ok(token),
-        None if run.context.is_pull_request_event() => {
-            Err(Failure::refused("there is no NetBird token in this pull request's job").hint(
-                "a pull request from a fork has no secrets: let somebody with write access push the branch, or switch \
-                 to the pull_request_target workflow (examples/workflows/plan-forks.yml)",
-            ))
-        }
-        None => Err(Failure::error("there is no NetBird token").hint(
-            "set NETBIRD_API_TOKEN to the token of a service user: role auditor for plan, admin for apply; in a job it comes \
-             from the secret NETBIRD_PLAN_TOKEN (plan, drift) or NETBIRD_APPLY_TOKEN (apply, sync-events)",
-        )),
+        None if run.context.is_pull_request_event() => Err(Failure::refused(
+            "there is no NetBird token in this pull request's job",
+        )
+        .hint(of_pull)),
+        None => Err(Failure::error("there is no NetBird token").hint(NO_TOKEN)),
     }
 }
 

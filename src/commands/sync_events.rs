@@ -95,7 +95,7 @@ pub(super) fn run(run: &Run, args: &SyncArgs) -> Ending {
     ending.changed = !synced.done.is_empty() && !args.dry_run;
     let of_keys = synced.done.iter().filter_map(|done| {
         let error = done.error.as_ref()?;
-        let text = format!("setup key {}: {error}", done.enrollment.key);
+        let text = format!("setup key {:?}: {error}", done.enrollment.key);
         Some(Failure::partial(visible(&text)))
     });
     let failures = stopped.into_iter().chain(synced.failure).chain(of_keys);

@@ -23,40 +23,42 @@ facts! {
     /// Why something is held back.
     #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Why {
-        /// These are not ours and need it.
+        /// These need it: they are not ours, or they are entries of the file.
         Needed(holders: BTreeSet<String>) => (
-            format!("it is still used by {}", listed(holders)),
-            "remove that use in NetBird, and the next apply deletes it; or put its entry back into the file",
-        ),
-        /// These need it, and some of them are entries of the file.
-        NeededHere(holders: BTreeSet<String>) => (
-            format!("it is still used by {}", listed(holders)),
-            "remove that use, in the file or in NetBird, and the next apply deletes it; or put its entry back into the file",
+            used_by(holders),
+            "remove that use in NetBird, or in the file if it is there, and the next apply deletes it; or restore its entry",
         ),
         /// These stand in it and stay.
         Holds(inside: BTreeSet<String>) => (
-            format!("it contains {}, which stays", listed(inside)),
-            "delete that in NetBird, and the next apply deletes it; or declare it again",
+            format!("not deleted, because it contains {}, which this plan does not delete", listed(inside)),
+            "delete the content in NetBird, and the next apply deletes the rest; or restore the entry",
         ),
         /// It is to be replaced, and these stand in it and are not the file's.
         HoldsAnew(inside: BTreeSet<String>) => (
             format!(
-                "it cannot be changed as the file says, only deleted and created again, and {} in it would be deleted with it",
+                "not changed, because NetBird must delete and create it again for this, and would delete {} in it",
                 listed(inside)
             ),
-            "declare that too, or delete it in NetBird; nothing of it is changed until then",
+            "declare the content in the file too, or delete it in NetBird",
         ),
         /// A group that lists nothing but these, which are no more. The list of the PUT is the whole list
         /// (docs/netbird-api.md, "A PUT replaces").
         NeededByGone(holders: BTreeSet<String>) => (
-            format!("it is still used by {}", listed(holders)),
-            "only the API takes that out of the group: PUT /api/groups/ID with {\"name\": \"NAME\"} and nothing else, then the \
-             next apply deletes it; or declare it again",
+            used_by(holders),
+            "only the API removes it from the group: PUT /api/groups/ID with {\"name\": \"NAME\"} and nothing else, then the \
+             next apply deletes the group; or restore its entry",
         ),
     }
 
     /// Returns why something stays, as it follows the object's name, and what to do about it.
     fn said(&self) -> (String, &'static str);
+}
+
+fn used_by(holders: &BTreeSet<String>) -> String {
+    format!(
+        "not deleted, because it is still used by {}",
+        listed(holders)
+    )
 }
 
 impl Held {

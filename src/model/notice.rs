@@ -57,7 +57,7 @@ impl Notice {
     pub fn member(at: &Address, member: &str, what: OfMember) -> Self {
         let said = match at.kind {
             Kind::Group => what.said(member, at, "lists", "added"),
-            _ => what.said(member, at, "names", "taken"),
+            _ => what.said(member, at, "names", "used"),
         };
         Notice {
             name: Some(member.to_owned()),

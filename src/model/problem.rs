@@ -74,20 +74,20 @@ facts! {
                 "cannot be written: NetBird has another route {other:?} ({id}) for the same network through the same routers, and \
                  refuses a second one"
             ),
-            "give one of them another network or other routers, or delete the other in NetBird",
+            "give one of them another network or other routers, or delete the other one in NetBird",
         ),
         /// This lives, and NetBird does not take both.
         InTheWay(other: String) => says(
             format!("cannot be written: NetBird has {other}, and allows only one of the two"),
             match at.kind.can_be_renamed() {
-                true => "if it is the same, give the entry \"renamed_from\" with the old name; else delete that in NetBird",
-                false => "delete that in NetBird, or take it into the file as it is and change it there",
+                true => "if it is the same object, add \"renamed_from\" with the old name to the entry; if not, delete the object in NetBird",
+                false => "delete that object in NetBird, or write it into the file as it is and change it there",
             },
         ),
         /// One of its name stands in another object, in words, and does not go.
         Elsewhere(parent: String, id: Id) => says(
-            format!("cannot be written: NetBird has one of that name ({id}) in {parent}, and a name can exist only once in an account"),
-            "declare the network that it is in, and it moves; or give one of them another name",
+            format!("cannot be written: NetBird has one with this name ({id}) in {parent}, and the name can exist only once in an account"),
+            "to move it, declare that network in the file, too; if it is another one, give one of them another name",
         ),
         /// It is replaced, and these stand in the old one and are not the file's.
         TakesAlong(inside: Vec<String>) => says(
@@ -96,7 +96,7 @@ facts! {
                 listed(inside),
                 if inside.len() == 1 { "it" } else { "them" }
             ),
-            "declare what is inside it, or delete that in NetBird, or give the new one another name",
+            "declare the content in the file, too, or delete it in NetBird, or give the new one another name",
         ),
         /// The plan makes another route for the same network and routers.
         NewRouteTwin(other: String) => says(
@@ -109,7 +109,7 @@ facts! {
         /// It refers to what the plan deletes.
         Goes(what: Refers, name: String) => says(
             format!("refers to {} {name:?}, which this plan deletes", what.label()),
-            "keep it in the file, or remove the reference",
+            "keep that entry in the file, or remove the reference to it",
         ),
         /// It refers to what there is not.
         Absent {
@@ -133,7 +133,7 @@ facts! {
         ),
         /// It is renamed from that, and another entry gives its new name up in the same change.
         NameGivenUp(old: String) => says(
-            format!("is renamed from {old:?}, and the entry that had the name {:?} leaves in the same change", at.name),
+            format!("is renamed from {old:?}, but the entry that had the name {:?} is removed in the same change", at.name),
             "merge it in two steps: first remove that entry, then rename the other one",
         ),
         /// It contains these of that kind, and the list of the kind lacks them.
@@ -147,23 +147,23 @@ facts! {
         ),
         /// A policy has that many rules.
         Rules(number: String) => says(
-            format!("has {number} rules in NetBird, and the file can say one; an update cannot take rules out"),
+            format!("has {number} rules in NetBird, but a policy of the file has one, and an update cannot remove rules"),
             format!(
-                "look at the rules in NetBird; --replace policies/{} replaces it by one with the declared rule only",
+                "look at the rules in NetBird; apply --replace policies/{} replaces the policy by one with the rule of the file only",
                 at.name
             ),
         ),
         /// The users of this source group are not named, where those of others are.
         UnnamedUsers(group: String) => says(
             format!(
-                "says in NetBird who may log in as whom, but not for group {group:?}: the server would refuse it"
+                "has users in NetBird who may log in by SSH, but none for its source group {group:?}: NetBird would refuse the change"
             ),
-            "say it in \"authorized_groups\", with every source group",
+            "set \"authorized_groups\", with every source group",
         ),
         /// Users of several identity providers have that address.
         SeveralUsers(providers: Vec<String>) => says(
             format!("can mean several users: those of the identity providers {}", listed(providers)),
-            "say which one in \"identity_provider\"",
+            "set \"identity_provider\" to the right one",
         ),
         /// Nobody of that address comes by the identity provider that the entry names; by which, somebody does.
         OtherProvider(wanted: String, providers: Vec<String>) => says(
@@ -186,18 +186,18 @@ facts! {
         /// A group is taken from the user, and lists that machine of the user.
         TakenAndListed(group: String, machine: String) => says(
             format!(
-                "loses the group {group:?}, and with it the user's machines: NetBird takes {machine:?} out, and the file lists it there"
+                "loses the group {group:?}, so NetBird removes the user's machine {machine:?} from it, but the file lists this machine in it"
             ),
-            format!("take {machine:?} out of the group's \"peers\", or leave the group to the user"),
+            format!("remove {machine:?} from \"peers\" of the group, or keep the group in \"auto_groups\" of the user"),
         ),
         /// The file says no more of the zone than its records, and NetBird has none of that name.
         NoSuchZone => says(
-            "is not in NetBird, and the file says no more of it than its records",
-            "say its \"domain\" and \"distribution_groups\" to create it, or correct the name",
+            "is not in NetBird, and the file has only its records",
+            "add its \"domain\" and \"distribution_groups\" to create it, or correct the name",
         ),
         /// It is not in the zone, whose domain is that.
         OutsideZone(domain: String) => says(
-            format!("is no name in the zone, whose domain is {domain:?}"),
+            format!("is not a name in its zone, whose domain is {domain:?}"),
             "correct the name, or put the record into its own zone",
         ),
         /// It checks where a machine is, and the server does not know that.
@@ -207,8 +207,8 @@ facts! {
         ),
         /// It is a policy of NetBird's SSH, which an old NetBird does not have.
         NoSsh => says(
-            "has the protocol netbird-ssh, and this NetBird is too old for it: NetBird 0.61 and later have it",
-            "make it a policy of tcp with port 22, or update NetBird",
+            "has the protocol netbird-ssh, but this NetBird is too old for it: NetBird 0.61 and later have it",
+            "use the protocol tcp with port 22, or update NetBird",
         ),
         /// A group that is never changed would be.
         Protected(why: Protection) => says(
@@ -227,13 +227,13 @@ facts! {
         ),
         /// This NetBird has no such setting.
         NoSetting(field: String) => says(
-            format!("cannot set {field}: this NetBird has no such setting, it is too old"),
+            format!("cannot set {field}: this NetBird is too old to have this setting"),
             "leave the field out",
         ),
         /// Machines may expose services, and no group says which.
         ExposesNobody => says(
-            "cannot let machines expose services without a group of those that may: NetBird refuses it",
-            "name one in \"peer_expose_groups\"",
+            "lets machines expose services, but names no group whose machines may: NetBird refuses it",
+            "name a group in \"peer_expose_groups\"",
         ),
         /// NetBird refuses any change of the settings while this one names a group that is gone.
         DeadGroup {
@@ -242,8 +242,8 @@ facts! {
             /// The group, in words.
             group: String,
         } => says(
-            format!("cannot be changed: its {field} still names {group}, and NetBird refuses every change until it does not"),
-            "say in the file which groups it names",
+            format!("cannot be changed: its {field} still names {group}, and NetBird refuses every change while it does"),
+            "set this field in the file",
         ),
         /// It is the domain of that zone, and NetBird does not take both.
         DomainOfZone(zone: String) => says(

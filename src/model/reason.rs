@@ -13,13 +13,13 @@ facts! {
     pub enum Reason {
         /// Its entry left the file; whether it would be let go, and somebody agreed to its deletion.
         NoLongerDeclared { agreed: bool } => match agreed {
-            true => "no longer declared; its deletion is approved by Allow-Deletes",
-            false => "no longer declared",
+            true => "it is no longer in the file; its deletion is approved by Allow-Deletes",
+            false => "it is no longer in the file",
         },
         /// The file never declared it, and `--prune all` takes such things away.
-        NotDeclared => "not declared (--prune all)",
+        NotDeclared => "it is not in the file (--prune all)",
         /// Its entry stands for another one: two runs at once made both.
-        Surplus => "a second one of this entry, created by another run of this file",
+        Surplus => "a second object of this entry, created by another run of this file",
         /// Of equal keys of one name this one goes. Each has a secret of its own.
         SecondKey => "a second key of this entry, created by another run of this file",
         /// It was deleted in NetBird.
@@ -30,7 +30,7 @@ facts! {
              {now:?} in the file."
         ),
         /// Peers that the file names have another address.
-        Address(peers: Vec<String>) => format!("the address of {}", listed(peers)),
+        Address(peers: Vec<String>) => format!("another address of {}", listed(peers)),
         /// This field of it cannot be changed.
         Fixed(field: &'static str) => {
             format!("its {field} cannot be changed: a new one is created, then the old one is deleted")
@@ -40,28 +40,28 @@ facts! {
         /// `--replace` names it.
         Replace => "--replace names it",
         /// A key goes since `--replace` names its entry.
-        ReplacedByHand => "replaced by hand",
+        ReplacedByHand => "replaced by --replace",
         /// A key of an older life of its entry goes.
-        BeforeReissue => "made before reissue_after",
+        BeforeReissue => "created before reissue_after",
         /// A key is asked for anew, at that time.
         Reissue(instant: Timestamp) => format!("reissue_after {instant}"),
         /// Nobody holds the key's secret. It is looked at again right before the key goes.
-        NeverSealed => "never sealed: nobody holds its secret",
+        NeverSealed => "its secret was never sealed and stored, so nobody can use it",
         /// A replacement that was killed before its end left it.
-        ReplacedBefore => "replaced by a newer one, in a run that did not end",
+        ReplacedBefore => "a run that did not end replaced it by a newer key",
         /// What differs cannot be changed on a key.
         KeyCannotChange => "NetBird cannot change this in a key: a new one is created, then the old one is deleted",
         /// Nobody used the key, and its entry is marked enrolled.
-        MarkedEnrolled => "marked as enrolled, so nobody needs this live, unused key",
+        MarkedEnrolled => "its entry is marked enrolled, so nobody needs this unused key",
         /// A dead key would keep a group from being deleted.
-        DeadKeyInTheWay => "a dead key that would keep its group from being deleted",
+        DeadKeyInTheWay => "the group is deleted, and this key cannot be used any more",
         /// The peer came by the key whose name it gets; what tells so, and what is not certain about its DNS label until the
         /// server answered.
         Enrolled { evidence: Evidence, label: Option<Guess> } => {
             let label = match label {
                 None => "",
                 Some(Guess::Predicted) => "; the label is predicted",
-                Some(Guess::Punycode) => "; NetBird makes the label in punycode",
+                Some(Guess::Punycode) => "; NetBird writes the label in punycode",
             };
             format!("enrolled with this key{}{label}", evidence.behind("; "))
         },

@@ -63,7 +63,7 @@ impl Unmanaged {
             Unmanaged::LetGo(of) => Some(of.words()),
             Unmanaged::Held(why) => Some(why.said().0),
             Unmanaged::SectionGone => {
-                Some("its section is no longer in the file, so nobody manages it".into())
+                Some("its section is no longer in the file, so this file does not manage it".into())
             }
             Unmanaged::Goes(why) => {
                 let why = why.as_ref().map(|why| why.words(name));
@@ -296,14 +296,18 @@ fn ghosts(desired: &Desired, actual: &Actual) -> BTreeSet<String> {
                 key.state
             ));
         } else if !dead.is_empty() {
-            let number = crate::base::text::count(dead.len(), "dead key has", "dead keys have");
+            let number = crate::base::text::count(
+                dead.len(),
+                "key that cannot be used any more has",
+                "keys that cannot be used any more have",
+            );
             ghosts.insert(format!("{number} the name of setup key {name:?}"));
         }
         let has_peer =
             !bound.is_empty() || actual.peers_named(name).any(|peer| peer.user_id.is_empty());
         if declared.enrolled && !has_peer {
             ghosts.insert(format!(
-                "setup key {name:?} is marked enrolled and has no peer"
+                "setup key {name:?} is marked enrolled, but NetBird has no peer for it"
             ));
         }
     }

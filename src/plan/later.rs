@@ -46,11 +46,8 @@ pub(super) fn deleted(changes: &[Change], kind: Kind) -> impl Iterator<Item = (&
 
 /// Returns the fields of an object that name a group.
 pub(super) fn fields_naming(live: &Live, group: &str) -> String {
-    let names = |value: &Value| {
-        value
-            .as_array()
-            .is_some_and(|all| all.contains(&group.into()))
-    };
+    let is_in = |all: &Vec<Value>| all.contains(&group.into());
+    let names = |value: &Value| value.get(group).is_some() || value.as_array().is_some_and(is_in);
     let fields = live.resource.fields().into_iter();
     let fields: Vec<String> = fields
         .filter_map(|(field, value)| names(&value).then_some(field))

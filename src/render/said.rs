@@ -120,8 +120,8 @@ mod tests {
             "there is no inventory yet. The first apply makes it. Until then nothing is deleted, except by --prune all.",
             "setup key \"k9\" expires within a day, at 1970-01-01T00:00:09Z, and is not used yet",
             "setup key \"k10\" expires within a day, at 1970-01-01T00:00:10Z, and is not used yet",
-            "setup key \"a\" is marked enrolled, and NetBird has a valid, unused key with its name (id k9). It stays; delete \
-             it in NetBird if nobody needs it.",
+            "setup key \"a\" is marked enrolled, and NetBird has a valid, unused key with its name (id k9). The key is \
+             not deleted. If nobody needs it, delete it in NetBird.",
         ];
         assert_eq!(texts(&notices), wanted);
     }
@@ -167,8 +167,9 @@ mod tests {
         };
         let notices: Vec<Notice> = (0..4).map(|n| of("a", n)).chain([of("b", 1)]).collect();
         let wanted = [
-            "group \"a\" lists 4 names that no peer has: \"p0\", \"p1\", \"p2\", \"p3\"",
-            "group \"b\" lists \"p1\", and no peer is called that",
+            "group \"a\" lists 4 names that no peer has, so no peers are added for them: \"p0\", \"p1\", \"p2\", \"p3\"",
+            "group \"b\" lists \"p1\", but no peer in NetBird has this name, so no peer is added. Check the name. When the machine has \
+             enrolled, run apply --adopt peers/p1=ID (in a job: the input adopt of the apply workflow)",
         ];
         assert_eq!(texts(&notices), wanted);
     }

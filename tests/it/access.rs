@@ -154,7 +154,7 @@ fn a_question_that_cannot_be_answered_says_why() {
         ),
         (
             ["access", "lan", "db"],
-            "\"lan\" opens no connection: it is only reached",
+            "\"lan\" is not a group or a peer: it can be reached, but opens no connections",
         ),
         (
             ["access", "group/pilots", "groop/db"],

@@ -105,7 +105,7 @@ fn a_pull_request_is_red_until_the_line_stands_in_its_description() {
     ] {
         site.repo().describe(number, &body.replace('%', &line));
         let red = plan(&site, number, "change").expect(3);
-        red.shows("does not count: it is not a line of its own");
+        red.shows("does not count: it does not stand on a line of its own");
     }
     site.repo()
         .describe(number, &format!("why\r\n\r\n{line}\r\n"));
@@ -506,7 +506,7 @@ fn a_line_for_something_else_is_told() {
     site.repo().merge(number);
     let why = format!(
         "({}, in the description of pull request #{number}) does not count: what pull request #{number} deletes in this \
-         environment has another line by now",
+         environment has another line now",
         site.repo().person()
     );
     site.repo().describe(number, "Allow-Deletes: 12 0badf00d");

@@ -138,7 +138,7 @@ fn ghosts_have_a_list_of_their_own() {
     assert_eq!(
         drift["ghosts"],
         json!([
-            "setup key \"gone\" is marked enrolled and has no peer",
+            "setup key \"gone\" is marked enrolled, but NetBird has no peer for it",
             "setup key \"old\" is expired and was never used",
         ])
     );
@@ -237,7 +237,7 @@ fn a_second_file_of_the_environment_leaves_the_issue_of_the_first_alone() {
     std::fs::write(site.bench.path("lab.json"), "{\"groups\": {}}").unwrap();
     site.run(&["drift", "--issue", "-f", "lab.json"])
         .expect(3)
-        .says("is of netbird.json, and this file is lab.json");
+        .says("belongs to netbird.json, but this file is lab.json");
     assert_eq!(site.gitea().issues(), before);
 }
 

@@ -247,7 +247,7 @@ fn a_creation_that_arrived_without_an_answer_is_found_in_the_list() {
         Effect::SlowAfter(Duration::from_secs(600)),
     ] {
         let (bench, run) = lost(effect);
-        run.expect(0).says("it arrived all the same");
+        run.expect(0).says("NetBird carried it out all the same");
         bench.assert_writes(&["POST /groups", "POST /groups", "POST /groups"]);
         assert_eq!(bench.names("/groups"), ["All", "a", "b", "c"]);
     }

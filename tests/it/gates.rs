@@ -66,7 +66,7 @@ fn more_deletions_than_agreed() {
         &["--prune", "all", "--allow-deletes", "11"],
         &[],
     )
-    .says_anywhere("--allow-deletes says 11, which is not the exact number");
+    .says_anywhere("--allow-deletes says 11, but this plan has");
     refused(
         &bench,
         "deletions",
@@ -300,5 +300,7 @@ fn a_file_that_is_too_large() {
         .apply(&[])
         .expect(3)
         .says("larger than 10 MiB");
+    let marks = ["mark-enrolled", "--local", "k"];
+    bench.run(&marks).expect(3).says("larger than 10 MiB");
     assert!(bench.netbird().requests().is_empty());
 }

@@ -70,10 +70,9 @@ fn a_route_waits_for_its_peer_and_keeps_what_it_has() {
     let mut then = first;
     then["routes"]["gs"] = json!([via_peer("10.1.0.0/16", "gw"), via_group("10.2.0.0/16", "g")]);
     bench.declared(1.0, then);
-    bench
-        .apply(&[])
-        .expect(0)
-        .says_anywhere("route \"gs\" names \"gw\", whose peer has not enrolled yet");
+    bench.apply(&[]).expect(0).says_anywhere(
+        "route \"gs\" names \"gw\", but the machine of this setup key has not enrolled yet",
+    );
     // what it may stand for is neither changed nor taken away
     assert_eq!(routes(&bench), ["10.1.0.0/16 1", "10.2.0.0/16 1"]);
     let before = bench.all("/routes", "gs").iter().map(id).min();

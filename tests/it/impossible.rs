@@ -167,7 +167,7 @@ fn a_dead_key_of_ours_lets_the_group_go() {
         bench
             .plan(&["--prune", "all"])
             .expect(0)
-            .shows("a dead key that would keep its group from being deleted");
+            .shows("the group is deleted, and this key cannot be used any more");
         bench.server().clear_requests();
         bench.apply(&["--prune", "all"]).expect(0);
         bench.assert_writes(&["PUT /setup-keys", "DELETE /groups"]);
@@ -193,9 +193,9 @@ fn groups_that_are_nobodys_to_change() {
     bench
         .apply(&[])
         .expect(0)
-        .shows("but it is issued by jwt: its members come from there")
-        .shows("but it is issued by integration")
-        .shows("In the file and not in it: m.");
+        .shows("is issued by jwt, which decides its members")
+        .shows("is issued by integration")
+        .shows("In the file, but no members in NetBird: \"m\".");
     bench.assert_writes(&[]);
     bench.file(json!({ "groups": { "staff": {}, "scim": {} } }));
     bench.apply(&[]).expect(0).shows("No changes");
@@ -255,7 +255,7 @@ fn a_source_of_an_ssh_policy_that_names_users_of_others_only() {
     let file = |sources: &[&str], description: &str| json!({ "policies": { "p": { "description": description, "sources": sources, "destinations": ["a"], "protocol": "netbird-ssh" } } });
     bench.file(file(&["a", "b"], ""));
     let run = bench.apply(&[]).expect(1);
-    run.says("but not for group \"b\": the server would refuse it");
+    run.says("but none for its source group \"b\": NetBird would refuse the change");
     bench.assert_writes(&[]);
     // another change carries them along
     bench.file(file(&["a"], "new")).apply(&[]).expect(0);
@@ -312,7 +312,7 @@ fn a_change_of_protocol_says_who_may_log_in_both_ways() {
         bench
             .run(&[command])
             .expect(0)
-            .says_anywhere("NetBird forgets who may: users of \"a\" as root; changed back");
+            .says_anywhere("NetBird forgets who could (users of group \"a\" as \"root\")");
     }
     assert_ne!(
         bench.one("/policies", "p")["source_posture_checks"],
@@ -320,15 +320,14 @@ fn a_change_of_protocol_says_who_may_log_in_both_ways() {
     );
     bench.file(ssh("netbird-ssh"));
     bench.plan(&[]).expect(0).says_anywhere(
-        "every user of the account, as any local user can log in to its destinations",
+        "every user of the account, as any local user can log in by SSH to its destinations",
     );
     // nobody was named: nothing is forgotten
     bench.apply(&[]).expect(0);
     bench.file(ssh("tcp"));
-    let run = bench
-        .plan(&[])
-        .expect(0)
-        .says_anywhere("is no longer netbird-ssh: nobody can log in through it then");
+    let run = bench.plan(&[]).expect(0).says_anywhere(
+        "no longer has the protocol netbird-ssh: nobody can log in by SSH through it any more",
+    );
     assert!(!run.stdout.contains("forgets"), "{}", run.stdout);
 }
 
@@ -337,6 +336,6 @@ fn a_new_policy_of_netbirds_ssh_says_who_may_log_in() {
     let bench = Bench::scenario();
     bench.file(ssh("netbird-ssh"));
     bench.plan(&[]).expect(0).says_anywhere(
-        "every user of the account, as any local user can log in to its destinations",
+        "every user of the account, as any local user can log in by SSH to its destinations",
     );
 }

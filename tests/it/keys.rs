@@ -144,7 +144,7 @@ fn a_key_in_use_keeps_its_life_time_and_is_named() {
     bench.file(fleet(86400));
     no_changes(&bench)
         .shows("setup key \"k\" expires at")
-        .shows("which is not what expires_in says. It is in use, so it stays as it is.");
+        .shows("but by its expires_in in the file it should expire at another time. A machine has used the key, so it is not replaced.");
     assert_eq!(bench.id("/setup-keys", "k"), key);
     bench.apply(&["--replace", "setup_keys/k"]).expect(0);
     no_changes(&bench).hides("expires at");
@@ -197,7 +197,7 @@ fn expired_revoked_or_used_up_is_reported_and_not_remade() {
     }
     no_changes(&bench)
         .shows("setup key \"k\" is used up. For a new key, set reissue_after")
-        .shows("set enrolled to true");
+        .shows("set \"enrolled\": true");
     // and that is what ends it
     bench.file(reusable(json!({ "enrolled": true })));
     no_changes(&bench).hides("used up");
@@ -345,7 +345,7 @@ fn a_consumed_key_is_done_whether_it_is_there_or_gone() {
     bench
         .apply(&["--replace", "setup_keys/k"])
         .expect(0)
-        .shows("no new key is created for it");
+        .shows("so --replace has no effect");
     assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
 }
 
@@ -378,7 +378,7 @@ fn a_rename_to_a_name_that_another_peer_bears_is_left_alone() {
         .server()
         .enroll(&bench.unseal("k"), "some-host")
         .unwrap();
-    no_changes(&bench).shows("but another peer is called \"k\": left alone");
+    no_changes(&bench).shows("but another peer has the name \"k\"; nothing is done");
     assert_eq!(bench.names("/peers"), ["k", "some-host"]);
 }
 
@@ -470,8 +470,8 @@ fn a_replacement_that_somebody_revokes_is_told_and_not_made_again() {
         for _ in 0..2 {
             bench.server().clear_requests();
             let run = bench.apply(&[]).expect(0);
-            run.says_anywhere("that somebody revoked in NetBird before it was used")
-                .says_anywhere(&format!("(id {old}) stays as it is"));
+            run.says_anywhere("but somebody revoked it in NetBird before a machine used it")
+                .says_anywhere(&format!("(id {old}) is not deleted"));
             bench.assert_writes(&[]);
         }
         // a person can ask for another one

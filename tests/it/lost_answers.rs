@@ -215,7 +215,7 @@ fn a_new_key_whose_second_write_is_not_answered() {
         let run = bench.apply(&[]);
         bench.netbird().clear_faults();
         if is_done {
-            run.expect(0).says("it was carried out all the same");
+            run.expect(0).says("NetBird carried it out all the same");
             let secret = bench.unseal("k");
             bench.server().enroll(&secret, "k").unwrap();
         } else {
@@ -265,7 +265,7 @@ fn a_rename_whose_answer_is_lost_is_done_once() {
         bench
             .apply(&[])
             .expect(0)
-            .says("it was carried out all the same");
+            .says("NetBird carried it out all the same");
         bench.netbird().clear_faults();
         assert_eq!(bench.names("/peers"), ["k"]);
     }

@@ -114,8 +114,7 @@ fn what_the_file_says_is_set_again_and_that_is_said() {
     changed(&bench, "/routes", "r", json!({ "description": "by hand" }));
     bench.file(file);
     let run = bench.apply(&["--format", "json"]).expect(0);
-    let told = "policy p: somebody changed it during this run; the file says otherwise, so it is set again: \
-                description \"by hand\" → \"two\"";
+    let told = "somebody changed policy \"p\" during this run (description \"by hand\" → \"two\"). The run set the values of the file again.";
     let notices = run.json()["notices"].clone();
     let notices: Vec<&str> = notices
         .as_array()
@@ -125,8 +124,8 @@ fn what_the_file_says_is_set_again_and_that_is_said() {
         .collect();
     assert!(notices.contains(&told), "{notices:?}");
     run.says(told)
-        .says("policy p: was renamed to \"q\" by somebody during this run")
-        .says("route r: somebody changed it during this run");
+        .says("somebody renamed policy \"p\" to \"q\" during this run")
+        .says("somebody changed route \"r\" during this run");
     assert_eq!(bench.one("/policies", "p")["description"], "two");
 }
 
@@ -180,7 +179,7 @@ fn a_declared_member_that_somebody_took_out_meanwhile_is_back() {
         });
     bench.file(file(json!(["m", "n"])));
     bench.apply(&[]).expect(0).says(
-        "group g: lost m during this run, because somebody removed them; the file lists them, so they are added again",
+        "somebody removed \"m\" from group \"g\" during this run. The file lists them, so the run added them again.",
     );
     assert_eq!(
         bench.one("/groups", "g")["peers"].as_array().unwrap().len(),

@@ -71,7 +71,7 @@ fn where_nothing_tells_that_is_said() {
     bench.netbird().drop_events();
     let run = bench.plan(&[]).expect(0);
     assert!(!format!("{run:?}").contains("is gone"), "{run:?}");
-    run.says_anywhere("this NetBird does not say when peers enrolled");
+    run.says_anywhere("this NetBird does not report when peers enrolled");
 }
 
 /// Settings that `GET /accounts` of a new account does not have on NetBird 0.55.0; those of `extra` are apart.
@@ -118,7 +118,7 @@ fn a_setting_of_a_later_netbird_is_an_error_where_the_file_has_it() {
     ] {
         bench.file(json!({ "account": { "settings": { field: value } } }));
         bench.plan(&[]).expect(1).says(&format!(
-            "cannot set {field}: this NetBird has no such setting, it is too old"
+            "cannot set {field}: this NetBird is too old to have this setting"
         ));
     }
 }
@@ -148,7 +148,7 @@ fn netbirds_ssh_is_an_error_of_the_plan_before_it_came() {
     bench
         .apply(&[])
         .expect(1)
-        .says("policy \"p\" has the protocol netbird-ssh, and this NetBird is too old for it");
+        .says("policy \"p\" has the protocol netbird-ssh, but this NetBird is too old for it");
     bench.assert_writes(&[]);
     bench.file(policy("tcp"));
     bench.apply(&[]).expect(0);

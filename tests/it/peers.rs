@@ -80,8 +80,8 @@ fn what_the_file_says_is_set_and_the_rest_stays() {
     bench.file(json!({ "groups": { "g": {} } }));
     bench
         .plan(&[])
-        .says_anywhere("section \"peers\" goes with this change")
-        .says_anywhere("NetBird keeps what it has");
+        .says_anywhere("section \"peers\" is removed from the file by this change")
+        .says_anywhere("NetBird keeps ");
     bench.declared(2.0, json!({ "groups": { "g": {} } }));
     bench.leaves_all(&["--prune", "all"]);
     assert_eq!(bench.one("/peers", "gw"), after);
@@ -100,8 +100,10 @@ fn an_entry_waits_for_its_machine_and_is_set_with_its_name() {
         .declared(0.0, file(false))
         .apply(&[])
         .expect(0)
-        .says_anywhere("peer \"gw\" has not enrolled yet; the entry waits")
-        .says_anywhere("peer \"nobody\" is the name of no peer yet; the entry waits");
+        .says_anywhere("peer \"gw\" has not enrolled yet. Until then, this entry is skipped")
+        .says_anywhere(
+            "peer \"nobody\" is declared for \"nobody\", but no peer in NetBird has this name",
+        );
     bench.hour(1.0);
     let peer = bench
         .server()

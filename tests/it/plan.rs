@@ -124,7 +124,7 @@ fn a_missing_section_is_not_managed_and_an_empty_one_wants_nothing() {
         .expect(0)
         .shows("No changes")
         .shows("section \"routes\" is no longer in the file")
-        .shows("1 route of it still lives in NetBird: \"r1\"");
+        .shows("1 route stays in NetBird as before: \"r1\"");
     bench.file(json!({ "groups": { "g": {} }, "routes": {} }));
     assert_eq!(bench.planned(&["--prune", "none"]), [""; 0]);
     assert_eq!(bench.planned(&[]), ["delete_route r1"]);
@@ -334,7 +334,7 @@ fn a_marked_key_whose_peer_is_gone_is_said_and_never_made_again() {
         ["create_group db success", "create_group other success"]
     );
     let run = bench.plan(&[]).expect(0).shows("No changes");
-    run.shows("lists \"db-01\", and no peer is called that");
+    run.shows("lists \"db-01\", but no peer in NetBird has this name");
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn machines_that_enrolled_at_one_moment_are_told_apart_by_the_event_log() {
     let keys = bench.enrolled(&["a", "b"]);
     bench.file(json!({ "groups": { "g": { "peers": ["a"] } }, "setup_keys": keys }));
     let run = bench.apply(&[]).expect(0);
-    run.shows("known by names and the times of key and peer only, not by an event");
+    run.shows("only names and the times of key and peer say so, not the event log");
     assert_eq!(bench.one("/groups", "g")["peers"][0]["name"], "a");
     // with other names nobody is added, and that is said
     let bench = Bench::fake();
@@ -368,7 +368,7 @@ fn machines_that_enrolled_at_one_moment_are_told_apart_by_the_event_log() {
     bench
         .apply(&[])
         .expect(0)
-        .shows("it is not known which one");
+        .shows("it is not known which of several peers");
     assert_eq!(bench.one("/groups", "g")["peers_count"], 0);
 }
 

@@ -114,7 +114,7 @@ fn a_second_file_of_the_environment_leaves_the_comment_of_the_first_alone() {
         proposal
             .plan(&["-f", "lab.json"])
             .expect(3)
-            .says("is of netbird.json, and this file is lab.json");
+            .says("belongs to netbird.json, but this file is lab.json");
         assert_eq!(proposal.bodies(), before);
     }
 }

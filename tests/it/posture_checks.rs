@@ -27,10 +27,9 @@ fn whole() -> Value {
 fn a_policy_names_a_check_of_the_same_file_in_one_apply() {
     let bench = Bench::scenario();
     bench.file(file(whole()));
-    bench
-        .plan(&[])
-        .expect(0)
-        .shows("posture check \"company\" fails for a machine whose operating system is not named");
+    bench.plan(&[]).expect(0).shows(
+        "posture check \"company\" now fails for a machine whose operating system is not named",
+    );
     bench.apply(&[]).expect(0);
     let check = bench.one("/posture-checks", "company");
     assert_eq!(check["description"], "ours");

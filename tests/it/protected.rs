@@ -175,6 +175,12 @@ fn what_cannot_be_meant_is_said() {
         .says_anywhere(
             "--protect names group \"spar\", which is neither in the file nor in NetBird; did you mean \"spare\"?",
         );
+    // before all that is wrong elsewhere
+    bench.text("{");
+    for flag in ["--protect", "--replace"] {
+        let run = bench.plan(&[flag, "polices/p"]).expect(1);
+        run.says("unknown object \"polices/p\"");
+    }
 }
 
 /// Whose pull request brings it hears of it, and nobody else.

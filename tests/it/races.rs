@@ -147,9 +147,9 @@ fn assert_unreferred(bench: &Bench) {
 fn a_machine_that_enrolls_while_its_group_is_written_is_put_back() {
     let (bench, run) = enrolled_in_between(|_| {});
     run.says(
-        "group gw: some-host joined while this run wrote the group, and that write removed it; it is added again",
+        "\"some-host\" joined group \"gw\" while this run wrote the group, and that write removed them. The run added them again.",
     )
-    .shows("left for the next run, a peer enrolled meanwhile: rename peer new");
+    .shows("a peer enrolled meanwhile, so this is left for the next run: rename peer new");
     assert_eq!(members(&bench), ["m1", "m2", "some-host"]);
     bench.apply(&[]).expect(0).says("renamed from some-host");
     assert_eq!(members(&bench), ["m1", "m2", "new"]);
@@ -159,14 +159,14 @@ fn a_machine_that_enrolls_while_its_group_is_written_is_put_back() {
 #[test]
 fn with_the_event_log_off_its_key_tells_where_it_belongs() {
     let (bench, run) = enrolled_in_between(|netbird| netbird.event_log(false));
-    run.says("added again");
+    run.says("added them again");
     assert_eq!(members(&bench), ["m1", "m2", "some-host"]);
 }
 
 #[test]
 fn events_that_are_late_are_no_trouble() {
     let (bench, run) = enrolled_in_between(|netbird| netbird.late_events(1));
-    run.says("added again");
+    run.says("added them again");
     assert_eq!(members(&bench), ["m1", "m2", "some-host"]);
 }
 
@@ -193,7 +193,7 @@ fn a_member_that_somebody_adds_while_the_group_is_written_is_put_back() {
     bench
         .apply(&[])
         .expect(0)
-        .says("group gw: theirs joined while this run wrote the group");
+        .says("\"theirs\" joined group \"gw\" while this run wrote the group");
     assert_eq!(members(&bench), ["m1", "m2", "theirs"]);
 }
 
@@ -211,7 +211,7 @@ fn a_machine_that_was_thrown_out_is_put_back_even_where_the_run_fails_later() {
         netbird.enroll(&secret, "some-host").unwrap();
     });
     bench.netbird().fault(Fault::on("POST", "/policies"));
-    bench.apply(&[]).expect(4).says("added again");
+    bench.apply(&[]).expect(4).says("added them again");
     assert_eq!(members(&bench), ["m1", "m2", "some-host"]);
 }
 
@@ -236,7 +236,7 @@ fn a_member_that_another_run_takes_out_does_not_come_back_by_one_that_fails() {
     });
     bench.netbird().fault(Fault::on("POST", "/policies"));
     let run = bench.apply(&[]).expect(4);
-    assert!(!run.stderr.contains("added again"), "{}", run.stderr);
+    assert!(!run.stderr.contains("added them again"), "{}", run.stderr);
     assert_eq!(members(&bench), ["m2"]);
 }
 
@@ -250,7 +250,7 @@ fn a_member_that_is_meant_to_leave_does_not_come_back() {
     let run = bench
         .apply(&["--prune", "all", "--max-deletes", "9"])
         .expect(0);
-    assert!(!run.stderr.contains("added again"), "{}", run.stderr);
+    assert!(!run.stderr.contains("added them again"), "{}", run.stderr);
     assert_eq!(members(&bench), ["m1"]);
 }
 
@@ -269,7 +269,7 @@ fn a_member_that_was_removed_on_purpose_does_not_come_back_by_the_next_run_of_th
         bench.file(file(&["m1"])).apply(args).expect(0);
         assert_eq!(members(&bench), ["m1"]);
         let run = bench.file(file(&["m1", "m3"])).apply(args).expect(0);
-        assert!(!run.stderr.contains("added again"), "{}", run.stderr);
+        assert!(!run.stderr.contains("added them again"), "{}", run.stderr);
         assert_eq!(members(&bench), ["m1", "m3"]);
     }
 }
@@ -296,7 +296,7 @@ fn a_member_that_somebody_takes_out_after_the_write_stays_out() {
             assert_eq!(netbird.call("PUT", &path, body).0, 200);
         });
         let run = bench.apply(&[]);
-        assert!(!run.stderr.contains("added again"), "{}", run.stderr);
+        assert!(!run.stderr.contains("added them again"), "{}", run.stderr);
         assert_eq!(members(&bench), ["m1"]);
     }
 }
@@ -328,8 +328,8 @@ fn who_is_thrown_out_by_the_putting_back_comes_back_too() {
     bench
         .apply(&[])
         .expect(0)
-        .says("some-host joined while this run wrote the group")
-        .says("theirs joined while this run wrote the group");
+        .says("\"some-host\" joined group \"gw\" while this run wrote the group")
+        .says("\"theirs\" joined group \"gw\" while this run wrote the group");
     assert_eq!(members(&bench), ["m1", "m2", "some-host", "theirs"]);
 }
 
@@ -351,6 +351,9 @@ fn a_machine_that_is_deleted_while_it_joins_is_noticed() {
         .apply(&[])
         .expect(4)
         .says("was deleted meanwhile, so it did not join");
-    bench.apply(&[]).expect(0).shows("lists \"m2\"");
+    bench
+        .apply(&[])
+        .expect(0)
+        .shows("lists the setup key \"m2\"");
     assert_eq!(members(&bench), ["m1"]);
 }

@@ -121,7 +121,7 @@ fn other_recipients_alone_replace_nothing_and_say_what_does() {
         .expect(0)
         .shows("has the new recipient age1")
         .shows("has other recipients than before")
-        .shows("To seal a new key for the new recipients, set reissue_after");
+        .shows("For a new key that is sealed for the new ones, set reissue_after");
     bench.declared(1.0, key_with(json!({ "recipients": [public] })));
     bench.leaves_all(&[]);
     let asked = json!({ "recipients": [public], "reissue_after": "2023-11-14T23:30:00Z" });

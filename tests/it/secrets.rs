@@ -118,7 +118,9 @@ fn an_answer_that_is_lost_leaves_no_key_behind() {
             .netbird()
             .fault(Fault::on("POST", "/setup-keys").then(effect.clone()));
         let run = bench.apply(&["--timeout", "2"]).expect(0);
-        run.says("the key was made and its secret is lost, so it was deleted and is made again");
+        run.says(
+            "the key was created, but its secret was lost, so it was deleted and is created again",
+        );
         let wanted = [
             "POST /groups",
             "POST /setup-keys",

@@ -110,7 +110,7 @@ fn a_lost_answer_is_looked_up() {
         bench
             .apply(&[])
             .expect(0)
-            .says_anywhere("it was carried out all the same");
+            .says_anywhere("NetBird carried it out all the same");
         assert_eq!(settings(&bench)["peer_login_expiration"], 7200);
     }
 }
@@ -229,7 +229,7 @@ fn what_the_server_refuses_is_told_before() {
     bench
         .file(file(json!({ "peer_expose_enabled": true })))
         .cannot(&[])
-        .says("name one in \"peer_expose_groups\"");
+        .says("name a group in \"peer_expose_groups\"");
     // the domain that is given up is free for a zone at once
     let bench = Bench::fake();
     bench.agreed(file(json!({ "dns_domain": "corp.example" })));
@@ -311,7 +311,7 @@ fn a_setting_that_an_older_server_lacks_is_an_error() {
     bench
         .plan(&args)
         .expect(1)
-        .says("cannot set peer_expose_groups: this NetBird has no such setting");
+        .says("cannot set peer_expose_groups: this NetBird is too old to have this setting");
     // what stands in "extra" is none of it: that is there once it holds something
     let only = json!({ "groups": { "g": {} }, "account": { "settings": { "peer_approval_enabled": true } } });
     bench

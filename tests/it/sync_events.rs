@@ -206,7 +206,7 @@ fn a_peer_of_that_name_already_is_not_renamed() {
     let [secret] = pending(&site, ["a"]);
     enroll(&site, &secret, "a");
     let run = site.run(&["sync-events"]).expect(0);
-    run.shows("setup key a: peer \"a\" has its name; is put into h");
+    run.shows("setup key \"a\": peer \"a\" has its name; is put into h");
     site.bench.assert_writes(&["PUT /groups"]);
     // nor is it when its label got a suffix: renaming would change names that others use
     assert_eq!(members(&site, "h"), ["a"]);

@@ -70,7 +70,7 @@ fn who_is_locked_out_is_let_in_again_by_an_agreement() {
     bench
         .plan(&[])
         .expect(0)
-        .shows("is locked out by this change, with 1 machine");
+        .shows("is blocked by this change, with 1 machine");
     bench.apply(&[]).expect(0);
     assert_eq!(user(&bench, &mira)["is_blocked"], true);
     bench.file(file(json!({ "mira@example.org": { "blocked": false } })));
@@ -223,7 +223,7 @@ fn a_group_that_lists_a_machine_and_is_taken_from_its_user_is_an_error() {
     bench
         .plan(&[])
         .expect(1)
-        .says("loses the group \"staff\", and with it the user's machines");
+        .says("loses the group \"staff\", so NetBird removes the user's machine");
 }
 
 #[test]

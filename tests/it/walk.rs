@@ -250,7 +250,7 @@ fn a_clone_plans_by_what_it_fetched_and_says_what_is_missing() {
     let branch = format!("refs/remotes/origin/{BRANCH}");
     git(&dir, &["update-ref", "-d", &branch]);
     laptop()
-        .shows("After it, deletions are missing from this plan")
+        .shows("If there was one, deletions are missing from this plan")
         .shows(&format!("git fetch origin +refs/heads/{BRANCH}:{branch}"))
         .hides("to delete")
         .hides("to adopt");
@@ -274,7 +274,7 @@ fn two_environments_of_a_repository_leave_each_others_objects_alone() {
         );
     site.run(&["plan", "-f", "lab.json"])
         .expect(3)
-        .says("the inventory \"default\" is of netbird.json, and this file is lab.json. Nothing was changed.");
+        .says("the inventory \"default\" belongs to netbird.json, but this file is lab.json. Nothing was changed.");
     let lab = site.text(json!({ "groups": { "lab": {} }, "policies": {} }));
     site.gitea().push("main", "lab.json", &lab, "lab\n");
     site.checkout("origin/main");
@@ -491,7 +491,7 @@ fn a_machine_comes_is_replaced_and_leaves() {
         ],
     );
     let plan = || site.run_with(&["plan"], &laptop).expect(0);
-    plan().shows("After it, deletions are missing from this plan");
+    plan().shows("If there was one, deletions are missing from this plan");
     let branch = format!("+refs/heads/{BRANCH}:refs/remotes/origin/{BRANCH}");
     site.fetch(&[&branch]);
     plan().shows("1 to delete");

@@ -47,7 +47,7 @@ fn sync_events_does_all_but_the_commit() {
     let run = site.bench.run(&["sync-events"]).expect(0);
     assert_eq!(count(&run, "Gitea"), 1, "{}", run.stderr);
     run.says("Gitea is not configured (GITEA_URL, GITEA_REPO, GITEA_TOKEN not set): enrolled: true is not committed")
-        .shows("setup key a: peer \"host-of-a\" is renamed to it")
+        .shows("setup key \"a\": peer \"host-of-a\" is renamed to it")
         .shows("1 key not marked: nothing was committed");
     site.bench.one("/peers", "a");
     assert!(site.gitea().requests().is_empty());

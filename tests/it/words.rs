@@ -242,8 +242,8 @@ fn a_pending_key_in_a_group_of_an_identity_provider_is_told_at_once() {
         bench
             .run(args)
             .expect(0)
-            .shows("In the file and not in it: node-1.")
-            .shows("a machine joins such a group by the auto_groups of its key");
+            .shows("In the file, but no members in NetBird: \"node-1\".")
+            .shows("To add a machine, name the group in \"auto_groups\" of its setup key");
     }
     // by the key the server puts the peer there itself
     bench.file(json!({ "setup_keys": { "node-1": pending(&[("auto_groups", json!(["scim"]))]) } }));
@@ -270,7 +270,7 @@ fn a_persons_token_is_worth_a_word() {
         let run = with(&token);
         let all = run.stdout + &run.stderr;
         assert_eq!(
-            all.matches("the token is that of a person").count(),
+            all.matches("the token belongs to a person").count(),
             1,
             "{args:?}: {all}"
         );
@@ -364,7 +364,7 @@ fn dns_labels_that_surprise_are_said() {
         .plan(&[])
         .expect(0)
         .shows("both make the DNS label \"pump3\"")
-        .shows("makes the DNS label \"pump3\", which the peer \"pump3\" has");
+        .shows("gives its machine the DNS label \"pump3\", but the peer \"pump3\" has this label");
 }
 
 /// A filler is a letter to Unicode: in a path it would be no more to be seen than in a name.
@@ -401,7 +401,7 @@ fn what_is_told_of_many_names_each() {
         .says("4 groups are not declared here, so they must exist in NetBird: \"*\" (the group of every peer is called \"All\") (line ")
         .says(", \"pilts\" (did you mean \"pilots\"?) (line ")
         .says(", \"a\" (line ")
-        .says("4 names of setup keys are shortened as DNS labels, or another peer has the label: ")
+        .says("4 names of setup keys are shortened as DNS labels, or another peer has the DNS label: ")
         .says("\"disp.1\" → \"disp\" (line ")
         .says("\"pump3.hall5\" → \"pump3\", as \"pump3.hall4\" (line ");
 }

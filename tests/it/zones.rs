@@ -140,7 +140,7 @@ fn a_record_that_came_meanwhile_keeps_its_zone() {
     bench
         .apply(&["--no-verify"])
         .expect(4)
-        .says_anywhere("there are DNS records in it by now");
+        .says_anywhere("it contains DNS records now");
     assert_eq!(records(&bench), ["nas A 10.1.1.1"]);
 }
 
@@ -331,8 +331,8 @@ fn a_zone_that_holds_somebodys_record_is_not_made_anew_and_the_rest_goes_on() {
         .apply(&[])
         .expect(0)
         .shows("1 created")
-        .shows("and DNS record \"nas.corp.example A\" (")
-        .shows("in it would be deleted with it");
+        .shows("and would delete DNS record \"nas.corp.example A\" (")
+        .shows("because NetBird must delete and create it again for this");
     assert_eq!(records(&bench), ["db A 10.0.0.1", "nas A 10.1.1.1"]);
 }
 
@@ -394,8 +394,8 @@ fn records_that_left_the_file_with_their_list_are_said() {
     alone.as_object_mut().unwrap().remove("records");
     bench.declared(1.0, file(alone));
     bench.leaves_all(&[]).says_anywhere(
-        "section \"records\" of DNS zone \"corp\" is no longer in the file, so nothing of it is managed any more; 1 DNS \
-         record of it still lives in NetBird: \"db.corp.example A\"",
+        "section \"records\" of DNS zone \"corp\" is no longer in the file, so nothing in it is managed any more. 1 DNS \
+         record stays in NetBird as before: \"db.corp.example A\"",
     );
     // what was ours is so again once the list is back
     bench.declared(2.0, file(zone(json!([]))));
@@ -429,7 +429,7 @@ fn a_record_whose_answer_was_lost_is_made_once() {
     bench
         .apply(&[])
         .expect(0)
-        .says_anywhere("it arrived all the same");
+        .says_anywhere("NetBird carried it out all the same");
     assert_eq!(records(&bench), ["db A 10.0.0.1", "db A 10.0.0.2"]);
 }
 
@@ -560,7 +560,7 @@ fn records_stand_in_a_zone_that_the_file_does_not_declare() {
     bench
         .plan(&[])
         .expect(1)
-        .says("is no name in the zone, whose domain is \"corp.example\"");
+        .says("is not a name in its zone, whose domain is \"corp.example\"");
     bench.file(file(entry("db")));
     bench
         .run(&["validate"])
@@ -570,7 +570,7 @@ fn records_stand_in_a_zone_that_the_file_does_not_declare() {
     bench
         .plan(&[])
         .expect(1)
-        .says("is not in NetBird, and the file says no more of it than its records");
+        .says("is not in NetBird, and the file has only its records");
 
     // the entry goes: what this file created goes with it, and nothing else
     bench.file(json!({ "groups": { "g": {} }, "dns": { "zones": {} } }));

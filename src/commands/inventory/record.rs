@@ -36,7 +36,9 @@ impl Recorder for InventoryPlace {
         if text.is_some() {
             self.is_known.store(true, Ordering::Relaxed);
         }
-        text.map(|text| self.parsed(&text)).transpose()
+        let unread = || format!("cannot read the inventory ({})", self.named());
+        let inventory = text.map(|text| Inventory::parse(&text));
+        inventory.transpose().with_context(unread)
     }
 
     fn log_proves(&self) -> Result<bool> {
@@ -84,25 +86,21 @@ impl Recorder for InventoryPlace {
 }
 
 impl InventoryPlace {
-    fn parsed(&self, text: &[u8]) -> Result<Inventory> {
-        let inventory = Inventory::parse(text);
-        inventory.with_context(|| format!("cannot read the inventory ({})", self.named()))
-    }
-
     /// Returns the newest inventory with the changes, and the commit that it takes; none where nothing differs.
     fn next(
         &self,
         newest: Option<&[u8]>,
         deltas: &[Delta],
     ) -> Result<(Inventory, Option<Revision>)> {
-        let before = newest.map(|text| self.parsed(text)).transpose()?;
+        let before = newest.map(Inventory::parse).transpose();
+        let before = before.context("cannot read the inventory")?;
         let account = self.account.get();
         let base = match (&before, account) {
             (Some(before), Some(account)) => {
                 let now = &before.account;
                 ensure!(
                     now == account,
-                    "the inventory is now of account {now}, and this token is of account {account}"
+                    "the inventory now belongs to account {now}, but this token belongs to account {account}"
                 );
                 before.clone()
             }
@@ -167,7 +165,8 @@ impl InventoryPlace {
         }
         let unread = |(why, _)| anyhow!("cannot read {}: {why}", path.display());
         let newest = self.text().map_err(unread)?;
-        let (next, revision) = self.next(newest.as_deref(), deltas)?;
+        let next = self.next(newest.as_deref(), deltas);
+        let (next, revision) = next.with_context(|| self.named())?;
         if let Some(revision) = revision {
             put(path, &revision.bytes)?;
         }

@@ -254,7 +254,7 @@ fn a_clone_reads_what_it_fetched_and_applies_never_do() {
     remote.git(&["-C", to, "remote", "set-url", "origin", &elsewhere]);
     let found = Run::plan(&clone).read().unwrap();
     assert_eq!(found.standing, Standing::Unknown);
-    assert!(says(&found)[0].contains("Before the first apply there is no inventory"));
+    assert!(says(&found)[0].contains("If there was no apply yet, there is no inventory"));
     remote.git(&["-C", to, "remote", "set-url", "origin", from]);
     let refspec = "+refs/heads/*:refs/remotes/origin/*";
     remote.git(&["-C", to, "fetch", "-q", "origin", refspec]);

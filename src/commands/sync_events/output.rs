@@ -20,7 +20,7 @@ pub(super) fn text(synced: &Synced) -> String {
     let done = synced.done.iter().filter(told);
     let done = done.map(|done| done_line(done, synced.args.dry_run));
     let open = synced.open.iter();
-    let open = open.map(|(key, why)| format!("setup key {key} {}: left alone", why.words()));
+    let open = open.map(|(key, why)| format!("setup key {key:?} {}; nothing is done", why.words()));
     let remarks = synced.remarks.iter();
     let remarks = remarks.map(|(key, what)| format!("note: {}", remark(key, what)));
     let undeclared = synced.undeclared.iter().map(|(peer, key)| {
@@ -53,18 +53,18 @@ fn done_line(done: &Done, dry_run: bool) -> String {
     if !replaces.is_empty() {
         let peers = replaces.join(", ");
         parts.push(format!(
-            "it replaces peer {peers}, and gets the name and the mark once {peers} is deleted: an apply deletes it once \
-             somebody agrees; netbird-gitops plan prints the line for that"
+            "it replaces peer {peers}, and gets the name and the mark after {peers} is deleted: an apply deletes it if \
+             somebody agrees; netbird-gitops plan prints the line for this"
         ));
     }
     parts.extend(enrollment.evidence.words().map(str::to_owned));
     if done.waits_for_approval {
         let text =
-            "it waits for approval in NetBird, and cannot reach any peer until it is approved";
+            "it waits for approval in NetBird: until it is approved, it cannot reach any peer";
         parts.push(text.into());
     }
     parts.extend(done.error.iter().map(|error| format!("FAILED: {error}")));
-    format!("setup key {}: {}", enrollment.key, parts.join("; "))
+    format!("setup key {:?}: {}", enrollment.key, parts.join("; "))
 }
 
 /// What became of the flags: of those that were written, not of those that were meant to be.
@@ -95,7 +95,11 @@ fn summary(synced: &Synced) -> Vec<String> {
         (&marked.edit.already, already),
         (&marked.edit.missing, missing),
     ] {
-        lines.extend(names.iter().map(|name| format!("setup key {name} {what}.")));
+        lines.extend(
+            names
+                .iter()
+                .map(|name| format!("setup key {name:?} {what}.")),
+        );
     }
     if lines.is_empty() && !marked.waits() {
         lines.push("Nothing to mark.".into());
@@ -130,7 +134,7 @@ pub(super) fn json(synced: &Synced) -> Value {
 
 fn remark(key: &str, what: &Remark) -> String {
     let said = what.said(&Address::new(Kind::SetupKey, key));
-    format!("setup key {key} {}", said.text)
+    format!("setup key {key:?} {}", said.text)
 }
 
 fn entry(done: &Done) -> Value {

@@ -17,7 +17,7 @@ facts! {
         },
         /// The number that a person agreed to, in these words, is not that of all rows of the plan.
         OtherNumber { by: String, number: usize, rows: usize } => Code::Agreement.says(format!(
-            "{by} says {number}, which is not the exact number: this plan has {}",
+            "{by} says {number}, but this plan has {}: the number must be exact",
             count(*rows, "deletion", "deletions")
         )),
         /// Whether a pull request agrees could not be asked, for this reason.
@@ -44,23 +44,20 @@ facts! {
         /// It is not known whether its author may write: the forge does not say it, for this reason.
         Untold(why: Untold) => why.words(),
         /// It is not plain to see, or other words stand beside it.
-        Hidden => "it is not a line of its own in a paragraph of such lines, above all code blocks and HTML",
+        Hidden => "it does not stand on a line of its own, in a paragraph with only such lines, above all code blocks and HTML",
         /// It has no digest.
-        NoDigest => "it has no digest, so it is not known what it is about",
+        NoDigest => "it has no digest, so it is not known which deletions it approves",
         /// It is the line of nothing in the plan.
         NotOfThePlan => "nothing in this plan has that number and digest",
         /// These machines enrolled after it was written, and would be deleted, too.
         Enrolled(machines: Vec<String>) => {
-            let (word, verb) = match machines.len() {
-                1 => ("machine", "was"),
-                _ => ("machines", "were"),
-            };
-            format!("{word} {} enrolled after that and {verb} not agreed to", quoted(machines))
+            let word = if machines.len() == 1 { "machine" } else { "machines" };
+            format!("{word} {} enrolled after the line was written", quoted(machines))
         },
         /// What that change deletes has another line by now. `None`: no known change.
         Other(change: Option<Origin>) => match change {
-            Some(origin) => format!("what {} deletes in this environment has another line by now", origin.words()),
-            None => "what it was written for has another line by now".into(),
+            Some(origin) => format!("what {} deletes in this environment has another line now", origin.words()),
+            None => "what it was written for has another line now".into(),
         },
     }
 

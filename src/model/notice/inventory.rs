@@ -20,8 +20,8 @@ facts! {
         )),
         /// It is not known whether there is one, for this reason; the branch that may have it.
         NotAsked { why: &'static str, branch: String } => Code::InventoryLacks.says(format!(
-            "{why}. Before the first apply there is no inventory. After it, deletions are missing from this plan, and this \
-             fetches it: {}",
+            "{why}. If there was no apply yet, there is no inventory. If there was one, deletions are missing from this plan. To fetch \
+             the inventory, run: {}",
             fetch(branch)
         )),
         /// It cannot be read, for this reason, and a plan is made without it; the branch, where it helps to fetch it.
@@ -33,17 +33,17 @@ facts! {
         },
         /// That of another environment cannot be read, for this reason.
         OtherUnread { environment: String, why: String } => Code::InventoryLacks.says(format!(
-            "the inventory of the environment {environment} cannot be read ({why}), so nothing is adopted by its name, and \
-             --prune all deletes only what the inventory has."
+            "the inventory of the environment {environment:?} cannot be read ({why}), so no object is adopted by its name, and \
+             --prune all deletes only what the inventory of this environment has."
         )),
         /// The file was moved since it was applied; its path then.
         Moved(from: String) => Code::Inventory.says(format!(
-            "the file was {from} when it was applied last. The inventory follows it."
+            "the file was {from} when it was applied last. Its inventory is used for the new path."
         )),
         /// It cannot be written, and the run has nothing to write.
         NotWritable(why: String) => Code::InventoryLacks.says(format!(
             "this run cannot write the inventory ({why}). It creates, adopts and deletes nothing; the next run that can write \
-             it writes down the rest."
+             it records the rest."
         )),
         /// What changed since that commit, shortened, was applied is not known, and why.
         TooShort { applied: String, why: Cut } => Code::Inventory.says(match why {
@@ -98,7 +98,7 @@ facts! {
         ),
         /// The git binary of that version cannot tell what a merge makes of the file.
         OldGit(major: u32, minor: u32) => Code::Merge.says(format!(
-            "git {major}.{minor} cannot tell what a merge makes of the file; it takes git 2.38 or later"
+            "git {major}.{minor} cannot tell what a merge makes of the file; git 2.38 and later can"
         )),
         /// The base has that many commits that the branch has not.
         Behind(number: usize) => Code::Merge.says(format!(

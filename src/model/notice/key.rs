@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::Fact;
-use super::object::{beside, joined, not_managed};
+use super::object::{beside, joined, not_managed, only};
 use crate::base::code::{Code, Saying};
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
@@ -14,24 +14,34 @@ use crate::model::address::{Address, Who};
 use crate::model::facts::facts;
 
 /// What is said where a server before 0.55 leaves only the event log to tell who came by a key, and it does not.
-pub(super) const UNTOLD: &str = "it is not known which peer enrolled with it: this NetBird does not say when peers enrolled \
-                                 (0.55 and later do), and the event log has nothing of it";
+pub(super) const UNTOLD: &str = "it is not known which peer enrolled with it: this NetBird does not report when peers enrolled \
+                                 (0.55 and later do), and its event log has no entry for the key";
+
+/// How an entry gets another key.
+fn new_key(at: &Address) -> String {
+    let key = shell(&at.key());
+    format!(
+        "For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace {key})"
+    )
+}
 
 facts! {
     /// What is to be said of a setup key of the file, or of what has its name.
     pub enum OfKey {
         /// `--replace` names it, and it is marked enrolled.
         ReplaceIdle => {
-            Code::ReplaceIdle.says("is marked enrolled, so no new key is created for it: --replace has no effect")
+            Code::ReplaceIdle.says(
+                "is marked enrolled, so --replace has no effect. For a new key, set \"enrolled\": false and reissue_after to the present time."
+            )
         },
         /// It is marked enrolled, and this valid key of the name stays.
         UnusedKey(id: Id) => Code::UnusedKey.says(format!(
-            "is marked enrolled, and NetBird has a valid, unused key with its name (id {id}). It stays; delete it in NetBird if \
-             nobody needs it."
+            "is marked enrolled, and NetBird has a valid, unused key with its name (id {id}). The key is not deleted. If \
+             nobody needs it, delete it in NetBird."
         )),
         /// Its `reissue_after` lies in the future.
         ReissueLater(after: Timestamp) => Code::ReissueLater.says(format!(
-            "has a reissue_after in the future ({after}): no new key is created before that"
+            "has a reissue_after in the future ({after}): no new key is created before that time"
         )),
         /// It expires then, within a day, and nobody used it.
         ExpiresSoon(then: Timestamp) => {
@@ -39,29 +49,29 @@ facts! {
         },
         /// It cannot be used any more; whether the file can say that it did its work.
         Dead(dead: Dead, can_be_done: bool) => Code::DeadKey.says(format!(
-            "{}. For a new key, set reissue_after, or use --replace {}. If nobody needs a new one, {}.",
+            "{}. {}. If nobody needs a new key, {}.",
             dead.words(),
-            shell(&at.key()),
-            if *can_be_done { "set enrolled to true" } else { "remove the entry" }
+            new_key(at),
+            if *can_be_done && dead.was_used() { "set \"enrolled\": true" } else { "delete the entry" }
         )),
         /// Somebody revoked the new key before it was used, and the one that it was to replace is there.
         ReplacementRevoked { new: Id, old: Id } => Code::DeadKey.says(format!(
-            "has a new key (id {new}) that somebody revoked in NetBird before it was used. The key that it was to replace (id {old}) \
-             stays as it is. For another new key, set reissue_after, or use --replace {}.",
-            shell(&at.key())
+            "got a new key (id {new}), but somebody revoked it in NetBird before a machine used it. The older key (id {old}) is not \
+             deleted. {}.",
+            new_key(at)
         )),
         /// Nothing is done about it, since these used keys of its name could be its own.
         Skipped(keys: Vec<Id>) => Code::Skipped.says(format!(
             "is skipped: NetBird has a used key with this name ({}), so the machine may have enrolled already. If the machine \
-             enrolled, run {}. If not, set reissue_after: then a new key is created.",
+             enrolled, run {}. If not, set reissue_after to the present time: then a new key is created.",
             joined(keys),
             at.adopt(only(keys))
         )),
         /// It was adopted, and differs in what no key can change.
         AdoptedDiffers(id: Id) => Code::KeyNamesake.says(format!(
-            "existed before this file managed it (id {id}), and differs from the file in what NetBird cannot change. It stays as \
-             it is. For a new key, set reissue_after, or use --replace {}.",
-            shell(&at.key())
+            "existed before this file managed it (id {id}). It differs from the file in a field that NetBird cannot change, so it is \
+             not changed. {}.",
+            new_key(at)
         )),
         /// It is marked enrolled, and this change is about these fields of it.
         IdleChange(fields: BTreeSet<String>) => Code::SaysLess.says(format!(
@@ -72,18 +82,18 @@ facts! {
         )),
         /// It expires then, or never; its `expires_in` asks for something else, and it was used already.
         LivesOtherwise(expires: Option<Timestamp>) => Code::LivesOtherwise.says(format!(
-            "{} in NetBird, which is not what expires_in says. It is in use, so it stays as it is. For a new key, set \
-             reissue_after, or use --replace {}.",
+            "{} in NetBird, but by its expires_in in the file it should expire at another time. A machine has used the key, so it is not \
+             replaced. {}.",
             match expires {
                 Some(at) => format!("expires at {at:.0}"),
                 None => "never expires".into(),
             },
-            shell(&at.key())
+            new_key(at)
         )),
         /// An earlier run of the same commit made it, and its sealed text is in this file, or in the output of that run.
         MadeEarlier(place: Option<String>) => Code::MadeEarlier.says(match place {
-            Some(place) => format!("was created by an earlier run and is not used yet; its sealed copy is {place}"),
-            None => "was created by an earlier run and is not used yet; its sealed text is in the log, the artifact or the comment \
+            Some(place) => format!("was created by an earlier run and is not used yet. Its sealed secret is in {place}"),
+            None => "was created by an earlier run and is not used yet. Its sealed secret is in the log, the artifact or the comment \
                      of that run"
                 .into(),
         }),
@@ -114,7 +124,7 @@ facts! {
         )),
         /// Another peer, of that name, has the DNS label of its name.
         LabelTaken { label: String, peer: String } => Code::DnsLabel.says(format!(
-            "makes the DNS label {label:?}, which the peer {peer:?} has: the new peer gets the label with a suffix from its IP"
+            "gives its machine the DNS label {label:?}, but the peer {peer:?} has this label: the new peer gets it with a suffix from its IP"
         )),
         /// It does not have this recipient on the base branch.
         NewRecipient(recipient: String) => Code::NewRecipient.says(format!(
@@ -122,24 +132,20 @@ facts! {
         )),
         /// It has other recipients than the one that lives was sealed for.
         RecipientsChanged => Code::RecipientsChanged.says(
-            "has other recipients than before, and its sealed copy stays as it is. To seal a new key for the new recipients, set reissue_after."
+            "has other recipients than before, but its secret stays sealed for the old ones. For a new key that is sealed for the new \
+             ones, set reissue_after to the present time."
         ),
         /// Its entry was removed, and its peer stays.
         PeerStays(why: PeerStays) => {
-            Code::PeerStays.says(format!("was removed, and its peer {}", why.words()))
+            Code::PeerStays.says(format!(
+                "is not in the file any more, but its peer is not deleted, because {}. If nobody needs the peer, delete it in NetBird.",
+                why.words()
+            ))
         },
     }
 
     /// Returns its cause, and what it says.
     fn said(&self, at: &Address) -> Saying; impl Fact;
-}
-
-/// The one key, or a word that stands for the right one of several.
-fn only(keys: &[Id]) -> &str {
-    match keys {
-        [only] => &only.0,
-        _ => "ID",
-    }
 }
 
 /// Whose a key is that has the name of an entry, and does not stand for it.
@@ -174,25 +180,35 @@ facts! {
     fn words(&self) -> String;
 }
 
+impl Dead {
+    /// Returns whether a machine enrolled with it.
+    fn was_used(&self) -> bool {
+        !matches!(
+            self,
+            Dead::Expired { used: false, .. } | Dead::Revoked { used: false }
+        )
+    }
+}
+
 facts! {
     /// Why the peer of a removed key stays.
     pub enum PeerStays {
         /// Its name and its times alone tell which it is.
-        NameAlone(peer: Who) => format!("stays: only its name and the times say that it is {peer}"),
+        NameAlone(peer: Who) => format!("only names and times say that it is the peer {peer}"),
         /// It is one of these.
         OneOf(peers: Vec<String>) => format!(
-            "stays: it was used by one of {}, and it is not known by which",
+            "it is not known which of several peers used the key: {}",
             peers.join(", ")
         ),
         /// It is not known which one.
-        Untold => format!("stays, if there is one: {UNTOLD}"),
+        Untold => UNTOLD,
         /// The one of that name is ephemeral.
-        Ephemeral(name: String) => format!("{name:?} stays: it is ephemeral"),
+        Ephemeral(name: String) => format!("{name:?} is ephemeral"),
         /// The one of that name is a person's.
-        Persons(name: String) => format!("{name:?} stays: it belongs to a person"),
+        Persons(name: String) => format!("{name:?} belongs to a person"),
     }
 
-    /// Returns it, as it follows "its peer".
+    /// Returns it.
     fn words(&self) -> String;
 }
 
@@ -201,27 +217,27 @@ facts! {
     #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub enum Open {
         /// A server before 0.55 leaves only the event log to tell who came by it, and it does not.
-        Untold => format!("was used, and {UNTOLD}"),
+        Untold => format!("was used, but {UNTOLD}"),
         /// No peer fits.
-        Nobody => "was used, and no peer is known to have enrolled with it: the peer or the event is gone",
+        Nobody => "was used, but no peer is known to have enrolled with it: the peer was deleted, or the event log does not have it any more",
         /// Its peer is gone.
-        PeerGone => "was used, and the peer that enrolled with it is gone",
+        PeerGone => "was used, but the peer that enrolled with it was deleted",
         /// It was one of these.
         OneOf(peers: Vec<String>) => format!(
-            "was used, and it is not known which of several peers enrolled with it: {}",
+            "was used, but it is not known which of several peers enrolled with it: {}",
             peers.join(", ")
         ),
         /// The peer that came by it cannot have the key's name: another one has it.
         NameTaken { peer: String, name: String } => {
-            format!("was used by the peer {peer:?}, but another peer is called {name:?}")
+            format!("was used by the peer {peer:?}, but another peer has the name {name:?}")
         },
         /// Its peer cannot join that group, which is not there.
         NoGroup(group: String) => {
-            format!("joins group {group:?}, which is not in NetBird yet (an apply makes it)")
+            format!("joins group {group:?}, which is not in NetBird yet (an apply creates it)")
         },
         /// Its peer cannot join that group: so many bear the name.
         Groups(group: String, number: usize) => {
-            format!("joins group {group:?}, a name that {number} groups have")
+            format!("joins group {group:?}, but {number} groups have this name")
         },
     }
 
@@ -231,7 +247,7 @@ facts! {
 
 impl Fact for Open {
     fn said(&self, _at: &Address) -> Saying {
-        Code::EnrollmentOpen.says(format!("{}: left alone", self.words()))
+        Code::EnrollmentOpen.says(format!("{}; nothing is done", self.words()))
     }
 }
 
@@ -241,12 +257,13 @@ facts! {
     pub enum Remark {
         /// It is replaced, and the peer of that name and id is to go once another machine enrolled.
         ToBeReplaced(name: String, id: Id) => Code::ToBeReplaced.says(format!(
-            "is replaced for another machine. When the new machine has enrolled, a plan deletes the old machine's peer {name:?} ({id}) once somebody agrees"
+            "is replaced for another machine. When the new machine has enrolled, a plan deletes the peer {name:?} ({id}) of the old machine. \
+             That deletion needs an agreement."
         )),
         /// This peer came by it, and it does not exist any more.
         Gone(peer: Who) => Code::DeadKey.says(format!(
-            "was used by the peer {peer}, and somebody deleted the key in NetBird. It is not created again. To enroll another \
-             machine, set reissue_after."
+            "was used by the peer {peer}, and somebody deleted the key in NetBird. The key is not created again. To enroll \
+             another machine, set reissue_after to the present time."
         )),
         /// This peer came by it before the entry, which is marked enrolled, adopts it: whether it has another name, and the groups of
         /// the entry that it is not in.
@@ -267,18 +284,18 @@ facts! {
         )),
         /// This peer came by it, and the older one of another key of its name stays.
         OlderStays { peer: Who, older: Who, why: Stays } => Code::PeerStays.says(format!(
-            "was used by the peer {peer}, and the peer {older} of another key of that name stays: {}",
+            "was used by the peer {peer}. The peer {older}, which used an older key of this name, is not deleted, because {}.",
             why.words()
         )),
         /// How its peer can get its name, which the other one bears.
         GivesName { peer: Id, other: Id } => Code::EnrollmentOpen.says(format!(
-            "can give its name to the peer {peer} once no other peer has it: rename the peer {other} in NetBird, or delete it \
-             there if its machine is gone"
+            "gives its name to the peer {peer} only if no other peer has it. Rename the peer {other} in NetBird, or delete that \
+             peer if its machine does not exist any more."
         )),
         /// `enrolled` was taken back; its peer, and whether the file has a `reissue_after` for it.
         FlippedBack { peer: Who, asked: bool } => Code::FlippedBack.says(format!(
             "was marked enrolled before, and now it is not. This has no effect, because the peer {peer} enrolled with this key. To enroll \
-             another machine, {}. If you do not want that, set enrolled to true again.",
+             another machine, {}. If you do not want that, set \"enrolled\": true again.",
             match asked {
                 true => "set reissue_after, which is older than this key, to the time of this change (such as 2026-12-01T12:00:00Z)",
                 false => "set reissue_after to the time of this change (such as 2026-12-01T12:00:00Z)",
@@ -299,15 +316,15 @@ facts! {
     #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub enum Stays {
         /// The file does not ask for another machine.
-        NotAsked => "reissue_after, which asks for another machine, is not in the file",
+        NotAsked => "the file has no reissue_after that asks for another machine",
         /// `--prune none`.
         PruneNone => "--prune none deletes nothing",
         /// Its key is newer than what asks for another machine.
-        Newer => "its key was made after reissue_after",
+        Newer => "its key was created after reissue_after",
         /// Its name and its times alone tell by which key it came.
-        NameAlone => "only its name and the times say with which key it enrolled",
+        NameAlone => "only names and times say with which key it enrolled",
         /// That group lists it by its own name.
-        Listed(group: String) => format!("group {group:?} lists it by its own name"),
+        Listed(group: String) => format!("group {group:?} lists the peer by its own name"),
     }
 
     /// Returns why.

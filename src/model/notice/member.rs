@@ -17,82 +17,93 @@ facts! {
     /// What is to be said of a name that a group lists, or that another entry has for its peer.
     pub enum OfMember {
         /// It is a reusable key.
-        ReusableKey => Code::KeyOfMany.says(format!("{lists} {name:?}, a reusable key: its peers join through auto_groups")),
+        ReusableKey => Code::KeyOfMany.says(format!(
+            "{lists} {name:?}, but this is a reusable setup key, so it means no single peer. Its machines join the groups in its \
+             \"auto_groups\"."
+        )),
         /// It is that peer, and the event log does not tell so.
-        BoundByTime(peer: Who, by: Evidence) => {
-            Code::BoundByTime.says(format!("{lists} {name:?}, which is the peer {peer}{}", by.behind(": ")))
-        },
+        BoundByTime(peer: Who, by: Evidence) => Code::BoundByTime.says(format!(
+            "{lists} the setup key {name:?}, so the peer {peer} is {added}{}. Check that it is the right machine.",
+            by.behind(": ")
+        )),
         /// Who used its key a server before 0.55 cannot tell.
-        Untold => Code::MemberUnclear.says(format!("{lists} {name:?}, whose key was used, and {UNTOLD}")),
+        Untold => Code::MemberUnclear.says(format!(
+            "{lists} the used setup key {name:?}, but {UNTOLD}. Write the name of the peer instead."
+        )),
         /// Its key was used by one of these.
         OneOf(peers: Vec<String>) => Code::MemberUnclear.says(format!(
-            "{lists} {name:?}, whose key was used by one of several peers ({}): it is not known which one",
-            peers.join(", ")
+            "{lists} the setup key {name:?}, but it is not known which of several peers ({}) used it{}. Write \
+             the name of the right peer instead.",
+            peers.join(", "),
+            so_none(at)
         )),
         /// Its key was used, and its peer is gone; these bear the name.
         Gone(others: Vec<Machine>) => {
             let other = match others.is_empty() {
                 true => String::new(),
-                false => format!(
-                    "; {} did not enroll with this key, though it has the name: {NEW_KEY}",
-                    machines(others)
-                ),
+                false => format!(" {} this name, but did not enroll with this key.", have(others)),
             };
-            Code::MemberGone.says(format!("{lists} {name:?}, a setup key that was used, but its peer was deleted{other}"))
+            Code::MemberGone.says(format!(
+                "{lists} the setup key {name:?}, but the peer that enrolled with it was deleted{}.{other} For a \
+                 machine in its place, {NEW_KEY}.",
+                so_none(at)
+            ))
         },
         /// No peer bears the name; what may be meant.
         Absent(meant: Option<String>) => {
-            Code::MemberAbsent.says(format!("{lists} {name:?}, and no peer is called that{}", behind(meant)))
+            let otherwise = || {
+                let adopt = Address::new(Kind::Peer, name).adopt("ID");
+                format!(". Check the name. When the machine has enrolled, run {adopt}")
+            };
+            let meant = meant.as_ref().map(|meant| format!("; {meant}"));
+            Code::MemberAbsent.says(format!(
+                "{lists} {name:?}, but no peer in NetBird has this name{}{}",
+                so_none(at),
+                meant.unwrap_or_else(otherwise)
+            ))
         },
         /// It means nobody, or this one that does not exist any more; these others have the name.
         MeansNobody { gone: Option<Id>, others: Vec<Machine> } => {
-            let (has, that) = match others.len() {
-                1 => ("has", "that"),
-                _ => ("have", "one of them"),
-            };
             let meant = match gone {
-                Some(id) => format!("and the machine that it meant ({id}) does not exist any more."),
-                None => "which means no machine yet: any machine can choose its own name.".into(),
-            };
-            let or_there = match at.kind {
-                Kind::Group => ", or add it to the group in NetBird",
-                _ => "",
+                Some(id) => format!("but the machine that it meant ({id}) does not exist any more"),
+                None => "which means no machine yet, because any machine can choose its own name".into(),
             };
             Code::MemberUnclear.says(format!(
-                "{lists} {name:?}, {meant} {} {has} the name now. If {that} is the right machine, run {}{or_there}",
-                machines(others),
+                "{lists} {name:?}, {meant}. {} this name now. If {} the right machine, run {}",
+                have(others),
+                if others.len() == 1 { "it is" } else { "one of them is" },
                 adopt_peer(name, others)
             ))
         },
         /// Others bear the name of the one that is meant; what to do where another is the right one.
         Twin { meant: Machine, others: Vec<Machine>, way_out: WayOut } => {
-            let (are, it, one, rest) = match others.len() {
-                1 => ("has", "it is", "it is", "the other"),
-                _ => ("have", "they are", "one of them is", "the others"),
+            let (are, one, them) = match others.len() {
+                1 => ("is", "it is", "it"),
+                _ => ("are", "one of them is", "them"),
             };
             let way_out = match way_out {
                 WayOut::NewKey => NEW_KEY.into(),
                 WayOut::Adopt => format!("run {}", adopt_peer(name, others)),
             };
             Code::MemberTwin.says(format!(
-                "{lists} {name:?}, which is the peer {meant}; {} {are} the name too, and {it} not {added}. If {one} the machine that is \
-                 meant, {way_out}; else rename {rest}",
-                machines(others)
+                "{lists} {name:?}, which means the peer {meant}. {} this name too, but {are} not {added}. If {one} the right machine, \
+                 {way_out}. If not, rename {them}.",
+                have(others)
             ))
         },
         /// It is that peer, which bears another name.
-        Meant(peer: Who) => Code::PeerMeant.says(format!("{lists} {name:?}, which is the peer {peer}")),
+        Meant(peer: Who) => Code::PeerMeant.says(format!("{lists} {name:?}, which means the peer {peer}")),
         /// The entry waits for its peer: it has not enrolled, or that is why nobody is meant.
         Awaited(why: Option<Box<OfMember>>) => {
             // an entry of machines has the name that it means
             let is_own = at.kind == Kind::Peer;
-            let text = match why.as_deref() {
+            let text = match why {
                 None if is_own => "has not enrolled yet".into(),
-                None => format!("{lists} {name:?}, whose peer has not enrolled yet"),
-                Some(OfMember::Absent(meant)) if is_own => format!("is the name of no peer yet{}", behind(meant)),
-                Some(why) => why.said(name, at, lists, added).text,
+                None => format!("{lists} {name:?}, but the machine of this setup key has not enrolled yet"),
+                Some(why) => why.said(name, at, if is_own { "is declared for" } else { lists }, added).text,
             };
-            Code::PeerAwaited.says(format!("{text}; the entry waits until it is known which peer that is"))
+            let end = if text.ends_with(['.', '?']) { "" } else { "." };
+            Code::PeerAwaited.says(format!("{text}{end} Until then, this entry is skipped."))
         },
     }
 
@@ -119,14 +130,16 @@ pub enum WayOut {
     Adopt,
 }
 
-/// What to do for a machine that came otherwise than by the key of its name.
-const NEW_KEY: &str = "to manage that peer, set \"enrolled\": false and reissue_after on the setup key, and enroll its machine with the new key";
-
-/// What may be meant, behind what is said of a name.
-fn behind(meant: &Option<String>) -> String {
-    let meant = meant.as_ref().map(|meant| format!("; {meant}"));
-    meant.unwrap_or_default()
+/// What becomes of a group that lists a name without a peer; of another entry the note says more.
+fn so_none(at: &Address) -> &'static str {
+    match at.kind {
+        Kind::Group => ", so no peer is added",
+        _ => "",
+    }
 }
+
+/// What to do for a machine that came otherwise than by the key of its name.
+const NEW_KEY: &str = "set \"enrolled\": false and reissue_after on the setup key, and enroll the machine with the new key";
 
 /// The command that says which machine a name means: that one, where it is one.
 fn adopt_peer(name: &str, others: &[Machine]) -> String {
@@ -137,8 +150,14 @@ fn adopt_peer(name: &str, others: &[Machine]) -> String {
     Address::new(Kind::Peer, name).adopt(id)
 }
 
-fn machines(of: &[Machine]) -> String {
-    joined(of, " and ")
+/// `The peers A and B have`.
+fn have(of: &[Machine]) -> String {
+    let (peers, have) = if of.len() == 1 {
+        ("peer", "has")
+    } else {
+        ("peers", "have")
+    };
+    format!("The {peers} {} {have}", joined(of, " and "))
 }
 
 impl fmt::Display for Machine {

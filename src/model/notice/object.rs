@@ -16,35 +16,35 @@ facts! {
     pub enum OfObject {
         /// A group of that id and origin has its name, too.
         IssuedTwin { id: Id, issued: String } => Code::Namesake.says(format!(
-            "is the name of two groups in NetBird: the file manages the one that the API made and leaves {id}, issued by \
-             {issued}, alone"
+            "exists twice in NetBird. This file manages the group that the API created, and does not change the group {id}, which is \
+             issued by {issued}."
         )),
         /// It refers to a group of that name, which an identity provider gave to these.
         IssuedTwins { group: String, ids: Vec<Id> } => Code::Namesake.says(format!(
-            "refers to the group {group:?}, and an identity provider gave this name to {} groups ({}). It is not known which one \
-             is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.",
+            "refers to the group {group:?}, but an identity provider gave this name to {} groups ({}). It is not known which group \
+             is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.",
             ids.len(),
             joined(ids)
         )),
         /// Its entry lists members, and they are those of an identity provider: who is in it beside the file, and who is not;
         /// whether this change lists them.
         IssuedPeers { issued: Protection, more: Vec<String>, lacks: Vec<String>, is_new: bool } => {
-            let others = [("In it and not in the file", more), ("In the file and not in it", lacks)];
+            let others = [("Members in NetBird, but not in the file", more), ("In the file, but no members in NetBird", lacks)];
             let others = others.into_iter().filter(|(_, peers)| !peers.is_empty());
-            let others = others.map(|(place, peers)| format!(" {place}: {}.", text::listed(peers)));
-            let (code, what) = match is_new {
-                true => (Code::IssuedPeersNow, "this change of the list"),
-                false => (Code::IssuedPeers, "what the file says of them"),
+            let others = others.map(|(place, peers)| format!(" {place}: {}.", text::quoted(peers)));
+            let (code, change) = match is_new {
+                true => (Code::IssuedPeersNow, "this change of "),
+                false => (Code::IssuedPeers, ""),
             };
             code.says(format!(
-                "lists peers, but it is {issued}: its members come from there, and {what} has no effect.{} \
-                 Leave \"peers\" out; a machine joins such a group by the auto_groups of its key.",
+                "is {issued}, which decides its members, so {change}its list \"peers\" has no effect.{} \
+                 Delete \"peers\" from the group. To add a machine, name the group in \"auto_groups\" of its setup key.",
                 others.collect::<String>()
             ))
         },
         /// Its entry renames that group, which an identity provider manages.
         NotRenamed { old: String, issued: String } => Code::KeepsName.says(format!(
-            "is not renamed from {old:?}: that group is issued by {issued} and is never changed here, so a new group is created"
+            "is created as a new group: the group {old:?} is issued by {issued}, so it is never renamed"
         )),
         /// These of its name are not this file's. A whole sentence.
         Beside(others: Vec<Id>) => {
@@ -64,8 +64,8 @@ facts! {
         )),
         /// Nothing is done about it: it could be any of these.
         Unclear(ids: Vec<Id>) => Code::Skipped.says(format!(
-            "is skipped: NetBird has several objects that it can mean ({}). Say which one with {}, or delete the others in \
-             NetBird.",
+            "is skipped: several objects in NetBird fit this entry ({}). Run {} with the id of the right one, or delete the others \
+             in NetBird.",
             joined(ids),
             at.adopt("ID")
         )),
@@ -75,32 +75,33 @@ facts! {
         },
         /// It is skipped: an environment whose inventory cannot be read may have these objects.
         MayBeStrange { ids: Vec<Id>, environment: String } => Code::Skipped.says(format!(
-            "is skipped: the environment {environment}, whose inventory cannot be read, perhaps manages {}. Mend that inventory, or \
-             say that this file manages it with {}.",
+            "is skipped: the inventory of the environment {environment:?} cannot be read, so {environment:?} perhaps manages this {} \
+             (id {}). Repair that inventory. If you are sure that {environment:?} does not manage it, run {}.",
+            at.kind.label(),
             joined(ids),
-            at.adopt("ID")
+            at.adopt(only(ids))
         )),
         /// Its entry said these fields before this change.
         SaysLess(fields: BTreeSet<String>) => Code::SaysLess.says(format!(
-            "no longer says {}: NetBird keeps what it has there, and this file does not manage it any more",
+            "no longer sets {} in the file. NetBird keeps the present values. This file manages only the other fields now.",
             text::listed(fields)
         )),
         /// Its entry goes with this change, and it stays as it is.
         NotManaged => Code::SaysLess.says(
-            "is no longer in the file: NetBird keeps its settings, and this file does not manage them any more"
+            "is no longer in the file. NetBird keeps its present settings, and this file does not manage them any more."
         ),
         /// Who may log in by a policy changes.
         Logins(logins: Logins) => Code::Logins.says(logins.words()),
         /// A posture check that these machines fail from now on, though it does not name them.
-        Fails(who: Vec<&'static str>) => Code::Stricter.says(format!("fails for {}", text::joined(who, " and for "))),
+        Fails(who: Vec<&'static str>) => Code::Stricter.says(format!("now fails for {}", text::joined(who, " and for "))),
         /// Its content is the address of a peer that has none of the kind.
         NoAddress => Code::PeerAwaited.says(
-            "waits: the peer that it names has no such address (machines have an IPv6 address where a group of theirs is in the \
-             account's \"ipv6_enabled_groups\")"
+            "is skipped until the peer that it names has such an address. (A machine has an IPv6 address if one of its groups is in \
+             \"ipv6_enabled_groups\" of the account settings.)"
         ),
         /// It is made, though what lives under that name looks the same.
         LookAlike(name: String) => Code::LookAlike.says(format!(
-            "is made although {name:?} exists in NetBird: the names look the same, but their characters differ"
+            "is created although {name:?} exists in NetBird: the names look the same, but their characters differ"
         )),
     }
 
@@ -135,6 +136,14 @@ fn named(address: &Address, number: usize) -> String {
     }
 }
 
+/// The one object, or a word that stands for the right one of several.
+pub(super) fn only(ids: &[Id]) -> &str {
+    match ids {
+        [only] => &only.0,
+        _ => "ID",
+    }
+}
+
 pub(super) fn joined(ids: &[Id]) -> String {
     text::joined(ids, ", ")
 }
@@ -143,21 +152,21 @@ facts! {
     /// Who may log in by a policy that becomes one of NetBird's SSH, or is one no more.
     pub enum Logins {
         /// Nobody any more.
-        NoMore => "is no longer netbird-ssh: nobody can log in through it then",
+        NoMore => "no longer has the protocol netbird-ssh: nobody can log in by SSH through it any more",
         /// Nobody any more, and NetBird forgets that these might.
         Forgotten(before: Vec<Users>) => format!(
-            "is no longer netbird-ssh: nobody can log in through it then, and NetBird forgets who may: {}; changed back to \
-             netbird-ssh, it lets in {}, until \"authorized_groups\" names users",
+            "no longer has the protocol netbird-ssh: nobody can log in by SSH through it any more, and NetBird forgets who could ({}). \
+             If it gets netbird-ssh again, it lets in {}, until \"authorized_groups\" names users.",
             users(before),
             users(&[])
         ),
         /// These: everybody, where none are named.
         Of(after: Vec<Users>) => {
             let all = match after.is_empty() {
-                true => "; \"authorized_groups\" names users",
+                true => ". To let in only some users, name them in \"authorized_groups\"",
                 false => "",
             };
-            format!("is netbird-ssh: {} can log in to its destinations{all}", users(after))
+            format!("has the protocol netbird-ssh: {} can log in by SSH to its destinations{all}", users(after))
         },
     }
 
@@ -173,15 +182,15 @@ pub struct Users {
     pub logins: Vec<String>,
 }
 
-/// `users of "ops" as root`; everybody where nobody is named: the server then lets in every user who is no service user and
+/// `users of group "ops" as "root"`; everybody where nobody is named: the server then lets in every user who is no service user and
 /// not blocked, as `*` (`getAllowedUserIDs` in management/server/types/account.go, read at ee253fedd, after 0.77.1).
 fn users(named: &[Users]) -> String {
     let entry = |Users { group, logins }: &Users| {
         let logins = match logins.is_empty() {
             true => "any local user".to_owned(),
-            false => logins.join(", "),
+            false => text::quoted(logins),
         };
-        format!("users of {group:?} as {logins}")
+        format!("users of group {group:?} as {logins}")
     };
     match named.is_empty() {
         true => "every user of the account, as any local user".into(),
@@ -198,7 +207,7 @@ facts! {
         },
         /// Another one came in its place, and its deletion would hit these.
         StaysInUse { by: Who, users: Vec<String> } => Code::PeerStays.says(format!(
-            "is replaced by the peer {by}, and stays, because its deletion would break {}: remove it from there first",
+            "is replaced by the peer {by}, but is not deleted, because its deletion would break {}. Remove the old peer from there first.",
             users.join(", ")
         )),
     }
@@ -212,22 +221,22 @@ facts! {
     pub enum OfUser {
         /// Nobody of that address logged in yet.
         Absent => Code::UserAwaited.says(
-            "has not logged in to NetBird yet: the entry waits until then, since no entry makes or invites anybody"
+            "has not logged in to NetBird yet. This entry is skipped until then: no entry creates or invites a user."
         ),
         /// Somebody has to let the user in first.
         Pending => Code::Skipped.says(
-            "is skipped: the user waits for approval in NetBird, and writing anything would let the user in. Approve or reject the \
-             user there"
+            "is skipped: the user waits for approval in NetBird, and any change would approve the user. Approve or reject the user in \
+             NetBird first."
         ),
         /// Its groups that NetBird refuses when they are sent back, and of which the entry says nothing.
         Refused(groups: Vec<String>) => Code::Skipped.says(format!(
-            "is skipped: the user's groups in NetBird contain {}, which NetBird does not take back. Say in \"auto_groups\" which groups \
-             the user has",
+            "is skipped: the user's groups in NetBird contain {}, which NetBird refuses when they are sent back. Set \"auto_groups\" \
+             to the groups that the user has.",
             text::listed(groups)
         )),
         /// Locked out, with so many machines.
         Blocked(machines: usize) => Code::UserBlocked.says(format!(
-            "is locked out by this change, with {}, until somebody lets the user in and the user logs in again",
+            "is blocked by this change, with {}, until somebody unblocks the user and the user logs in again",
             text::count(*machines, "machine", "machines")
         )),
     }
@@ -242,23 +251,27 @@ facts! {
         /// They changed these fields.
         Changed(fields: Vec<FieldChange>) => {
             Code::Meanwhile.whole(format!(
-                "{at}: somebody changed it during this run; the file says otherwise, so it is set again: {}",
+                "somebody changed {} during this run ({}). The run set the values of the file again.",
+                at.quoted(),
                 text::joined(fields.iter().map(FieldChange::named), ", ")
             ))
         },
         /// They renamed it to that.
         Renamed(name: String) => Code::Meanwhile.whole(format!(
-            "{at}: was renamed to {name:?} by somebody during this run; the file says otherwise, so it is set again"
+            "somebody renamed {} to {name:?} during this run. The run set the name of the file again.",
+            at.quoted()
         )),
         /// They took these out of the group.
         TookOut(peers: Vec<String>) => Code::Meanwhile.whole(format!(
-            "{at}: lost {} during this run, because somebody removed them; the file lists them, so they are added again",
-            peers.join(", ")
+            "somebody removed {} from {} during this run. The file lists them, so the run added them again.",
+            text::quoted(peers),
+            at.quoted()
         )),
         /// These joined the group while it was written, which threw them out.
         ThrownOut(peers: Vec<String>) => Code::Meanwhile.whole(format!(
-            "{at}: {} joined while this run wrote the group, and that write removed it; it is added again",
-            peers.join(", ")
+            "{} joined {} while this run wrote the group, and that write removed them. The run added them again.",
+            text::quoted(peers),
+            at.quoted()
         )),
     }
 

@@ -17,8 +17,8 @@ facts! {
         SectionGone(gone: Gone) => Code::SectionGone.says(gone.words()),
         /// The token is that of this person.
         PersonsToken(person: String) => Code::PersonsToken.says(format!(
-            "the token is that of a person ({person}): it stops working when their access ends; make a service user in NetBird, \
-             and a token of that"
+            "the token belongs to a person ({person}), so it stops working when the person's access ends. Create a service user in \
+             NetBird, and use a token of that user."
         )),
         /// A recipient that the base branch does not have, and the file that names it.
         NewRecipient { recipient: String, file: String } => Code::NewRecipient.says(format!(
@@ -26,8 +26,8 @@ facts! {
         )),
         /// Who reaches whom would take too long to find out.
         ReachUntold => Code::ReachUntold.says(
-            "who gains and who loses which reach is left out: these policies have too many groups, or these groups too many machines \
-             of different groups. netbird-gitops access FROM TO --after answers for two of them"
+            "who reaches whom is left out: the policies have too many groups, or these groups have too many machines of different \
+             groups. To ask about two of them, run netbird-gitops access FROM TO --after"
         ),
         /// Groups have these members, and the list of peers lacks them.
         UnlistedPeers(peers: BTreeSet<Id>) => Code::UnlistedPeers.says(format!(
@@ -38,7 +38,7 @@ facts! {
         )),
         /// Nobody is named who could open new keys.
         NoRecipient => Code::NoRecipient.says(
-            "no recipient is named here for new setup keys; an apply needs AGE_PUBLIC_KEY, -r or -R"
+            "no recipient is set who could open new setup keys; an apply needs AGE_PUBLIC_KEY, -r or -R"
         ),
         /// `--protect` names what is neither in the file nor in NetBird; a name there that may be meant.
         ProtectsNothing(named: Address, near: Option<String>) => {
@@ -53,7 +53,7 @@ facts! {
         NamesOfNobody(names: Vec<(String, Id)>) => {
             let key = |name: &str| Address::new(Kind::Peer, name).key();
             Code::MemberUnclear.says(format!(
-                "names in the file that mean no machine yet, since any machine can choose its own name: {}. If the machines that \
+                "these names in the file mean no machine yet, because any machine can choose its own name: {}. If the machines that \
                  have these names now are the right ones, run {}.",
                 joined(names.iter().map(|(name, _)| format!("{name:?}")), ", "),
                 adopt(names.iter().map(|(name, id)| (key(name), id.0.as_str())))
@@ -61,7 +61,7 @@ facts! {
         },
         /// A peer enrolled meanwhile, which leaves this operation on that object to do.
         LeftForNext(operation: &'static str, on: Address) => Code::LeftForNext.says(format!(
-            "left for the next run, a peer enrolled meanwhile: {operation} {on}"
+            "a peer enrolled meanwhile, so this is left for the next run: {operation} {on}"
         )),
     }
 
@@ -85,28 +85,28 @@ pub struct Gone {
 impl Gone {
     pub fn words(&self) -> String {
         let (kind, left) = (self.kind, &self.left);
-        let when = match self.is_new {
-            true => "goes with this change",
-            false => "is no longer in the file",
-        };
-        if !kind.goes_with_entry() {
-            let section = kind.section_path().join(".");
-            let keeps = "so nothing of it is managed any more; NetBird keeps what it has";
-            return format!("section {section:?} {when}, {keeps}");
-        }
         let of = self.within.iter();
         let of: String = of.map(|at| format!(" of {}", at.quoted())).collect();
-        let left = match left.len() {
-            0 => "none of its objects exists in NetBird".to_owned(),
+        let gone = match self.is_new {
+            true => "is removed from the file by this change",
+            false => "is no longer in the file",
+        };
+        let rest = match left.len() {
+            _ if !kind.goes_with_entry() => "NetBird keeps its present settings.".into(),
+            0 => "None of its objects exists in NetBird.".into(),
             number => format!(
-                "{} of it still {} in NetBird: {}. Restore the section to keep managing them. Restore it empty to delete those \
-                 that this tool created.",
-                count(number, kind.label(), kind.plural()),
-                if number == 1 { "lives" } else { "live" },
-                quoted(left.iter().map(|at| &at.name))
+                "{} in NetBird as before: {}. To manage {them} again, restore the section. To delete those that this tool created, restore \
+                 the section empty.",
+                count(
+                    number,
+                    &format!("{} stays", kind.label()),
+                    &format!("{} stay", kind.plural())
+                ),
+                quoted(left.iter().map(|at| &at.name)),
+                them = if number == 1 { "it" } else { "them" }
             ),
         };
-        let section = kind.section();
-        format!("section {section:?}{of} {when}, so nothing of it is managed any more; {left}")
+        let section = kind.section_path().join(".");
+        format!("section {section:?}{of} {gone}, so nothing in it is managed any more. {rest}")
     }
 }

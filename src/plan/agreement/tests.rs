@@ -219,7 +219,7 @@ fn a_machine_that_enrolled_meanwhile_is_not_agreed_to() {
         assert_eq!(
             notices(&outcome),
             [format!(
-                "{line} (alice) does not count: machine \"new\" enrolled after that and was not agreed to"
+                "{line} (alice) does not count: machine \"new\" enrolled after the line was written"
             )]
         );
     }

@@ -97,16 +97,16 @@ fn what_leaves_the_file() {
     let rows = rows.map(|(what, case)| (what, of(case)));
     assert_data_eq!(table(rows), str![[r#"
 created
-    delete policy p: no longer declared
+    delete policy p: it is no longer in the file
     adopts policy q as Adopted
 created, and changed by hand since
-    delete policy p: no longer declared
+    delete policy p: it is no longer in the file
     adopts policy q as Adopted
 adopted
     adopts policy q as Adopted
     let go: policy p: Adopted
 adopted, with an agreement
-    delete policy p: no longer declared; its deletion is approved by Allow-Deletes
+    delete policy p: it is no longer in the file; its deletion is approved by Allow-Deletes
     adopts policy q as Adopted
 renamed in NetBird since
     adopts policy q as Adopted
@@ -118,7 +118,7 @@ not ours
     adopts policy q as Adopted
     unmanaged: policy p
 not ours, with --prune all
-    delete policy p: not declared (--prune all)
+    delete policy p: it is not in the file (--prune all)
     adopts policy q as Adopted
 of another environment, with --prune all
     adopts policy q as Adopted
@@ -126,16 +126,16 @@ of another environment, with --prune all
 an environment that cannot be read may have it, with --prune all
     skipped: policy q
     unmanaged: policy p
-    note: policy "q" is skipped: the environment lab, whose inventory cannot be read, perhaps manages daojn064mr5kfain5650. Mend that inventory, or say that this file manages it with apply --adopt policies/q=ID (in a job: the input adopt of the apply workflow).
+    note: policy "q" is skipped: the inventory of the environment "lab" cannot be read, so "lab" perhaps manages this policy (id daojn064mr5kfain5650). Repair that inventory. If you are sure that "lab" does not manage it, run apply --adopt policies/q=daojn064mr5kfain5650 (in a job: the input adopt of the apply workflow).
 adopted, with --prune all
-    delete policy p: no longer declared
+    delete policy p: it is no longer in the file
     adopts policy q as Adopted
 made by a killed run, and its change was reverted
-    delete policy p: no longer declared
+    delete policy p: it is no longer in the file
     adopts policy q as Adopted
 its section is gone
     adopts group keep as Adopted
-    note: section "policies" goes with this change, so nothing of it is managed any more; 1 policy of it still lives in NetBird: "p". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
+    note: section "policies" is removed from the file by this change, so nothing in it is managed any more. 1 policy stays in NetBird as before: "p". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
 it is not known what is ours
     unmanaged: policy p
 there is no inventory yet
@@ -351,7 +351,7 @@ one by hand beside ours
     unmanaged: policy p
     note: NetBird has another policy with the name "p" (id daojn2e4mr64fain5cug). This file does not manage it and does not change it.
 one by hand beside ours, with --prune all
-    delete policy p [made +9 s]: not declared (--prune all)
+    delete policy p [made +9 s]: it is not in the file (--prune all)
 two by hand, equal
     adopts policy p as Adopted
     unmanaged: policy p
@@ -362,7 +362,7 @@ two by hand, one equal
     note: NetBird has another policy with the name "p" (id daojn064mr64fain5cug). This file does not manage it and does not change it.
 two by hand, none equal
     skipped: policy p
-    note: policy "p" is skipped: NetBird has several objects that it can mean (daojn064mr64fain5cug, daojn2e4mr64fain5cug). Say which one with apply --adopt policies/p=ID (in a job: the input adopt of the apply workflow), or delete the others in NetBird.
+    note: policy "p" is skipped: several objects in NetBird fit this entry (daojn064mr64fain5cug, daojn2e4mr64fain5cug). Run apply --adopt policies/p=ID (in a job: the input adopt of the apply workflow) with the id of the right one, or delete the others in NetBird.
 the same, and --adopt says which
     update policy p [made +9 s]
         sources ["keep"] → ["All"]
@@ -378,14 +378,14 @@ the same, and --adopt says which
 one that a killed run made
     adopts policy p as Created
 two that runs made at once
-    delete policy p [made +9 s]: a second one of this entry, created by another run of this file
+    delete policy p [made +9 s]: a second object of this entry, created by another run of this file
 one of another environment
     create policy p
     managed by lab.json: policy p
     note: NetBird has another policy with the name "p" (id daojn064mr64fain5cug), which lab.json manages. This file does not manage it and does not change it.
 one that an environment may have which cannot be read
     skipped: policy p
-    note: policy "p" is skipped: the environment lab, whose inventory cannot be read, perhaps manages daojn064mr64fain5cug. Mend that inventory, or say that this file manages it with apply --adopt policies/p=ID (in a job: the input adopt of the apply workflow).
+    note: policy "p" is skipped: the inventory of the environment "lab" cannot be read, so "lab" perhaps manages this policy (id daojn064mr64fain5cug). Repair that inventory. If you are sure that "lab" does not manage it, run apply --adopt policies/p=daojn064mr64fain5cug (in a job: the input adopt of the apply workflow).
 it is not known what is ours
     update policy p
         sources ["keep"] → ["All"]
@@ -480,14 +480,14 @@ the same, and the policy names the other one
     note: NetBird has another group with the name "g" (id daojn2b076ei75c05t8g). This file does not manage it and does not change it.
     note: group "g" still has the name "x" in NetBird, because another group (id daojn2b076ei75c05t8g) has the name "g". Delete or rename the other group in NetBird; the next apply then renames "x" to "g".
 two runs made it at once
-    delete group g (daojn2b076ei75c05t8g) [made +9 s]: a second one of this entry, created by another run of this file
+    delete group g (daojn2b076ei75c05t8g) [made +9 s]: a second object of this entry, created by another run of this file
 the same, and the policy names the second
     update policy p
         destinations ["g (daojn2b076ei75c05t8g)"] → ["g"]
         sources ["g (daojn2b076ei75c05t8g)"] → ["g"]
-    delete group g (daojn2b076ei75c05t8g) [made +9 s]: a second one of this entry, created by another run of this file
+    delete group g (daojn2b076ei75c05t8g) [made +9 s]: a second object of this entry, created by another run of this file
 the same, and somebody else's policy names the second
-    held: group g (daojn2b076ei75c05t8g): it is still used by policy "q" (daojn064mr5kfain5650)
+    held: group g (daojn2b076ei75c05t8g): not deleted, because it is still used by policy "q" (daojn064mr5kfain5650)
     unmanaged: policy q
 
 "#]].raw());
@@ -589,7 +589,7 @@ one by hand, of what lacks
     adopts group g as Adopted
     adopts route r as Adopted
 one place left the file
-    delete route r [made +9 s]: no longer declared
+    delete route r [made +9 s]: it is no longer in the file
     adopts group g as Adopted
 one by hand beside ours
     adopts group g as Adopted
@@ -714,19 +714,19 @@ a record by hand beside ours
     unmanaged: DNS record db.corp.example A
     note: NetBird has another DNS record with the name "db.corp.example A" (id daojn00l12qrmjsui76g). This file does not manage it and does not change it.
 the record leaves
-    delete DNS record db.corp.example A: no longer declared
+    delete DNS record db.corp.example A: it is no longer in the file
 the zone leaves
     create group keep
-    delete DNS record db.corp.example A: no longer declared
-    delete DNS zone corp: no longer declared
+    delete DNS record db.corp.example A: it is no longer in the file
+    delete DNS zone corp: it is no longer in the file
 the zone leaves, and has a record by hand
     create group keep
-    delete DNS record db.corp.example A: no longer declared
-    held: DNS zone corp: it contains DNS record "x.corp.example A" (daojn00jmcb30b697pvg), which stays
+    delete DNS record db.corp.example A: it is no longer in the file
+    held: DNS zone corp: not deleted, because it contains DNS record "x.corp.example A" (daojn00jmcb30b697pvg), which this plan does not delete
 the zone is to be replaced, and the file says nothing of its records
-    impossible: DNS zone corp cannot be replaced: that would delete DNS record "db.corp.example A" (daojn00l12pbmjsuhiq0) too, and the file does not declare it | declare what is inside it, or delete that in NetBird, or give the new one another name
+    impossible: DNS zone corp cannot be replaced: that would delete DNS record "db.corp.example A" (daojn00l12pbmjsuhiq0) too, and the file does not declare it | declare the content in the file, too, or delete it in NetBird, or give the new one another name
 the zone is to be replaced, and has a record by hand
-    held: DNS zone corp: it cannot be changed as the file says, only deleted and created again, and DNS record "x.corp.example A" (daojn00jmcb30b697pvg) in it would be deleted with it
+    held: DNS zone corp: not changed, because NetBird must delete and create it again for this, and would delete DNS record "x.corp.example A" (daojn00jmcb30b697pvg) in it
     unmanaged: DNS record x.corp.example A
 
 "#]].raw());

@@ -90,17 +90,16 @@ impl FollowUp<'_> {
                 if said.any(|said| said == of) {
                     *users = None;
                 }
+                let fields = fields_naming(live, of.1);
                 let words = match address.kind {
-                    Kind::AccountSettings => {
-                        format!("{} of the {address}", fields_naming(live, of.1))
-                    }
+                    Kind::AccountSettings => format!("{fields} of the {address}"),
                     _ => holder(address, live, actual),
                 };
                 let unsaid = match is_ours(address, live) {
-                    true => ", in a field that the file does not say",
-                    false => "",
+                    true => format!(" (in its {fields}, which the file does not set)"),
+                    false => String::new(),
                 };
-                users.as_mut().map(|users| users.insert(words + unsaid));
+                users.as_mut().map(|users| users.insert(words + &unsaid));
             }
         }
         let going = going

@@ -54,17 +54,12 @@ impl FollowUp<'_> {
             // it was due once the entry was gone and nothing named it any more
             let removal = versions.changed(|file| file.setup_key(&key).is_some());
             let cause = removal.max(versions.changed(|file| file.uses(&names)));
-            let [here, there] = self.users(peer);
-            let is_here = !here.is_empty();
-            let users: BTreeSet<String> = here.into_iter().chain(there).collect();
+            let users = BTreeSet::from_iter(self.users(peer));
             if !users.is_empty() {
                 let address = Address::new(Kind::Peer, &peer.name);
-                let why = match is_here {
-                    true => Why::NeededHere(users),
-                    false => Why::Needed(users),
-                };
                 let peer = actual.live_peer(peer);
-                self.held.push(Held::new(&address, &peer, why));
+                self.held
+                    .push(Held::new(&address, &peer, Why::Needed(users)));
                 continue;
             }
             let entry = entry.key();
@@ -137,7 +132,7 @@ impl FollowUp<'_> {
             let Some(peer) = actual.peers.get(&old.peer) else {
                 continue;
             };
-            let users = self.users(peer).concat();
+            let users = self.users(peer);
             let by = actual.who(&old.by);
             if !users.is_empty() {
                 let address = Address::new(Kind::Peer, &peer.name);
@@ -165,23 +160,15 @@ impl FollowUp<'_> {
     }
 
     /// What the peer's deletion would hit once the rest of the plan is carried out: the server deletes policies that name it whole,
-    /// leaves routes through it dangling, and refuses while a router uses it (docs/netbird-api.md, "What keeps an object"). Entries
-    /// of the file, and what only NetBird has.
-    fn users(&self, peer: &Peer) -> [Vec<String>; 2] {
-        let (desired, actual, ..) = self.given.parts();
-        let [mut here, mut there] = [Vec::new(), Vec::new()];
-        for (address, live, then) in later(&self.changes, actual) {
-            if then.peers().iter().any(|of| of.id() == Some(&peer.id)) {
-                let words = live.map(|live| holder(address, live, actual));
-                let words = words.unwrap_or_else(|| address.quoted());
-                match desired.declares(address) {
-                    true => here.push(words),
-                    false => there.push(words),
-                }
-            }
-        }
+    /// leaves routes through it dangling, and refuses while a router uses it (docs/netbird-api.md, "What keeps an object").
+    fn users(&self, peer: &Peer) -> Vec<String> {
+        let actual = self.given.actual;
+        let users = later(&self.changes, actual).filter_map(|(address, live, then)| {
+            let words = live.map(|live| holder(address, live, actual));
+            let is_user = then.peers().iter().any(|of| of.id() == Some(&peer.id));
+            is_user.then(|| words.unwrap_or_else(|| address.quoted()))
+        });
         let unmanaged = actual.holders.get(&peer.id).into_iter().flatten();
-        there.extend(unmanaged.cloned());
-        [here, there]
+        users.chain(unmanaged.cloned()).collect()
     }
 }

@@ -282,7 +282,7 @@ nothing tells when it was made, and it is never to expire
 it is to live shorter, and is in use
     update setup key k
         auto_groups ["pilots"] → ["ops"]
-    note: setup key "k" expires at 2026-11-20T14:13:20Z in NetBird, which is not what expires_in says. It is in use, so it stays as it is. For a new key, set reissue_after, or use --replace setup_keys/k.
+    note: setup key "k" expires at 2026-11-20T14:13:20Z in NetBird, but by its expires_in in the file it should expire at another time. A machine has used the key, so it is not replaced. For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k).
 it is to expire at all, and to have a limit, and is in use
     replace setup key k: NetBird cannot change this in a key: a new one is created, then the old one is deleted
         expires_in 0 → 86400
@@ -290,7 +290,7 @@ it is to expire at all, and to have a limit, and is in use
 it is to live shorter, and a person made it
     adopts group ops as Adopted
     adopts group pilots as Adopted
-    note: setup key "k" existed before this file managed it (id daojn058v557f7ctlctg), and differs from the file in what NetBird cannot change. It stays as it is. For a new key, set reissue_after, or use --replace setup_keys/k.
+    note: setup key "k" existed before this file managed it (id daojn058v557f7ctlctg). It differs from the file in a field that NetBird cannot change, so it is not changed. For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k).
 ephemeral differs
     replace setup key k: NetBird cannot change this in a key: a new one is created, then the old one is deleted
         ephemeral false → true
@@ -308,7 +308,7 @@ reusable, some of its uses spent
     nothing
 never sealed
     create setup key k
-    delete setup key k: never sealed: nobody holds its secret
+    delete setup key k: its secret was never sealed and stored, so nobody can use it
 emptied by hand, later
     update setup key k
         auto_groups [] → ["pilots"]
@@ -377,15 +377,15 @@ fn a_key_that_is_dead_unused() {
     ];
     assert_data_eq!(table(rows), str![[r#"
 expired
-    note: setup key "k" expired without being used (2026-09-22T14:13:20Z). For a new key, set reissue_after, or use --replace setup_keys/k. If nobody needs a new one, set enrolled to true.
+    note: setup key "k" expired without being used (2026-09-22T14:13:20Z). For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k). If nobody needs a new key, delete the entry.
 revoked
-    note: setup key "k" was revoked without being used. For a new key, set reissue_after, or use --replace setup_keys/k. If nobody needs a new one, set enrolled to true.
+    note: setup key "k" was revoked without being used. For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k). If nobody needs a new key, delete the entry.
 revoked and expired: the server says expired
-    note: setup key "k" expired without being used (2026-09-22T14:13:20Z). For a new key, set reissue_after, or use --replace setup_keys/k. If nobody needs a new one, set enrolled to true.
+    note: setup key "k" expired without being used (2026-09-22T14:13:20Z). For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k). If nobody needs a new key, delete the entry.
 a reusable one, used up
-    note: setup key "k" is used up. For a new key, set reissue_after, or use --replace setup_keys/k. If nobody needs a new one, set enrolled to true.
+    note: setup key "k" is used up. For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k). If nobody needs a new key, set "enrolled": true.
 a reusable one, expired after some uses
-    note: setup key "k" expired (2026-09-22T14:13:20Z). For a new key, set reissue_after, or use --replace setup_keys/k. If nobody needs a new one, set enrolled to true.
+    note: setup key "k" expired (2026-09-22T14:13:20Z). For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k). If nobody needs a new key, set "enrolled": true.
 expired, beside a valid one made since
     nothing
 expired, and somebody asks with --replace
@@ -514,22 +514,22 @@ its peer enrolled under another
         name "ip-10-0-0-9" → "k"
         dns_label "ip-10-0-0-9" → "k"
 its peer is gone
-    note: setup key "k" was used, and no peer is known to have enrolled with it: the peer or the event is gone: left alone
+    note: setup key "k" was used, but no peer is known to have enrolled with it: the peer was deleted, or the event log does not have it any more; nothing is done
 somebody deleted the key
     update group pilots
         peers [] → ["k"]
-    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730), and somebody deleted the key in NetBird. It is not created again. To enroll another machine, set reissue_after.
+    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730), and somebody deleted the key in NetBird. The key is not created again. To enroll another machine, set reissue_after to the present time.
 the same, and its peer has another name
     update group pilots
         peers [] → ["jump"]
-    note: setup key "k" was used by the peer "jump" (daojn06d1ku89ei3g730), and somebody deleted the key in NetBird. It is not created again. To enroll another machine, set reissue_after.
+    note: setup key "k" was used by the peer "jump" (daojn06d1ku89ei3g730), and somebody deleted the key in NetBird. The key is not created again. To enroll another machine, set reissue_after to the present time.
 the same, and another machine is asked for
     create setup key k
-    note: setup key "k" is replaced for another machine. When the new machine has enrolled, a plan deletes the old machine's peer "k" (daojn06d1ku89ei3g730) once somebody agrees
+    note: setup key "k" is replaced for another machine. When the new machine has enrolled, a plan deletes the peer "k" (daojn06d1ku89ei3g730) of the old machine. That deletion needs an agreement.
 the same, and an older key was used
     update group pilots
         peers [] → ["k"]
-    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730), and somebody deleted the key in NetBird. It is not created again. To enroll another machine, set reissue_after.
+    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730), and somebody deleted the key in NetBird. The key is not created again. To enroll another machine, set reissue_after to the present time.
 the same, and a newer one waits
     nothing
 the same, and the peer is gone
@@ -538,9 +538,9 @@ an older life was used, a valid one made since
     nothing
 used, beside an older valid one
     delete setup key k [made -500 s]: a second key of this entry, created by another run of this file
-    note: setup key "k" was used, and no peer is known to have enrolled with it: the peer or the event is gone: left alone
+    note: setup key "k" was used, but no peer is known to have enrolled with it: the peer was deleted, or the event log does not have it any more; nothing is done
 used, and expired since
-    note: setup key "k" was used, and no peer is known to have enrolled with it: the peer or the event is gone: left alone
+    note: setup key "k" was used, but no peer is known to have enrolled with it: the peer was deleted, or the event log does not have it any more; nothing is done
 marked: used
     nothing
 marked: gone
@@ -548,11 +548,11 @@ marked: gone
 marked: expired
     nothing
 marked: valid and unused, by hand
-    note: setup key "k" is marked enrolled, and NetBird has a valid, unused key with its name (id daojn058v557f7ctlctg). It stays; delete it in NetBird if nobody needs it.
+    note: setup key "k" is marked enrolled, and NetBird has a valid, unused key with its name (id daojn058v557f7ctlctg). The key is not deleted. If nobody needs it, delete it in NetBird.
 marked: valid and unused, --prune all
-    delete setup key k: marked as enrolled, so nobody needs this live, unused key
+    delete setup key k: its entry is marked enrolled, so nobody needs this unused key
 marked: --replace
-    note: setup key "k" is marked enrolled, so no new key is created for it: --replace has no effect
+    note: setup key "k" is marked enrolled, so --replace has no effect. For a new key, set "enrolled": false and reissue_after to the present time.
 ephemeral and used: not an enrollment
     nothing
 

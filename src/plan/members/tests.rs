@@ -201,20 +201,20 @@ bound to one, and another bears the name
     update group g
         peers [] → ["x"]
     pending in g: {"pending"}
-    note: group "g" lists "done", which is the peer daojn06d1l5o9ei3jd1g; daojn05s1nsc4uaq7gqg has the name too, and it is not added. If it is the machine that is meant, to manage that peer, set "enrolled": false and reissue_after on the setup key, and enroll its machine with the new key; else rename the other
+    note: group "g" lists "done", which means the peer daojn06d1l5o9ei3jd1g. The peer daojn05s1nsc4uaq7gqg has this name too, but is not added. If it is the right machine, set "enrolled": false and reissue_after on the setup key, and enroll the machine with the new key. If not, rename it.
 used, its peer is gone and another took the name
     pending in g: {"pending"}
-    note: group "g" lists "done", a setup key that was used, but its peer was deleted; daojn05s1nsc4uaq7gqg did not enroll with this key, though it has the name: to manage that peer, set "enrolled": false and reissue_after on the setup key, and enroll its machine with the new key
+    note: group "g" lists the setup key "done", but the peer that enrolled with it was deleted, so no peer is added. The peer daojn05s1nsc4uaq7gqg has this name, but did not enroll with this key. For a machine in its place, set "enrolled": false and reissue_after on the setup key, and enroll the machine with the new key.
 used, its peer is gone, and a member bears the name, --prune all
     pending in g: {"pending"}
     unmanaged in g: ["done"]
     adopts group g as Adopted
     adopts setup key done as Adopted
     adopts setup key pending as Adopted
-    note: group "g" lists "done", a setup key that was used, but its peer was deleted; daojn05s1nsc4uaq7gqg did not enroll with this key, though it has the name: to manage that peer, set "enrolled": false and reissue_after on the setup key, and enroll its machine with the new key
+    note: group "g" lists the setup key "done", but the peer that enrolled with it was deleted, so no peer is added. The peer daojn05s1nsc4uaq7gqg has this name, but did not enroll with this key. For a machine in its place, set "enrolled": false and reissue_after on the setup key, and enroll the machine with the new key.
 created again after its use: it joins when it enrolls
     pending in g: {"pending"}
-    note: group "g" lists "done", and no peer is called that; did you mean "gone"?
+    note: group "g" lists "done", but no peer in NetBird has this name, so no peer is added; did you mean "gone"?
 the same, and the machine of its older life is a member: it stays till then
     pending in g: {"pending"}
     unmanaged in g: ["x"]
@@ -224,29 +224,29 @@ two lives: the newest use counts
     update group g
         peers [] → ["y"]
     pending in g: {"pending"}
-    note: setup key "done" was used by the peer "y" (daojn06d1l589ei3j680), and the peer "x" (daojn06d1l5o9ei3jd1g) of another key of that name stays: reissue_after, which asks for another machine, is not in the file
+    note: setup key "done" was used by the peer "y" (daojn06d1l589ei3j680). The peer "x" (daojn06d1l5o9ei3jd1g), which used an older key of this name, is not deleted: the file has no reissue_after, which asks for another machine
 marked, its key gone: the one of the name
     update group g
         peers [] → ["done"]
     pending in g: {"pending"}
 marked, its key gone, nobody of the name
     pending in g: {"pending"}
-    note: group "g" lists "done", and no peer is called that; did you mean "gone"?
+    note: group "g" lists "done", but no peer in NetBird has this name, so no peer is added; did you mean "gone"?
 marked, its key gone, a person's peer of the name
     update group g
         peers [] → ["done"]
     pending in g: {"pending"}
 marked, its key gone, two of the name
     pending in g: {"pending"}
-    note: group "g" lists "done", which means no machine yet: any machine can choose its own name. daojn05s1nsc4uaq7gqg and daojn2ds1nsc4uaq7gqg have the name now. If one of them is the right machine, run apply --adopt peers/done=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+    note: group "g" lists "done", which means no machine yet, because any machine can choose its own name. The peers daojn05s1nsc4uaq7gqg and daojn2ds1nsc4uaq7gqg have this name now. If one of them is the right machine, run apply --adopt peers/done=ID (in a job: the input adopt of the apply workflow)
 marked, its key gone, two of the name, one is a member
     pending in g: {"pending"}
-    note: group "g" lists "done", which is the peer daojn05s1nsc4uaq7gqg; daojn2ds1nsc4uaq7gqg has the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/done=daojn2ds1nsc4uaq7gqg (in a job: the input adopt of the apply workflow); else rename the other
+    note: group "g" lists "done", which means the peer daojn05s1nsc4uaq7gqg. The peer daojn2ds1nsc4uaq7gqg has this name too, but is not added. If it is the right machine, run apply --adopt peers/done=daojn2ds1nsc4uaq7gqg (in a job: the input adopt of the apply workflow). If not, rename it.
 the same, --prune all
     pending in g: {"pending"}
     adopts group g as Adopted
     adopts setup key pending as Adopted
-    note: group "g" lists "done", which is the peer daojn05s1nsc4uaq7gqg; daojn2ds1nsc4uaq7gqg has the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/done=daojn2ds1nsc4uaq7gqg (in a job: the input adopt of the apply workflow); else rename the other
+    note: group "g" lists "done", which means the peer daojn05s1nsc4uaq7gqg. The peer daojn2ds1nsc4uaq7gqg has this name too, but is not added. If it is the right machine, run apply --adopt peers/done=daojn2ds1nsc4uaq7gqg (in a job: the input adopt of the apply workflow). If not, rename it.
 
 "#]].raw());
 }
@@ -294,7 +294,7 @@ fn another_name_is_the_one_peer_of_that_name() {
     assert_data_eq!(table(rows), str![[r#"
 nobody
     pending in g: {"pending"}
-    note: group "g" lists "edge", and no peer is called that
+    note: group "g" lists "edge", but no peer in NetBird has this name, so no peer is added. Check the name. When the machine has enrolled, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow)
 a member already
     pending in g: {"pending"}
 no member, and no history tells who was meant
@@ -303,13 +303,13 @@ no member, and no history tells who was meant
     pending in g: {"pending"}
 an ephemeral peer
     pending in g: {"pending"}
-    note: group "g" lists "edge", and no peer is called that
+    note: group "g" lists "edge", but no peer in NetBird has this name, so no peer is added. Check the name. When the machine has enrolled, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow)
 namesakes: the member
     pending in g: {"pending"}
-    note: group "g" lists "edge", which is the peer daojn00qcrormgvs1g00; daojn28qcrormgvs1g00 has the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/edge=daojn28qcrormgvs1g00 (in a job: the input adopt of the apply workflow); else rename the other
+    note: group "g" lists "edge", which means the peer daojn00qcrormgvs1g00. The peer daojn28qcrormgvs1g00 has this name too, but is not added. If it is the right machine, run apply --adopt peers/edge=daojn28qcrormgvs1g00 (in a job: the input adopt of the apply workflow). If not, rename it.
 namesakes: none is one
     pending in g: {"pending"}
-    note: group "g" lists "edge", which means no machine yet: any machine can choose its own name. daojn00qcrormgvs1g00 and daojn28qcrormgvs1g00 have the name now. If one of them is the right machine, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+    note: group "g" lists "edge", which means no machine yet, because any machine can choose its own name. The peers daojn00qcrormgvs1g00 and daojn28qcrormgvs1g00 have this name now. If one of them is the right machine, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow)
 a member that the file does not name
     pending in g: {"pending"}
     unmanaged in g: ["edge"]
@@ -370,7 +370,7 @@ nobody knows how it came
     adopts group g as Adopted
     adopts setup key pending as Adopted
 by a key that the file does not declare
-    delete setup key other: not declared (--prune all)
+    delete setup key other: it is not in the file (--prune all)
     update group g
         peers ["x"] → []
     pending in g: {"pending"}
@@ -381,7 +381,7 @@ by a declared key that grants the group
     unmanaged in g: ["x"]
     adopts group g as Adopted
     skipped: setup key pending
-    note: setup key "pending" is skipped: NetBird has a used key with this name (daojn05vv9g76ro2j1ag), so the machine may have enrolled already. If the machine enrolled, run apply --adopt setup_keys/pending=daojn05vv9g76ro2j1ag (in a job: the input adopt of the apply workflow). If not, set reissue_after: then a new key is created.
+    note: setup key "pending" is skipped: NetBird has a used key with this name (daojn05vv9g76ro2j1ag), so the machine may have enrolled already. If the machine enrolled, run apply --adopt setup_keys/pending=daojn05vv9g76ro2j1ag (in a job: the input adopt of the apply workflow). If not, set reissue_after to the present time: then a new key is created.
 a person's
     pending in g: {"pending"}
     unmanaged in g: ["x"]

@@ -70,39 +70,39 @@ fn a_group_in_use_names_whoever_uses_it() {
     ];
     assert_data_eq!(table(rows), str![[r#"
 nobody
-    delete group g: not declared (--prune all)
+    delete group g: it is not in the file (--prune all)
     adopts group keep as Adopted
 a policy, a route, nameservers and a key that are not managed
-    held: group g: it is still used by nameserver group "n" (daojn07mlbcpef9967cg), policy "p" (daojn064mr64fain5cug), policy "q" (daojn064mr5kfain5650), route "s" (daojn050rej00m8berrg), setup key "k" (daojn058v557f7ctlctg, valid)
+    held: group g: not deleted, because it is still used by nameserver group "n" (daojn07mlbcpef9967cg), policy "p" (daojn064mr64fain5cug), policy "q" (daojn064mr5kfain5650), route "s" (daojn050rej00m8berrg), setup key "k" (daojn058v557f7ctlctg, valid)
     adopts group keep as Adopted
 a network resource, a user, a router, a zone, the DNS settings
-    held: group g: it is still used by DNS zone "lab" (z), network resource res1, network router router1 of network "office" through g, the DNS settings, user Mira
+    held: group g: not deleted, because it is still used by DNS zone "lab" (z), network resource res1, network router router1 of network "office" through g, the DNS settings, user Mira
     adopts group keep as Adopted
 a resource, a peer and a router, by the names of their networks
-    held: group g: it is still used by network resource "printer" (res1) of network "office", network resource res2, which no longer exists, network router router1 of network "office" through g, peer "gw" as a resource of it
+    held: group g: not deleted, because it is still used by network resource "printer" (res1) of network "office", network resource res2, which no longer exists, network router router1 of network "office" through g, peer "gw" as a resource of it
     adopts group keep as Adopted
 settings of the account that the server does not check
-    held: group g: it is still used by ipv6_enabled_groups, peer_expose_groups of the account settings
+    held: group g: not deleted, because it is still used by ipv6_enabled_groups, peer_expose_groups of the account settings
     adopts group keep as Adopted
 parts that not every server has
-    held: group g: it is still used by agent network budget rule "ceiling", agent network policy "agents", reverse proxy service "app.example", reverse proxy service "b.example"
+    held: group g: not deleted, because it is still used by agent network budget rule "ceiling", agent network policy "agents", reverse proxy service "app.example", reverse proxy service "b.example"
     adopts group keep as Adopted
 users of a policy of NetBird's SSH
-    held: group g: it is still used by policy "ssh" (daojn02kjenj7mt240jg)
+    held: group g: not deleted, because it is still used by policy "ssh" (daojn02kjenj7mt240jg)
     adopts group keep as Adopted
 a policy that takes another group instead
     update policy p
         sources ["g"] → ["keep"]
-    delete group g: not declared (--prune all)
+    delete group g: it is not in the file (--prune all)
     adopts group keep as Adopted
     adopts policy p as Adopted
 users of a declared policy, beside a creation
     create group new
-    held: group g: it is still used by policy "ssh" (daojn02kjenj7mt240jg), in a field that the file does not say
+    held: group g: not deleted, because it is still used by policy "ssh" (daojn02kjenj7mt240jg) (in its authorized_groups, which the file does not set)
     adopts group keep as Adopted
     adopts policy ssh as Adopted
 a field that is not ours
-    held: group g: it is still used by route "r" (daojn050reig0m8bel20), in a field that the file does not say
+    held: group g: not deleted, because it is still used by route "r" (daojn050reig0m8bel20) (in its groups, which the file does not set)
     adopts group keep as Adopted
     adopts route r as Adopted
 
@@ -131,9 +131,9 @@ fn what_something_held_needs_is_held_too() {
     assert_data_eq!(
         case.outcome(),
         str![[r#"
-held: group g: it is still used by network resource "printer" (res1) of network "office"
-held: network office: it contains network resource "printer" (res1), which stays
-held: network resource printer: it is still used by policy "by-hand" (daojn04k4iku92gg43o0)
+held: group g: not deleted, because it is still used by network resource "printer" (res1) of network "office"
+held: network office: not deleted, because it contains network resource "printer" (res1), which this plan does not delete
+held: network resource printer: not deleted, because it is still used by policy "by-hand" (daojn04k4iku92gg43o0)
 
 "#]]
         .raw()
@@ -161,8 +161,7 @@ fn resources_that_are_no_more() {
     let there = json!({ "id": "res1", "type": "host" });
     let alone = way_out(json!([gone]), &[]);
     assert!(
-        alone
-            .contains("network resource res2, which no longer exists; only the API takes that out"),
+        alone.contains("network resource res2, which no longer exists; only the API removes it"),
         "{alone}"
     );
     let both = way_out(json!([gone, there]), &["g"]);
@@ -249,10 +248,10 @@ two live groups of a declared name
 two policies, equal
     unmanaged: policy p
 two policies, equal, --prune all
-    delete policy p [made +9 s]: not declared (--prune all)
+    delete policy p [made +9 s]: it is not in the file (--prune all)
     adopts policy p as Adopted
 two policies, one differs, --prune all
-    delete policy p [made +9 s]: not declared (--prune all)
+    delete policy p [made +9 s]: it is not in the file (--prune all)
     adopts policy p as Adopted
 
 "#]].raw());
@@ -351,24 +350,24 @@ fn what_cannot_be_changed_is_refused() {
     ];
     assert_data_eq!(table(rows), str![[r#"
 members of a jwt group
-    note: group "staff" lists peers, but it is issued by jwt: its members come from there, and this change of the list has no effect. In it and not in the file: edge. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+    note: group "staff" is issued by jwt, which decides its members, so this change of its list "peers" has no effect. Members in NetBird, but not in the file: "edge". Delete "peers" from the group. To add a machine, name the group in "auto_groups" of its setup key.
 members of an integration's group
-    note: group "staff" lists peers, but it is issued by integration: its members come from there, and this change of the list has no effect. In it and not in the file: edge. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+    note: group "staff" is issued by integration, which decides its members, so this change of its list "peers" has no effect. Members in NetBird, but not in the file: "edge". Delete "peers" from the group. To add a machine, name the group in "auto_groups" of its setup key.
 the members that a jwt group has
-    note: group "staff" lists peers, but it is issued by jwt: its members come from there, and what the file says of them has no effect. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+    note: group "staff" is issued by jwt, which decides its members, so its list "peers" has no effect. Delete "peers" from the group. To add a machine, name the group in "auto_groups" of its setup key.
 another member, and a key whose machine is to join
     create setup key k
-    note: group "staff" lists peers, but it is issued by jwt: its members come from there, and what the file says of them has no effect. In it and not in the file: edge. In the file and not in it: mira, k. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+    note: group "staff" is issued by jwt, which decides its members, so its list "peers" has no effect. Members in NetBird, but not in the file: "edge". In the file, but no members in NetBird: "mira", "k". Delete "peers" from the group. To add a machine, name the group in "auto_groups" of its setup key.
 a machine that came by a key, which the provider took out
-    note: group "staff" lists peers, but it is issued by jwt: its members come from there, and what the file says of them has no effect. In the file and not in it: k. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
-    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730): known by the times of key and peer only, not by an event
+    note: group "staff" is issued by jwt, which decides its members, so its list "peers" has no effect. In the file, but no members in NetBird: "k". Delete "peers" from the group. To add a machine, name the group in "auto_groups" of its setup key.
+    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730): only the times of key and peer say so, not the event log
 a jwt group that is declared without peers
     nothing
 undeclared protected groups
     create group x
     unmanaged: group staff
 a policy of several rules
-    impossible: policy p has 2 rules in NetBird, and the file can say one; an update cannot take rules out | look at the rules in NetBird; --replace policies/p replaces it by one with the declared rule only
+    impossible: policy p has 2 rules in NetBird, but a policy of the file has one, and an update cannot remove rules | look at the rules in NetBird; apply --replace policies/p replaces the policy by one with the rule of the file only
 a policy of several rules, --replace
     replace policy p (making): --replace names it
         rules 2 → 1
@@ -401,7 +400,7 @@ fn a_missing_section_is_left_alone() {
 only groups
     adopts group g as Adopted
 groups and no routes
-    delete route r: not declared (--prune all)
+    delete route r: it is not in the file (--prune all)
     adopts group g as Adopted
 nothing is pruned
     create group h
@@ -536,7 +535,7 @@ the lists were not asked for
 half of the peers
     unmanaged in g: ["(deleted peer daojn06d1l589ei3j680)"]
     note: groups in NetBird have 1 member that its list of peers lacks (daojn06d1l589ei3j680). They stay members. If the machines exist, something before NetBird cut the list, or this token does not see all machines.
-    note: group "g" lists "y", and no peer is called that
+    note: group "g" lists "y", but no peer in NetBird has this name, so no peer is added. Check the name. When the machine has enrolled, run apply --adopt peers/y=ID (in a job: the input adopt of the apply workflow)
 
 "#]].raw());
 }

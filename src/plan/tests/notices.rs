@@ -44,20 +44,20 @@ fn why_the_peer_of_a_removed_key_stays_is_told() {
     ];
     assert_data_eq!(table(rows), str![[r#"
 an ephemeral one
-    delete setup key gw: no longer declared
-    note: setup key "gw" was removed, and its peer "gw" stays: it is ephemeral
+    delete setup key gw: it is no longer in the file
+    note: setup key "gw" is not in the file any more, but its peer is not deleted, because "gw" is ephemeral. If nobody needs the peer, delete it in NetBird.
 a person's
-    delete setup key gw: no longer declared
-    note: setup key "gw" was removed, and its peer "gw" stays: it belongs to a person
+    delete setup key gw: it is no longer in the file
+    note: setup key "gw" is not in the file any more, but its peer is not deleted, because "gw" belongs to a person. If nobody needs the peer, delete it in NetBird.
 one of two of that second
-    delete setup key gw: no longer declared
-    note: setup key "gw" was removed, and its peer stays: it was used by one of y, x, and it is not known by which
+    delete setup key gw: it is no longer in the file
+    note: setup key "gw" is not in the file any more, but its peer is not deleted, because it is not known which of several peers used the key: y, x. If nobody needs the peer, delete it in NetBird.
 one of two, which alone bears the name
-    delete setup key gw: no longer declared
-    note: setup key "gw" was removed, and its peer stays: only its name and the times say that it is "gw" (daojn05h52b8h06og03g)
+    delete setup key gw: it is no longer in the file
+    note: setup key "gw" is not in the file any more, but its peer is not deleted, because only names and times say that it is the peer "gw" (daojn05h52b8h06og03g). If nobody needs the peer, delete it in NetBird.
 a server that does not say when peers enrolled
-    delete setup key gw: no longer declared
-    note: setup key "gw" was removed, and its peer stays, if there is one: it is not known which peer enrolled with it: this NetBird does not say when peers enrolled (0.55 and later do), and the event log has nothing of it
+    delete setup key gw: it is no longer in the file
+    note: setup key "gw" is not in the file any more, but its peer is not deleted, because it is not known which peer enrolled with it: this NetBird does not report when peers enrolled (0.55 and later do), and its event log has no entry for the key. If nobody needs the peer, delete it in NetBird.
 
 "#]].raw());
 }
@@ -140,23 +140,23 @@ fn what_is_odd_about_keys_and_their_peers_is_told() {
     let rows = rows.map(|(what, case)| (what, case.outcome()));
     assert_data_eq!(table(rows), str![[r#"
 another peer bears the key's name
-    note: setup key "gw" can give its name to the peer daojn001d7im4h5d06hg once no other peer has it: rename the peer daojn05h52b8h06og03g in NetBird, or delete it there if its machine is gone
-    note: setup key "gw" was used by the peer "host", but another peer is called "gw": left alone
+    note: setup key "gw" gives its name to the peer daojn001d7im4h5d06hg only if no other peer has it. Rename the peer daojn05h52b8h06og03g in NetBird, or delete that peer if its machine does not exist any more.
+    note: setup key "gw" was used by the peer "host", but another peer has the name "gw"; nothing is done
 enrolled was taken back
-    note: setup key "gw" was marked enrolled before, and now it is not. This has no effect, because the peer "gw" (daojn05h52b8h06og03g) enrolled with this key. To enroll another machine, set reissue_after to the time of this change (such as 2026-12-01T12:00:00Z). If you do not want that, set enrolled to true again.
+    note: setup key "gw" was marked enrolled before, and now it is not. This has no effect, because the peer "gw" (daojn05h52b8h06og03g) enrolled with this key. To enroll another machine, set reissue_after to the time of this change (such as 2026-12-01T12:00:00Z). If you do not want that, set "enrolled": true again.
 a key for many as a member
     create setup key gw
-    note: group "g" lists "gw", a reusable key: its peers join through auto_groups
+    note: group "g" lists "gw", but this is a reusable setup key, so it means no single peer. Its machines join the groups in its "auto_groups".
 a member whose key one of two used
-    note: group "g" lists "gw", whose key was used by one of several peers (y, x): it is not known which one
+    note: group "g" lists the setup key "gw", but it is not known which of several peers (y, x) used it, so no peer is added. Write the name of the right peer instead.
 a member of which two more bear the name
     update group g
         peers [] → ["gw (daojn05h52b8h06og03g)"]
-    note: group "g" lists "gw", which is the peer daojn05h52b8h06og03g; daojn06d1l189ei3hfs0 and daojn06d1l2o9ei3i48g have the name too, and they are not added. If one of them is the machine that is meant, to manage that peer, set "enrolled": false and reissue_after on the setup key, and enroll its machine with the new key; else rename the others
+    note: group "g" lists "gw", which means the peer daojn05h52b8h06og03g. The peers daojn06d1l189ei3hfs0 and daojn06d1l2o9ei3i48g have this name too, but are not added. If one of them is the right machine, set "enrolled": false and reissue_after on the setup key, and enroll the machine with the new key. If not, rename them.
 a member of a name that two bear
     adopts group g as Adopted
     adopts setup key gw as Adopted
-    note: group "g" lists "x", which means no machine yet: any machine can choose its own name. daojn06d1l189ei3hfs0 and daojn06d1l5o9ei3jd1g have the name now. If one of them is the right machine, run apply --adopt peers/x=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+    note: group "g" lists "x", which means no machine yet, because any machine can choose its own name. The peers daojn06d1l189ei3hfs0 and daojn06d1l5o9ei3jd1g have this name now. If one of them is the right machine, run apply --adopt peers/x=ID (in a job: the input adopt of the apply workflow)
 
 "#]].raw());
 }
@@ -210,23 +210,23 @@ fn what_is_odd_about_objects_is_told() {
 a new name that looks like a live one
     create group Büro
     unmanaged: group Büro
-    note: group "Bu\u{308}ro" is made although "Büro" exists in NetBird: the names look the same, but their characters differ
+    note: group "Bu\u{308}ro" is created although "Büro" exists in NetBird: the names look the same, but their characters differ
 a second group that somebody's account refers to
-    held: group g (daojn0b076ei75c05t8g): it is still used by user Mira
+    held: group g (daojn0b076ei75c05t8g): not deleted, because it is still used by user Mira
 a policy that is of NetBird's SSH no more
     update policy p
         protocol "netbird-ssh" → "all"
-    note: policy "p" is no longer netbird-ssh: nobody can log in through it then, and NetBird forgets who may: users of "g" as root; changed back to netbird-ssh, it lets in every user of the account, as any local user, until "authorized_groups" names users
+    note: policy "p" no longer has the protocol netbird-ssh: nobody can log in by SSH through it any more, and NetBird forgets who could (users of group "g" as "root"). If it gets netbird-ssh again, it lets in every user of the account, as any local user, until "authorized_groups" names users.
 a posture check that asks for more
     update posture check c
         geo {} → {"action":"allow","locations":[{"country":"DE"}]}
         os_version {"linux":"6.1"} → {"linux":"6.2"}
-    note: posture check "c" fails for a machine whose location is not known, as in a local network
+    note: posture check "c" now fails for a machine whose location is not known, as in a local network
 one that asks for less
     update posture check c
         os_version {"linux":"6.1"} → {"linux":"6.0"}
 a section that goes, and of which nothing lives
-    note: section "routes" goes with this change, so nothing of it is managed any more; none of its objects exists in NetBird
+    note: section "routes" is removed from the file by this change, so nothing in it is managed any more. None of its objects exists in NetBird.
 
 "#]].raw());
 }

@@ -47,12 +47,12 @@ fn what_goes_comes_last_and_in_reverse() {
         Case::new(file, live).prune_all().outcome(),
         str![[r#"
 create policy p-new
-delete nameserver group n: not declared (--prune all)
-delete route r: not declared (--prune all)
-delete policy Default: not declared (--prune all)
-delete policy p: not declared (--prune all)
-delete setup key k: not declared (--prune all)
-delete group g: not declared (--prune all)
+delete nameserver group n: it is not in the file (--prune all)
+delete route r: it is not in the file (--prune all)
+delete policy Default: it is not in the file (--prune all)
+delete policy p: it is not in the file (--prune all)
+delete setup key k: it is not in the file (--prune all)
+delete group g: it is not in the file (--prune all)
 adopts group keep as Adopted
 
 "#]]
@@ -81,17 +81,17 @@ fn members_leave_when_everything_else_is_in_place() {
         case.outcome(),
         str![[r#"
 create policy p
-delete policy old: not declared (--prune all)
+delete policy old: it is not in the file (--prune all)
 update group g
     peers ["leaves","stays (100.92.14.7)"] → ["stays (100.92.14.7)"]
 update group h
     peers ["leaves"] → []
-delete group i: not declared (--prune all)
+delete group i: it is not in the file (--prune all)
 pending in g: {"joins"}
 adopts group g as Adopted
 adopts group h as Adopted
 skipped: setup key joins
-note: setup key "joins" is skipped: NetBird has a used key with this name (daojn0792c073k34bsrg), so the machine may have enrolled already. If the machine enrolled, run apply --adopt setup_keys/joins=daojn0792c073k34bsrg (in a job: the input adopt of the apply workflow). If not, set reissue_after: then a new key is created.
+note: setup key "joins" is skipped: NetBird has a used key with this name (daojn0792c073k34bsrg), so the machine may have enrolled already. If the machine enrolled, run apply --adopt setup_keys/joins=daojn0792c073k34bsrg (in a job: the input adopt of the apply workflow). If not, set reissue_after to the present time: then a new key is created.
 
 "#]]
         .raw()
@@ -132,7 +132,7 @@ fn nameservers_of_another_name_are_made_before_the_old_ones_go() {
         Case::new(file, live).prune_all().outcome(),
         str![[r#"
 create nameserver group new
-delete nameserver group n: not declared (--prune all)
+delete nameserver group n: it is not in the file (--prune all)
 
 "#]]
         .raw()
@@ -274,31 +274,31 @@ fn routes_of_one_network() {
     ];
     assert_data_eq!(table(rows), str![[r#"
 another name for the same route
-    delete route old: not declared (--prune all)
+    delete route old: it is not in the file (--prune all)
     create route new
     adopts group a as Adopted
     adopts group b as Adopted
     adopts group c as Adopted
 through a group that shares a peer
-    delete route old: not declared (--prune all)
+    delete route old: it is not in the file (--prune all)
     create route new
     adopts group a as Adopted
     adopts group b as Adopted
     adopts group c as Adopted
 through another group
     create route new
-    delete route old: not declared (--prune all)
+    delete route old: it is not in the file (--prune all)
     adopts group a as Adopted
     adopts group b as Adopted
     adopts group c as Adopted
 another network
     create route new
-    delete route old: not declared (--prune all)
+    delete route old: it is not in the file (--prune all)
     adopts group a as Adopted
     adopts group b as Adopted
     adopts group c as Adopted
 the old one is not ours
-    impossible: route new cannot be written: NetBird has another route "old" (daojn07c1n8hkrl723dg) for the same network through the same routers, and refuses a second one | give one of them another network or other routers, or delete the other in NetBird
+    impossible: route new cannot be written: NetBird has another route "old" (daojn07c1n8hkrl723dg) for the same network through the same routers, and refuses a second one | give one of them another network or other routers, or delete the other one in NetBird
 the old one moves away first
     update route old
         network "10.0.0.0/8" → "172.16.0.0/12"
@@ -312,7 +312,7 @@ a chain of three
 two change networks
     impossible: route x and other routes of this plan swap their networks, and NetBird cannot do that in one step | change them in two steps: give one another network first
 the old one changes and is still in the way
-    impossible: route new cannot be written: NetBird has another route "old" (daojn07c1n8hkrl723dg) for the same network through the same routers, and refuses a second one | give one of them another network or other routers, or delete the other in NetBird
+    impossible: route new cannot be written: NetBird has another route "old" (daojn07c1n8hkrl723dg) for the same network through the same routers, and refuses a second one | give one of them another network or other routers, or delete the other one in NetBird
 through a single peer, which the server never sees
     create route new
     unmanaged: route old
@@ -366,24 +366,24 @@ fn dead_keys_let_go_of_groups_that_go() {
         table(rows),
         str![[r#"
 ours
-    update setup key k: a dead key that would keep its group from being deleted
+    update setup key k: the group is deleted, and this key cannot be used any more
         auto_groups ["g","keep"] → ["keep"]
-    delete group g: not declared (--prune all)
+    delete group g: it is not in the file (--prune all)
     adopts group keep as Adopted
     adopts setup key k as Adopted
 ours, and another that goes
-    update setup key k: a dead key that would keep its group from being deleted
+    update setup key k: the group is deleted, and this key cannot be used any more
         auto_groups ["g","keep"] → ["keep"]
-    delete setup key other: not declared (--prune all)
-    delete group g: not declared (--prune all)
+    delete setup key other: it is not in the file (--prune all)
+    delete group g: it is not in the file (--prune all)
     adopts group keep as Adopted
     adopts setup key k as Adopted
 ours, and it goes itself
-    delete setup key k: no longer declared
-    delete group g: not declared (--prune all)
+    delete setup key k: it is no longer in the file
+    delete group g: it is not in the file (--prune all)
     adopts group keep as Adopted
 not ours, keys are not managed
-    held: group g: it is still used by setup key "other" (daojn02697iataqjdpo0, overused)
+    held: group g: not deleted, because it is still used by setup key "other" (daojn02697iataqjdpo0, overused)
     adopts group keep as Adopted
 
 "#]]

@@ -67,7 +67,7 @@ fn what_stands_in_the_way_is_told_or_goes_first() {
 two new routes through groups that share a peer
     impossible: route lan-2 cannot be written: this plan makes the route "lan" for the same network through the same routers, and NetBird refuses a second one | give one of them another network or other routers
 a change of nameservers that two runs made at once
-    delete nameserver group n [made +1 s]: a second one of this entry, created by another run of this file
+    delete nameserver group n [made +1 s]: a second object of this entry, created by another run of this file
     update nameserver group n
         nameservers [{"ip":"10.0.0.1","port":53}] → [{"ip":"10.0.0.2","port":53}]
 the old name of a rename stands for two
@@ -138,16 +138,16 @@ a policy of the file
         destination_resource {"peer":"gw"} → null
         destinations [] → ["g"]
     delete peer gw: enrolled with setup key "gw", whose entry was removed
-    delete setup key gw: no longer declared
+    delete setup key gw: it is no longer in the file
 a policy that is unmanaged
-    delete setup key gw: no longer declared
-    held: peer gw: it is still used by policy "p" (daojn064mr64fain5cug)
+    delete setup key gw: it is no longer in the file
+    held: peer gw: not deleted, because it is still used by policy "p" (daojn064mr64fain5cug)
     unmanaged: policy p
-    way out: remove that use in NetBird, and the next apply deletes it; or put its entry back into the file
+    way out: remove that use in NetBird, or in the file if it is there, and the next apply deletes it; or restore its entry
 a policy that was ours, and was changed by hand
-    delete policy p: no longer declared
+    delete policy p: it is no longer in the file
     delete peer gw: enrolled with setup key "gw", whose entry was removed
-    delete setup key gw: no longer declared
+    delete setup key gw: it is no longer in the file
 
 "#]]
         .raw()
@@ -197,13 +197,13 @@ fn why_something_changes_is_told() {
 a key that another one was to replace, in a run that was killed
     nothing
 a peer whose name makes a label in punycode
-    rename peer müller: enrolled with this key; NetBird makes the label in punycode
+    rename peer müller: enrolled with this key; NetBird writes the label in punycode
         name "host" → "müller"
         dns_label "host" → null
 a policy that refers to the second of two groups that two runs made at once
     update policy p
         sources ["g (daojn0b076ei75c05t8g)"] → ["g"]
-    delete group g (daojn0b076ei75c05t8g) [made +1 s]: a second one of this entry, created by another run of this file
+    delete group g (daojn0b076ei75c05t8g) [made +1 s]: a second object of this entry, created by another run of this file
 
 "#]].raw());
 }
@@ -241,24 +241,24 @@ fn what_cannot_be_is_told_with_what_to_do() {
     let rows = rows.map(|(what, case)| (what, case.outcome()));
     assert_data_eq!(table(rows), str![[r#"
 a reference to a group that goes
-    impossible: policy p refers to group "g", which this plan deletes | keep it in the file, or remove the reference
+    impossible: policy p refers to group "g", which this plan deletes | keep that entry in the file, or remove the reference to it
 a group whose users are not named, where those of others are
-    impossible: policy p says in NetBird who may log in as whom, but not for group "g": the server would refuse it | say it in "authorized_groups", with every source group
+    impossible: policy p has users in NetBird who may log in by SSH, but none for its source group "g": NetBird would refuse the change | set "authorized_groups", with every source group
 a change of a group that was issued
-    note: group "g" lists peers, but it is issued by jwt: its members come from there, and this change of the list has no effect. In it and not in the file: x. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+    note: group "g" is issued by jwt, which decides its members, so this change of its list "peers" has no effect. Members in NetBird, but not in the file: "x". Delete "peers" from the group. To add a machine, name the group in "auto_groups" of its setup key.
 a key whose peer is to join such a one
-    note: group "g" lists peers, but it is issued by jwt: its members come from there, and what the file says of them has no effect. In the file and not in it: k. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+    note: group "g" is issued by jwt, which decides its members, so its list "peers" has no effect. In the file, but no members in NetBird: "k". Delete "peers" from the group. To add a machine, name the group in "auto_groups" of its setup key.
 the same, where this change lists it
-    note: group "g" lists peers, but it is issued by jwt: its members come from there, and this change of the list has no effect. In the file and not in it: k. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+    note: group "g" is issued by jwt, which decides its members, so this change of its list "peers" has no effect. In the file, but no members in NetBird: "k". Delete "peers" from the group. To add a machine, name the group in "auto_groups" of its setup key.
 the same, where it was listed before
-    note: group "g" lists peers, but it is issued by jwt: its members come from there, and what the file says of them has no effect. In the file and not in it: k. Leave "peers" out; a machine joins such a group by the auto_groups of its key.
+    note: group "g" is issued by jwt, which decides its members, so its list "peers" has no effect. In the file, but no members in NetBird: "k". Delete "peers" from the group. To add a machine, name the group in "auto_groups" of its setup key.
 a rename of what was never declared
     update group new
         name "old" → "new"
 a rename of what was issued
     create group new
     unmanaged: group old
-    note: group "new" is not renamed from "old": that group is issued by jwt and is never changed here, so a new group is created
+    note: group "new" is created as a new group: the group "old" is issued by jwt, so it is never renamed
 a rename to a name that lives
     unmanaged: group new (daojn00dtfsk7jo33i50)
     note: NetBird has another group with the name "new" (id daojn00dtfsk7jo33i50). This file does not manage it and does not change it.
@@ -312,13 +312,13 @@ fn what_an_entry_says_no_more_is_told() {
         ]),
         str![[r#"
 with this change
-    group "g2" no longer says peers: NetBird keeps what it has there, and this file does not manage it any more
+    group "g2" no longer sets peers in the file. NetBird keeps the present values. This file manages only the other fields now.
     setup key "done" is marked enrolled, so the change of auto_groups has no effect. To change the groups of its machine, add "done" to the peers of each group.
-    setup key "open" no longer says auto_groups: NetBird keeps what it has there, and this file does not manage it any more
-    network resource "host" no longer says enabled, groups: NetBird keeps what it has there, and this file does not manage it any more
-    policy "p" no longer says description, enabled: NetBird keeps what it has there, and this file does not manage it any more
-    route "lan" no longer says access_control_groups, metric: NetBird keeps what it has there, and this file does not manage it any more
-    peer "done" is no longer in the file: NetBird keeps its settings, and this file does not manage them any more
+    setup key "open" no longer sets auto_groups in the file. NetBird keeps the present values. This file manages only the other fields now.
+    network resource "host" no longer sets enabled, groups in the file. NetBird keeps the present values. This file manages only the other fields now.
+    policy "p" no longer sets description, enabled in the file. NetBird keeps the present values. This file manages only the other fields now.
+    route "lan" no longer sets access_control_groups, metric in the file. NetBird keeps the present values. This file manages only the other fields now.
+    peer "done" is no longer in the file. NetBird keeps its present settings, and this file does not manage them any more.
 later
 without any version
 
@@ -388,22 +388,22 @@ fn a_rename_to_a_name_that_is_given_up_in_the_same_change() {
     }
     assert_data_eq!(table(rows), str![[r#"
 groups
-    impossible: group y is renamed from "x", and the entry that had the name "y" leaves in the same change | merge it in two steps: first remove that entry, then rename the other one
+    impossible: group y is renamed from "x", but the entry that had the name "y" is removed in the same change | merge it in two steps: first remove that entry, then rename the other one
 renamed before
-    delete group x: no longer declared
+    delete group x: it is no longer in the file
 policies
-    impossible: policy y is renamed from "x", and the entry that had the name "y" leaves in the same change | merge it in two steps: first remove that entry, then rename the other one
+    impossible: policy y is renamed from "x", but the entry that had the name "y" is removed in the same change | merge it in two steps: first remove that entry, then rename the other one
 renamed before
-    delete policy x: no longer declared
+    delete policy x: it is no longer in the file
 routes
-    impossible: route y is renamed from "x", and the entry that had the name "y" leaves in the same change | merge it in two steps: first remove that entry, then rename the other one
+    impossible: route y is renamed from "x", but the entry that had the name "y" is removed in the same change | merge it in two steps: first remove that entry, then rename the other one
 renamed before
-    delete route x: no longer declared
+    delete route x: it is no longer in the file
     update route y
 nameserver_groups
-    impossible: nameserver group y is renamed from "x", and the entry that had the name "y" leaves in the same change | merge it in two steps: first remove that entry, then rename the other one
+    impossible: nameserver group y is renamed from "x", but the entry that had the name "y" is removed in the same change | merge it in two steps: first remove that entry, then rename the other one
 renamed before
-    delete nameserver group x: no longer declared
+    delete nameserver group x: it is no longer in the file
 
 "#]].raw());
 }

@@ -62,21 +62,21 @@ fn the_one_that_the_api_made_is_meant() {
 agreement
     unmanaged: group keep
     unmanaged: group ops (issued by jwt, daojnf0li0f47kodblk0)
-    note: group "ops" is the name of two groups in NetBird: the file manages the one that the API made and leaves daojnf0li0f47kodblk0, issued by jwt, alone
+    note: group "ops" exists twice in NetBird. This file manages the group that the API created, and does not change the group daojnf0li0f47kodblk0, which is issued by jwt.
 the policy names the other one
     update policy p
         sources ["ops (issued by jwt, daojnf0li0f47kodblk0)"] → ["ops"]
     unmanaged: group keep
     unmanaged: group ops (issued by jwt, daojnf0li0f47kodblk0)
-    note: group "ops" is the name of two groups in NetBird: the file manages the one that the API made and leaves daojnf0li0f47kodblk0, issued by jwt, alone
+    note: group "ops" exists twice in NetBird. This file manages the group that the API created, and does not change the group daojnf0li0f47kodblk0, which is issued by jwt.
 both entries went
-    delete policy p: no longer declared
-    delete group ops: no longer declared
+    delete policy p: it is no longer in the file
+    delete group ops: it is no longer in the file
     adopts group keep as Adopted
     unmanaged: group ops (issued by jwt, daojnf0li0f47kodblk0)
 --prune all
-    delete policy p: not declared (--prune all)
-    delete group ops: not declared (--prune all)
+    delete policy p: it is not in the file (--prune all)
+    delete group ops: it is not in the file (--prune all)
     adopts group keep as Adopted
     unmanaged: group ops (issued by jwt, daojnf0li0f47kodblk0)
 renamed
@@ -84,7 +84,7 @@ renamed
         name "ops" → "operators"
     unmanaged: group keep
     unmanaged: group ops
-    note: section "policies" goes with this change, so nothing of it is managed any more; 1 policy of it still lives in NetBird: "p". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
+    note: section "policies" is removed from the file by this change, so nothing in it is managed any more. 1 policy stays in NetBird as before: "p". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
 only theirs
     nothing
 
@@ -172,36 +172,36 @@ fn two_groups_of_identity_providers_with_one_name() {
 nothing refers to them
     adopts group keep as Adopted
     unmanaged: group ops
-    note: section "setup_keys" is no longer in the file, so nothing of it is managed any more; 1 setup key of it still lives in NetBird: "k". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
+    note: section "setup_keys" is no longer in the file, so nothing in it is managed any more. 1 setup key stays in NetBird as before: "k". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
 a policy that is as it should be
     adopts group keep as Adopted
     adopts policy p as Adopted
     unmanaged: group ops
-    note: section "setup_keys" is no longer in the file, so nothing of it is managed any more; 1 setup key of it still lives in NetBird: "k". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
-    note: policy "p" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+    note: section "setup_keys" is no longer in the file, so nothing in it is managed any more. 1 setup key stays in NetBird as before: "k". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
+    note: policy "p" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
 a policy that changes
     adopts group keep as Adopted
     skipped: policy p
     unmanaged: group ops
-    note: section "setup_keys" is no longer in the file, so nothing of it is managed any more; 1 setup key of it still lives in NetBird: "k". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
-    note: policy "p" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+    note: section "setup_keys" is no longer in the file, so nothing in it is managed any more. 1 setup key stays in NetBird as before: "k". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
+    note: policy "p" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
 a new policy, and one of others
     create policy q
     skipped: policy p
-    note: section "setup_keys" is no longer in the file, so nothing of it is managed any more; 1 setup key of it still lives in NetBird: "k". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
-    note: policy "p" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+    note: section "setup_keys" is no longer in the file, so nothing in it is managed any more. 1 setup key stays in NetBird as before: "k". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
+    note: policy "p" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
 settings that are as they should be
-    note: section "setup_keys" is no longer in the file, so nothing of it is managed any more; 1 setup key of it still lives in NetBird: "k". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
-    note: DNS settings refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+    note: section "setup_keys" is no longer in the file, so nothing in it is managed any more. 1 setup key stays in NetBird as before: "k". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
+    note: DNS settings refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
 settings that change
     skipped: DNS settings
-    note: section "setup_keys" is no longer in the file, so nothing of it is managed any more; 1 setup key of it still lives in NetBird: "k". Restore the section to keep managing them. Restore it empty to delete those that this tool created.
-    note: DNS settings refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+    note: section "setup_keys" is no longer in the file, so nothing in it is managed any more. 1 setup key stays in NetBird as before: "k". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
+    note: DNS settings refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
 a key that is as it should be
-    note: setup key "k" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+    note: setup key "k" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
 a key that changes
     skipped: setup key k
-    note: setup key "k" refers to the group "ops", and an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which one is meant, so it stays as it is. Rename one of them in the identity provider, or refer to another group.
+    note: setup key "k" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
 
 "#]].raw());
 }

@@ -155,6 +155,13 @@ fn spoilt(spoil: fn(&Gitea), says: &str) {
                 }),
         }
         let run = site.run(&["apply"]).expect(4).says(says);
+        // the place is named once
+        let named = |line: &str| line.matches("branch netbird-gitops/inventory").count();
+        assert!(
+            run.stderr.lines().all(|line| named(line) < 2),
+            "{}",
+            run.stderr
+        );
         for key in site.bench.all("/setup-keys", "k") {
             // it was granted before
             let is_late = matches!((method, path), ("PUT", _) | (_, "/policies"));

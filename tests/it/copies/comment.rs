@@ -91,7 +91,7 @@ fn a_key_that_a_killed_run_stored_and_did_not_get_to_say_is_named() {
     assert!(site.repo().comments(number).is_empty());
     let (place, _) = stored(&site).remove(0);
     // copied as it stands
-    let said = format!("its sealed copy is `origin/{BRANCH}:{place}`");
+    let said = format!("Its sealed secret is in `origin/{BRANCH}:{place}`");
     site.in_job(&["apply", "--comment"], &job).expect(0);
     let again = comment(&site, number);
     assert!(again.contains(&said), "{again}");
@@ -120,7 +120,7 @@ fn without_copies_the_comment_has_the_key_before_it_is_usable_and_the_next_run_s
         std::slice::from_ref(&secret)
     );
     let run = site.in_job(&["apply", "--comment"], &job).expect(0);
-    run.shows("its sealed text is in the log, the artifact or the comment of that run");
+    run.shows("Its sealed secret is in the log, the artifact or the comment of that run");
     assert_eq!(
         secrets_in(&comment(&site, number)),
         std::slice::from_ref(&secret)

@@ -225,7 +225,7 @@ fn a_persons_token_is_a_notice() {
                 Some(true),
                 "a person, role admin: right for an apply",
             )
-            .is("netbird_role", Some(true), "make a service user");
+            .is("netbird_role", Some(true), "Create a service user");
     }
 }
 

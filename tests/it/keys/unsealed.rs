@@ -27,7 +27,7 @@ fn never_sealed_is_made_again_and_deleted_after_that() {
     bench
         .plan(&[])
         .expect(0)
-        .shows("never sealed: nobody holds its secret");
+        .shows("its secret was never sealed and stored");
     bench.apply(&[]).expect(0);
     let writes = bench.writes();
     assert_eq!(writes.first().unwrap(), "POST /setup-keys");

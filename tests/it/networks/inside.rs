@@ -340,7 +340,7 @@ fn what_came_into_a_network_meanwhile_keeps_it() {
     bench
         .apply(&["--no-verify"])
         .expect(4)
-        .says_anywhere("there are network resources in it by now");
+        .says_anywhere("it contains network resources now");
     assert_eq!(resources(&bench, "office"), ["nas 10.1.1.1/32"]);
 }
 

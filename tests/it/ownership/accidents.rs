@@ -193,7 +193,7 @@ fn the_inventory_follows_a_file_that_moved() {
     let args = ["-f", "net.json"];
     assert_eq!(bench.planned(&args), ["delete_group y"]);
     bench.apply(&args).expect(0).says_anywhere(
-        "the file was netbird.json when it was applied last. The inventory follows it.",
+        "the file was netbird.json when it was applied last. Its inventory is used for the new path.",
     );
     assert_eq!(bench.inventory()["file"], "net.json");
     bench.leaves_all(&args).shows("No changes");
@@ -203,7 +203,7 @@ fn the_inventory_follows_a_file_that_moved() {
 fn another_file_beside_the_one_of_the_inventory_is_refused() {
     let bench = agreed();
     std::fs::write(bench.path("other.json"), base().to_string()).unwrap();
-    let said = "the inventory \"default\" is of netbird.json, and this file is other.json. Nothing was changed.";
+    let said = "the inventory \"default\" belongs to netbird.json, but this file is other.json. Nothing was changed.";
     bench.plan(&["-f", "other.json"]).expect(3).says(said);
     bench.apply(&["-f", "other.json"]).expect(3).says(said);
     bench.assert_writes(&[]);
@@ -322,11 +322,11 @@ fn a_section_that_went_is_said_as_long_as_something_of_it_lives() {
     );
     // the last entry goes, and the section with it
     bench.hour(5.0).file(group.clone());
-    let said = "1 setup key of it still lives in NetBird: \"k\"";
+    let said = "1 setup key stays in NetBird as before: \"k\"";
     bench
         .plan(&[])
         .expect(0)
-        .shows("section \"setup_keys\" goes with this change")
+        .shows("section \"setup_keys\" is removed from the file by this change")
         .shows(said);
     bench.commit(crate::run::history::second(5.0), "all of them");
     bench
@@ -336,7 +336,7 @@ fn a_section_that_went_is_said_as_long_as_something_of_it_lives() {
     bench
         .plan(&["--format", "markdown"])
         .expect(0)
-        .shows("1 setup key of it");
+        .shows("1 setup key stays in NetBird");
     let drift = bench.run(&["drift", "--format", "json"]).stdout;
     assert!(
         drift.contains("its section is no longer in the file"),
@@ -360,7 +360,7 @@ fn a_section_that_was_emptied_and_then_went_is_said_likewise() {
     bench.declared(6.0, group);
     bench
         .leaves_all(&[])
-        .shows("1 policy of it still lives in NetBird: \"p\"");
+        .shows("1 policy stays in NetBird as before: \"p\"");
 }
 
 /// Another account can have the same names, and the same name itself: its id is what counts.
@@ -387,12 +387,12 @@ fn another_account_with_the_same_names_is_refused_by_whatever_writes() {
         &["drift"],
     ] {
         let run = bench.run_with(args, &elsewhere).expect(3);
-        run.says("and this token is of account");
+        run.says("but this token belongs to account");
     }
     other.netbird().clear_requests();
     let own = other.netbird().account_id();
     let run = bench.run_with(&["apply", "--account", &own], &elsewhere);
-    run.expect(3).says("and this token is of account");
+    run.expect(3).says("but this token belongs to account");
     let run = bench.run_with(&["apply", "--account", "x"], &elsewhere);
     run.expect(3);
     assert_eq!(account(&other), before);

@@ -195,7 +195,7 @@ fn another_number_or_digest_agrees_to_nothing() {
     let run = bench.plan(&[]).expect(0);
     let commit = bench.git(&["rev-list", "--reverse", "HEAD~2..HEAD"]);
     let why = format!(
-        "what commit {} deletes in this environment has another line by now",
+        "what commit {} deletes in this environment has another line now",
         &commit[..10]
     );
     for number in [11, 13] {
@@ -532,7 +532,7 @@ fn a_line_of_one_environment_agrees_to_nothing_in_another() {
     bench
         .refuses(&lab)
         .shows(&format!("{of_default} (a, in commit "))
-        .shows("deletes in this environment has another line by now");
+        .shows("deletes in this environment has another line now");
     bench.commit(second(6.0), &format!("in the lab\n\n{of_lab}"));
     bench.apply(&lab).expect(0).shows("12 deleted");
 }
@@ -571,7 +571,7 @@ fn a_machine_that_enrolled_after_the_agreement_is_not_deleted_by_it() {
     bench
         .refuses(&[])
         .shows(&line)
-        .shows("does not count: machine \"late\" enrolled after that and was not agreed to")
+        .shows("does not count: machine \"late\" enrolled after the line was written")
         .shows("\n\nAllow-Deletes: 4 ");
     assert_eq!(bench.names("/peers"), ["a", "late"]);
 }

@@ -145,7 +145,7 @@ fn what_somebody_made_of_ours_goes_all_the_same_and_is_shown() {
         bench
             .plan(&[])
             .expect(0)
-            .shows("no longer declared")
+            .shows("it is no longer in the file")
             .shows(shown);
         bench.apply(&[]).expect(0).shows("1 deleted");
         assert_eq!(bench.all(path, "lan"), Vec::<Value>::new());

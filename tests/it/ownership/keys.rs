@@ -128,7 +128,7 @@ fn an_unmanaged_dead_key_that_names_the_group_holds_it_and_nothing_else() {
     bench.declared(9.0, with_new);
     let run = bench.apply(&[]).expect(0).shows("1 created");
     run.shows(&format!(
-        "it is still used by setup key \"theirs\" ({theirs}, revoked); remove that use"
+        "not deleted, because it is still used by setup key \"theirs\" ({theirs}, revoked); remove that use"
     ));
     // no agreement helps, so none is asked for
     let plan = bench.plan(&["--format", "json"]).expect(0).json();
@@ -254,7 +254,9 @@ fn a_used_key_that_somebody_deletes_did_its_work() {
     // the first of these runs forgets the key
     for _ in 0..2 {
         let run = bench.leaves_all(&[]).shows("No changes");
-        run.says_anywhere("It is not created again. To enroll another machine, set reissue_after.");
+        run.says_anywhere(
+            "The key is not created again. To enroll another machine, set reissue_after",
+        );
         is_there(&bench);
     }
     let at = jiff::Timestamp::from_second(second(3.0)).unwrap();
@@ -354,7 +356,9 @@ fn a_colleagues_dead_key_of_our_keys_name_is_not_changed_and_holds_the_group() {
     let revoked = json!({ "revoked": true });
     bench.server().edit("/setup-keys", key, revoked);
     bench.declared(1.0, file(&[("k", false)]));
-    let said = format!("it is still used by setup key \"k\" ({theirs}, revoked); remove that use");
+    let said = format!(
+        "not deleted, because it is still used by setup key \"k\" ({theirs}, revoked); remove that use"
+    );
     bench.leaves_all(&[]).shows(&said);
 }
 

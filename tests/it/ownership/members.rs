@@ -222,11 +222,11 @@ fn a_listed_key_without_its_peer_harms_nothing() {
     bench.delete("/peers", "db-01");
     bench
         .leaves_all(&[])
-        .says_anywhere("but its peer was deleted");
+        .says_anywhere("but the peer that enrolled with it was deleted");
     bench.delete("/setup-keys", "db-01");
     bench
         .leaves_all(&[])
-        .says_anywhere("lists \"db-01\", and no peer is called that");
+        .says_anywhere("lists \"db-01\", but no peer in NetBird has this name");
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn one_that_its_times_alone_tell_goes_and_the_plan_says_so() {
     bench
         .plan(&[])
         .expect(0)
-        .shows("known by the times of key and peer only, not by an event");
+        .shows("only the times of key and peer say so, not the event log");
     bench.apply(&["--allow-deletes", "2"]).expect(0);
     assert_eq!(bench.names("/peers"), Vec::<String>::new());
 }
@@ -238,7 +238,7 @@ fn a_persons_peer_stays_whatever_the_inventory_says() {
     std::fs::write(&path, inventory.replace(&peer, &laptop)).unwrap();
     bench.declared(9.0, file(&[]));
     let run = bench.plan(&["--prune", "all"]).expect(0);
-    run.says_anywhere("its peer \"laptop\" stays: it belongs to a person");
+    run.says_anywhere("its peer is not deleted, because \"laptop\" belongs to a person");
     assert_eq!(bench.planned(&[]), ["delete_setup_key k", "delete_peer k"]);
 }
 
@@ -405,7 +405,7 @@ fn a_machine_that_times_told_is_known_by_its_event_once_the_log_has_it() {
     bench
         .plan(&["--prune", "all"])
         .expect(0)
-        .hides("not by an event");
+        .hides("not the event log");
 }
 
 /// Where a policy of a name in the file uses it, the file is a place to take it out.
@@ -413,7 +413,10 @@ fn a_machine_that_times_told_is_known_by_its_event_once_the_log_has_it() {
 fn what_holds_a_machine_is_looked_for_in_the_file_too() {
     for (declares, way_out) in [
         (false, "remove that use in NetBird"),
-        (true, "remove that use, in the file or in NetBird"),
+        (
+            true,
+            "remove that use in NetBird, or in the file if it is there",
+        ),
     ] {
         let bench = enrolled(&["k"]);
         let with = |keys: &[&str]| {

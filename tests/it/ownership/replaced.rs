@@ -57,7 +57,7 @@ fn the_new_one_gets_the_name_once_the_old_one_is_gone() {
     run.shows("enrolled with an older setup key \"k\", and replaced by the peer \"new-host\"")
         .hides("the label is predicted")
         .hides("- k")
-        .hides("left alone");
+        .hides("nothing is done");
     bench.refuses(&[]).says("this plan deletes 1 peer");
 
     let run = bench.apply(&["--allow-deletes", "1"]).expect(0);
@@ -104,7 +104,9 @@ fn while_the_new_key_waits_the_old_peer_stays_and_is_named() {
     let (bench, old) = settled();
     bench.declared(3.0, asked_anew());
     assert_eq!(bench.planned(&[]), ["create_setup_key k"]);
-    let said = format!("a plan deletes the old machine's peer \"k\" ({old}) once somebody agrees");
+    let said = format!(
+        "a plan deletes the peer \"k\" ({old}) of the old machine. That deletion needs an agreement."
+    );
     bench.plan(&[]).expect(0).says_anywhere(&said);
     bench.apply(&[]).expect(0);
     bench.leaves_all(&[]).says_anywhere(&said);
@@ -157,7 +159,9 @@ fn where_nobody_asked_for_another_machine_it_stays_and_why_is_said() {
         bench.plan(args).expect(0).says_anywhere(why);
     };
     let (bench, old, _) = replaced("new-host");
-    let of_older = format!("the peer \"k\" ({old}) of another key of that name stays: ");
+    let of_older = format!(
+        "The peer \"k\" ({old}), which used an older key of this name, is not deleted, because "
+    );
     stays(&bench, &["--prune", "none"], &of_older);
     stays(&bench, &["--prune", "none"], "--prune none deletes nothing");
     // nothing asks for another machine any more
@@ -166,14 +170,14 @@ fn where_nobody_asked_for_another_machine_it_stays_and_why_is_said() {
         stays(
             &bench,
             &[],
-            "of another key of that name stays: reissue_after",
+            "which used an older key of this name, is not deleted, because the file has no reissue_after",
         );
     }
     // what was asked for before that key was made asks for no other one
     let before = jiff::Timestamp::from_second(second(-1.0)).unwrap();
     let asked = json!({ "enrolled": true, "reissue_after": before.to_string() });
     bench.declared(7.0, file(asked));
-    stays(&bench, &[], "its key was made after reissue_after");
+    stays(&bench, &[], "its key was created after reissue_after");
     // a group lists the old one by its own name
     let (bench, old, _) = replaced("new-host");
     bench.server().edit(
@@ -190,7 +194,7 @@ fn where_nobody_asked_for_another_machine_it_stays_and_why_is_said() {
         "{planned:?}"
     );
     let why = format!(
-        "the peer \"lathe\" ({old}) of another key of that name stays: group \"lathes\" lists it"
+        "The peer \"lathe\" ({old}), which used an older key of this name, is not deleted, because group \"lathes\" lists"
     );
     bench.plan(&[]).expect(0).says_anywhere(&why);
     // and without an inventory nothing is deleted
@@ -231,7 +235,7 @@ fn one_that_is_told_by_its_name_alone_stays() {
     bench
         .plan(&[])
         .expect(0)
-        .says_anywhere("only its name and the times say with which key it enrolled");
+        .says_anywhere("only names and times say with which key it enrolled");
 }
 
 #[test]
@@ -271,7 +275,7 @@ fn what_would_be_hit_keeps_it_and_nothing_else_waits() {
     bench.server().clear_requests();
     assert_eq!(bench.planned(&[]), ["update_group h"]);
     let run = bench.apply(&[]).expect(0);
-    run.says_anywhere("and stays, because its deletion would break policy \"to-old\"");
+    run.says_anywhere("but is not deleted, because its deletion would break policy \"to-old\"");
     assert_eq!(members(&bench, "h").len(), 2);
     bench.delete("/policies", "to-old");
     bench.apply(&["--allow-deletes", "1"]).expect(0);

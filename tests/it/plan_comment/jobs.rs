@@ -86,6 +86,19 @@ fn a_forks_job_has_no_secrets() {
         .says("what it would say is in this log");
 }
 
+#[test]
+fn a_job_of_the_same_repository_without_a_token_is_told_which_one_is_missing() {
+    let proposal = Proposal::new();
+    let job = Job::pull_request(&proposal.site, &proposal.pull()).with("NETBIRD_API_TOKEN", "");
+    for command in ["plan", "export"] {
+        let run = proposal.site.in_job(&[command], &job).expect(3);
+        let run = run
+            .says("there is no NetBird token in this pull request's job")
+            .says("from the secret NETBIRD_PLAN_TOKEN");
+        assert!(!run.stderr.contains("fork"), "{}", run.stderr);
+    }
+}
+
 /// The job's own commit is the base's there.
 #[test]
 fn the_foot_of_a_forks_plan_has_the_commit_of_its_head() {

@@ -55,8 +55,8 @@ fn what_two_killed_runs_left_comes_down_to_the_oldest() {
     bench.apply(&[]).expect(0).shows("6 adopted");
     assert!(!bench.writes().iter().any(|it| it.starts_with("DELETE")));
     let plan = bench.plan(&[]).expect(0);
-    plan.shows("a second one of this entry, created by another run of this file")
-        .shows("never sealed: nobody holds its secret");
+    plan.shows("a second object of this entry, created by another run of this file")
+        .shows("its secret was never sealed and stored");
     bench.apply(&[]).expect(0);
     let named = [
         ("/groups", "g1"),
@@ -86,7 +86,7 @@ fn a_second_group_that_somebody_needs_stays_and_is_named() {
     bench.apply(&[]).expect(0);
     let run = bench.apply(&[]).expect(0);
     run.shows(&format!(
-        "group \"g1 ({second})\" ({second}): it is still used by network router"
+        "group \"g1 ({second})\" ({second}): not deleted, because it is still used by network router"
     ));
     assert_eq!(bench.all("/groups", "g1").len(), 2);
 }

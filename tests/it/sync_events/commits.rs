@@ -65,7 +65,7 @@ fn the_file_at_the_tip_decides_and_not_the_checkout() {
     );
     let run = site.in_job(&["sync-events"], &Job::schedule(&site, &old));
     run.expect(0)
-        .shows("setup key b: peer \"host-of-b\" is renamed to it");
+        .shows("setup key \"b\": peer \"host-of-b\" is renamed to it");
     assert!(!site.file().contains("false"));
 }
 

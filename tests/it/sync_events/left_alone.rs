@@ -27,12 +27,14 @@ fn a_key_whose_peer_is_gone() {
     let left = left_alone(&run);
     assert_eq!(left.len(), 1);
     assert_eq!(left[0].0, "a");
-    assert!(left[0].1.contains("is gone"), "{}", left[0].1);
+    assert!(left[0].1.contains("was deleted"), "{}", left[0].1);
     assert_eq!(site.file(), flipped(&before, "b"));
     // only what is left alone is left: no failure
     let run = site.run(&["sync-events"]).expect(0);
-    run.shows("setup key a was used, and the peer that enrolled with it is gone: left alone")
-        .shows("Nothing to mark.");
+    run.shows(
+        "setup key \"a\" was used, but the peer that enrolled with it was deleted; nothing is done",
+    )
+    .shows("Nothing to mark.");
 }
 
 #[test]
@@ -44,7 +46,7 @@ fn a_key_whose_group_is_still_to_be_made_waits_for_the_apply() {
     site.commit(file);
     let before = site.file();
     let run = site.run(&["sync-events", "--format", "json"]).expect(0);
-    let why = "joins group \"new\", which is not in NetBird yet (an apply makes it)";
+    let why = "joins group \"new\", which is not in NetBird yet (an apply creates it)";
     assert_eq!(left_alone(&run), [("a".into(), why.into())]);
     // marked, it would never join: only pending keys bring their peers into groups
     assert_eq!(site.file(), flipped(&before, "b"));
@@ -65,7 +67,7 @@ fn a_name_that_another_peer_bears() {
         left_alone(&run),
         [(
             "a".into(),
-            "was used by the peer \"host-of-a\", but another peer is called \"a\"".into()
+            "was used by the peer \"host-of-a\", but another peer has the name \"a\"".into()
         )]
     );
     let [new, other] = [
@@ -74,7 +76,7 @@ fn a_name_that_another_peer_bears() {
     ];
     let notice = run.json()["notices"][0].as_str().unwrap().to_owned();
     assert!(notice.contains(&format!(
-        "the peer {new} once no other peer has it: rename the peer {other} in NetBird"
+        "the peer {new} only if no other peer has it. Rename the peer {other} in NetBird"
     )));
     assert_eq!(site.file(), flipped(&before, "b"));
     assert_eq!(members(&site, "h"), ["b"]);
@@ -117,7 +119,7 @@ fn a_rotated_log_is_said_and_the_times_tell() {
     let site = used(Site::fake(), ["a"]);
     site.bench.netbird().fill_events(10_000);
     let run = site.run(&["sync-events"]).expect(0);
-    run.shows("known by the times of key and peer")
+    run.shows("only the times of key and peer say so")
         .says("NetBird keeps the newest 10,000 events");
     site.bench.one("/peers", "a");
 }

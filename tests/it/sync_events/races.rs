@@ -18,7 +18,7 @@ fn a_peer_that_joins_between_reading_and_writing_a_group_stays() {
             let body = json!({ "name": "h", "peers": [hurried], "resources": [] });
             assert_eq!(netbird.call("PUT", &path, body).0, 200);
         });
-    let told = "group h: hurried joined while this run wrote the group, and that write removed it; it is added again";
+    let told = "\"hurried\" joined group \"h\" while this run wrote the group, and that write removed them. The run added them again.";
     let run = site
         .run(&["sync-events", "--format", "json"])
         .expect(0)
@@ -42,7 +42,9 @@ fn a_machine_that_enrolls_into_the_group_meanwhile_stays_without_events_too() {
         .before("PUT", &format!("/groups/{h}"), move |netbird| {
             netbird.enroll(&secret, "hurried").unwrap();
         });
-    site.run(&["sync-events"]).expect(0).says("added again");
+    site.run(&["sync-events"])
+        .expect(0)
+        .says("added them again");
     assert_eq!(members(&site, "h"), ["a", "hurried"]);
 }
 

@@ -46,11 +46,11 @@ fn it_waits_for_the_old_peer_to_go_and_says_so_in_every_run() {
     let before = site.file();
     for _ in 0..2 {
         let run = site.run(&["sync-events"]).expect(0);
-        run.shows("setup key a: peer \"new-host\" enrolled with it; ")
+        run.shows("setup key \"a\": peer \"new-host\" enrolled with it; ")
             .shows(&format!(
                 "it replaces peer \"a\" ({old}), and gets the name"
             ))
-            .hides("left alone");
+            .hides("nothing is done");
     }
     // it works meanwhile, and so does the old one
     assert_eq!(members(&site, "h"), ["a", "new-host"]);
@@ -113,7 +113,7 @@ fn flipped_back_alone_it_is_marked_again_and_what_is_missing_is_said() {
     checked_out(&site, with(json!({})));
     let run = site.run(&["sync-events"]).expect(0);
     run.shows(
-        "note: setup key a was marked enrolled before, and now it is not. This has no effect",
+        "note: setup key \"a\" was marked enrolled before, and now it is not. This has no effect",
     )
     .shows("1 key marked enrolled");
 }

@@ -70,8 +70,8 @@ fn what_was_written_is_counted_and_not_what_was_meant() {
         "1 key marked enrolled: committed as {} to main.",
         &tip[..10]
     ))
-    .shows("setup key b was marked by somebody else already.")
-    .shows("setup key a has no entry on the branch any more, so it is not marked.")
+    .shows("setup key \"b\" was marked by somebody else already.")
+    .shows("setup key \"a\" has no entry on the branch any more, so it is not marked.")
     .hides("3 keys");
     assert_eq!(site.file(), flipped(&gone, "c"));
     assert_eq!(
@@ -108,7 +108,7 @@ fn a_failure_has_an_error_line_at_every_log_level() {
             site.bench.netbird().fault(fault());
             let args = [&["sync-events"], quiet].concat();
             let run = site.run_with(&args, log).expect(4);
-            run.says("error: setup key a: peer a: ")
+            run.says("error: setup key ")
                 .shows("FAILED: peer a: ")
                 .hides("Nothing to mark");
         }
@@ -251,7 +251,7 @@ fn a_peer_that_waits_for_approval_is_said_to_wait() {
     let fault = Fault::on("GET", "/peers").always().then(answer);
     site.bench.netbird().fault(fault);
     let run = site.run(&["sync-events", "--dry-run"]).expect(0);
-    run.shows("it waits for approval in NetBird, and cannot reach any peer until it is approved");
+    run.shows("it waits for approval in NetBird: until it is approved, it cannot reach any peer");
     let run = site.run(&["sync-events", "--dry-run", "--format", "json"]);
     let json = run.expect(0).json();
     assert_eq!(json["enrollments"][0]["waits_for_approval"], true);
@@ -284,7 +284,7 @@ fn who_came_is_written_once_into_an_inventory_that_is_there() {
 fn a_persons_token_is_a_notice() {
     let site = used(Site::fake(), ["a"]);
     let token = site.bench.netbird().person_token("admin");
-    let said = "the token is that of a person";
+    let said = "the token belongs to a person";
     for args in [&["--dry-run"][..], &["--format", "json"]] {
         let args = [&["sync-events"], args].concat();
         let run = site.run_with(&args, &[("NETBIRD_API_TOKEN", &token)]);

@@ -75,24 +75,24 @@ fn offboarding() {
     assert_data_eq!(table(rows), str![[r#"
 ours
     delete peer x: enrolled with setup key "k", whose entry was removed
-    delete setup key k: no longer declared
+    delete setup key k: it is no longer in the file
 a group still lists the peer
     delete peer x: enrolled with setup key "k", whose entry was removed
-    delete setup key k: no longer declared
-    note: group "g" lists "x", which means no machine yet: any machine can choose its own name. daojn06d1l5o9ei3jd1g has the name now. If that is the right machine, run apply --adopt peers/x=daojn06d1l5o9ei3jd1g (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+    delete setup key k: it is no longer in the file
+    note: group "g" lists "x", which means no machine yet, because any machine can choose its own name. The peer daojn06d1l5o9ei3jd1g has this name now. If it is the right machine, run apply --adopt peers/x=daojn06d1l5o9ei3jd1g (in a job: the input adopt of the apply workflow)
 never declared
     nothing
 unused: the key alone
-    delete setup key k: no longer declared
+    delete setup key k: it is no longer in the file
 a policy names the peer
-    delete setup key k: no longer declared
-    held: peer x: it is still used by policy "p" (daojn064mr64fain5cug)
+    delete setup key k: it is no longer in the file
+    held: peer x: not deleted, because it is still used by policy "p" (daojn064mr64fain5cug)
 a route goes through the peer
-    delete setup key k: no longer declared
-    held: peer x: it is still used by route "r" (daojn050reig0m8bel20)
+    delete setup key k: it is no longer in the file
+    held: peer x: not deleted, because it is still used by route "r" (daojn050reig0m8bel20)
 a network router is the peer
-    delete setup key k: no longer declared
-    held: peer x: it is still used by network router router1 of network "office" through x
+    delete setup key k: it is no longer in the file
+    held: peer x: not deleted, because it is still used by network router router1 of network "office" through x
 
 "#]].raw());
 }
@@ -118,11 +118,11 @@ fn an_entry_of_the_machine_keeps_it() {
         str![[r#"
 its entry
     create group keep
-    delete setup key k: no longer declared
+    delete setup key k: it is no longer in the file
 none
     create group keep
     delete peer k: enrolled with setup key "k", whose entry was removed
-    delete setup key k: no longer declared
+    delete setup key k: it is no longer in the file
 
 "#]]
         .raw()

@@ -111,24 +111,24 @@ reissue_after, made in that very second
 reissue_after, no key at all
     create setup key k
 reissue_after in the future
-    note: setup key "k" has a reissue_after in the future (2026-10-21T14:13:21Z): no new key is created before that
+    note: setup key "k" has a reissue_after in the future (2026-10-21T14:13:21Z): no new key is created before that time
 reissue_after in the future, no key
     create setup key k
-    note: setup key "k" has a reissue_after in the future (2026-10-21T14:13:21Z): no new key is created before that
+    note: setup key "k" has a reissue_after in the future (2026-10-21T14:13:21Z): no new key is created before that time
 reissue_after, older key used
     create setup key k: reissue_after 2026-09-21T14:21:40Z
 reissue_after, older key expired
     create setup key k: reissue_after 2026-09-21T14:21:40Z
 reissue_after, older and newer
-    delete setup key k: made before reissue_after
+    delete setup key k: created before reissue_after
 reissue_after, two older
     replace setup key k [made +9 s]: reissue_after 2026-09-21T14:21:40Z
-    delete setup key k: made before reissue_after
+    delete setup key k: created before reissue_after
 reissue_after, the newer one was never sealed
     replace setup key k: reissue_after 2026-09-21T14:21:40Z
-    delete setup key k [made +600 s]: never sealed: nobody holds its secret
+    delete setup key k [made +600 s]: its secret was never sealed and stored, so nobody can use it
 reissue_after, the newer one was used
-    note: setup key "k" was used, and no peer is known to have enrolled with it: the peer or the event is gone: left alone
+    note: setup key "k" was used, but no peer is known to have enrolled with it: the peer was deleted, or the event log does not have it any more; nothing is done
 reissue_after, the id tells nothing, changed before
     replace setup key k: reissue_after 2026-09-21T14:21:40Z
 reissue_after, the id tells nothing, changed after
@@ -137,7 +137,7 @@ reissue_after, the id tells nothing, changed after
     replace setup key k: --replace names it
 --replace, two valid
     replace setup key k [made +9 s]: --replace names it
-    delete setup key k: replaced by hand
+    delete setup key k: replaced by --replace
 --replace, used
     create setup key k: --replace names it
 --replace, none
@@ -175,22 +175,22 @@ two valid, equal, --prune all
 two valid, one differs, --prune all
     delete setup key k [made +9 s]: a second key of this entry, created by another run of this file
 never sealed beside a good one
-    delete setup key k [made +9 s]: never sealed: nobody holds its secret
+    delete setup key k [made +9 s]: its secret was never sealed and stored, so nobody can use it
 never sealed before a good one
-    delete setup key k [made -9 s]: never sealed: nobody holds its secret
+    delete setup key k [made -9 s]: its secret was never sealed and stored, so nobody can use it
 two never sealed
     create setup key k
-    delete setup key k: never sealed: nobody holds its secret
-    delete setup key k [made +9 s]: never sealed: nobody holds its secret
+    delete setup key k: its secret was never sealed and stored, so nobody can use it
+    delete setup key k [made +9 s]: its secret was never sealed and stored, so nobody can use it
 two never sealed beside a good one
-    delete setup key k [made -9 s]: never sealed: nobody holds its secret
-    delete setup key k [made +9 s]: never sealed: nobody holds its secret
+    delete setup key k [made -9 s]: its secret was never sealed and stored, so nobody can use it
+    delete setup key k [made +9 s]: its secret was never sealed and stored, so nobody can use it
 never sealed beside an expired one
-    delete setup key k [made +9 s]: never sealed: nobody holds its secret
-    note: setup key "k" expired without being used (2026-09-22T14:13:20Z). For a new key, set reissue_after, or use --replace setup_keys/k. If nobody needs a new one, set enrolled to true.
+    delete setup key k [made +9 s]: its secret was never sealed and stored, so nobody can use it
+    note: setup key "k" expired without being used (2026-09-22T14:13:20Z). For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k). If nobody needs a new key, delete the entry.
 never sealed after a used one
-    delete setup key k [made +100 s]: never sealed: nobody holds its secret
-    note: setup key "k" was used, and no peer is known to have enrolled with it: the peer or the event is gone: left alone
+    delete setup key k [made +100 s]: its secret was never sealed and stored, so nobody can use it
+    note: setup key "k" was used, but no peer is known to have enrolled with it: the peer was deleted, or the event log does not have it any more; nothing is done
 not declared
     unmanaged: setup key k
 

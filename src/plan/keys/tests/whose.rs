@@ -99,7 +99,7 @@ used, beside ours
 without groups, beside ours
     note: NetBird has another valid setup key with the name "k" (id daojn2d8v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, delete the key of this entry in NetBird, then run apply --adopt setup_keys/k=daojn2d8v557f7ctlctg (in a job: the input adopt of the apply workflow).
 with --prune all
-    delete setup key k [made -9 s]: not declared (--prune all)
+    delete setup key k [made -9 s]: it is not in the file (--prune all)
 of another environment, with --prune all
     note: NetBird has another valid setup key with the name "k" (id daojmtt8v557f7ctlctg). It stays as it is.
 a second one, and no inventory tells whose they are
@@ -148,25 +148,25 @@ fn without_an_inventory_no_key_goes_and_no_machine() {
     assert_data_eq!(table(rows), str![[r#"
 two older ones, and a new one is asked for
     replace setup key k [made +9 s]: reissue_after 2026-09-21T14:21:40Z
-    delete setup key k: made before reissue_after
+    delete setup key k: created before reissue_after
     --
     replace setup key k [made +9 s]: reissue_after 2026-09-21T14:21:40Z
 two, and --replace names them
     replace setup key k [made +9 s]: --replace names it
-    delete setup key k: replaced by hand
+    delete setup key k: replaced by --replace
     --
     replace setup key k [made +9 s]: --replace names it
 enrolled, and one is unused
-    delete setup key k: marked as enrolled, so nobody needs this live, unused key
+    delete setup key k: its entry is marked enrolled, so nobody needs this unused key
     --
     nothing
 a machine in whose place another came
     update group pilots
         peers [] → ["new-host"]
-    rename peer k: enrolled with this key; known by the times of key and peer only, not by an event
+    rename peer k: enrolled with this key; only the times of key and peer say so, not the event log
         name "new-host" → "k"
         dns_label "new-host" → "k"
-    delete peer old-host: enrolled with an older setup key "k", and replaced by the peer "new-host" (daojn0242q9gdg3pqqt0); known by the times of key and peer only, not by an event
+    delete peer old-host: enrolled with an older setup key "k", and replaced by the peer "new-host" (daojn0242q9gdg3pqqt0); only the times of key and peer say so, not the event log
     --
     update group pilots
         peers [] → ["new-host"]
@@ -274,7 +274,7 @@ pending, and one was used
     adopts group ops as Adopted
     adopts group pilots as Adopted
     skipped: setup key k
-    note: setup key "k" is skipped: NetBird has a used key with this name (daojn058v557f7ctlctg), so the machine may have enrolled already. If the machine enrolled, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow). If not, set reissue_after: then a new key is created.
+    note: setup key "k" is skipped: NetBird has a used key with this name (daojn058v557f7ctlctg), so the machine may have enrolled already. If the machine enrolled, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow). If not, set reissue_after to the present time: then a new key is created.
 later: enrolled, and one was used
     adopts setup key k as Adopted
 later: pending, and one was used
@@ -320,7 +320,7 @@ other groups
     update setup key k
         auto_groups ["pilots"] → ["ops"]
 another type
-    note: setup key "k" existed before this file managed it (id daojn058v557f7ctlctg), and differs from the file in what NetBird cannot change. It stays as it is. For a new key, set reissue_after, or use --replace setup_keys/k.
+    note: setup key "k" existed before this file managed it (id daojn058v557f7ctlctg). It differs from the file in a field that NetBird cannot change, so it is not changed. For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k).
 asked for anew
     replace setup key k: reissue_after 2026-09-21T14:13:29Z
 

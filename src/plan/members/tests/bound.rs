@@ -93,29 +93,29 @@ fn whom_a_name_means() {
     });
     assert_data_eq!(table(rows), str![[r#"
 nobody bears it
-    note: group "g" lists "edge", and no peer is called that
+    note: group "g" lists "edge", but no peer in NetBird has this name, so no peer is added. Check the name. When the machine has enrolled, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow)
     writes edge: None
 one bears it
     update group g
         peers [] → ["edge (100.92.14.7)"]
     writes edge: Some(Id("daojn00qcrormgvs1g00"))
 two bear it
-    note: group "g" lists "edge", which means no machine yet: any machine can choose its own name. daojn00qcrormgvs1g00 and daojn28qcrormgvs1g00 have the name now. If one of them is the right machine, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+    note: group "g" lists "edge", which means no machine yet, because any machine can choose its own name. The peers daojn00qcrormgvs1g00 and daojn28qcrormgvs1g00 have this name now. If one of them is the right machine, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow)
     writes edge: None
 two bear it, one is a member
-    note: group "g" lists "edge", which is the peer daojn00qcrormgvs1g00; daojn28qcrormgvs1g00 has the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/edge=daojn28qcrormgvs1g00 (in a job: the input adopt of the apply workflow); else rename the other
+    note: group "g" lists "edge", which means the peer daojn00qcrormgvs1g00. The peer daojn28qcrormgvs1g00 has this name too, but is not added. If it is the right machine, run apply --adopt peers/edge=daojn28qcrormgvs1g00 (in a job: the input adopt of the apply workflow). If not, rename it.
     writes edge: Some(Id("daojn00qcrormgvs1g00"))
 bound to nobody, and one bears it
-    note: group "g" lists "edge", which means no machine yet: any machine can choose its own name. daojn00qcrormgvs1g00 has the name now. If that is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+    note: group "g" lists "edge", which means no machine yet, because any machine can choose its own name. The peer daojn00qcrormgvs1g00 has this name now. If it is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow)
 bound to one of another name by now
     update group g
         peers [] → ["x"]
-    note: group "g" lists "edge", which is the peer daojqt6d1l5o9ei3jd1g; daojn00qcrormgvs1g00 has the name too, and it is not added. If it is the machine that is meant, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow); else rename the other
+    note: group "g" lists "edge", which means the peer daojqt6d1l5o9ei3jd1g. The peer daojn00qcrormgvs1g00 has this name too, but is not added. If it is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow). If not, rename it.
 bound to one that is gone
-    note: group "g" lists "edge", and the machine that it meant (gone) does not exist any more. daojn00qcrormgvs1g00 has the name now. If that is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+    note: group "g" lists "edge", but the machine that it meant (gone) does not exist any more. The peer daojn00qcrormgvs1g00 has this name now. If it is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow)
 before there is an inventory
-    note: names in the file that mean no machine yet, since any machine can choose its own name: "edge". If the machines that have these names now are the right ones, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow).
-    note: group "g" lists "edge", which means no machine yet: any machine can choose its own name. daojn00qcrormgvs1g00 has the name now. If that is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow), or add it to the group in NetBird
+    note: these names in the file mean no machine yet, because any machine can choose its own name: "edge". If the machines that have these names now are the right ones, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow).
+    note: group "g" lists "edge", which means no machine yet, because any machine can choose its own name. The peer daojn00qcrormgvs1g00 has this name now. If it is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow)
     writes edge: None
 the same, and it is a member
     nothing
@@ -123,11 +123,11 @@ the same, and it is a member
 a recorded member that is listed no more
     update group g
         peers ["x"] → []
-    note: group "g" lists "edge", and no peer is called that
+    note: group "g" lists "edge", but no peer in NetBird has this name, so no peer is added. Check the name. When the machine has enrolled, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow)
     writes edge: None
 a member that nobody listed
     unmanaged in g: ["x"]
-    note: group "g" lists "edge", and no peer is called that
+    note: group "g" lists "edge", but no peer in NetBird has this name, so no peer is added. Check the name. When the machine has enrolled, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow)
     writes edge: None
 --adopt says who it is
     update group g
