@@ -263,8 +263,10 @@ pub fn plan(
     // what is to be written down has nothing to do with what is to be changed
     let (record, (claimed, mut problems, followed, notices)) = thread::scope(|scope| {
         let record = scope.spawn(|| record::record(given, &resolved, &skipped));
-        let claimed = claim::claim(given, &resolved);
-        let (changes, mut problems) = diff::diff(given, &resolved, &claimed);
+        let claimed = scope.spawn(|| claim::claim(given, &resolved));
+        let (mut changes, mut problems) = diff::diff(given, &resolved);
+        let claimed = claimed.join().expect("a claiming thread does not panic");
+        changes.extend(claimed.pruned.iter().cloned());
         let mut followed = follow_up::follow_up(given, changes, &resolved);
         let (notices, impossible) = check::check(desired, actual, &followed.changes, &resolved);
         problems.append(&mut followed.problems);

@@ -18,7 +18,7 @@ use crate::base::json;
 use crate::base::parallel;
 use crate::model::address::{Address, Who};
 use crate::model::change::Change;
-use crate::model::kind::{self, ALL, Answers, Groups, Kind, Live, Other, Resource};
+use crate::model::kind::{self, ALL, Answers, Groups, Kind, Live, Other, Referred, Resource};
 use crate::model::problem::Protection;
 use crate::wire::api::objects;
 
@@ -31,6 +31,8 @@ pub struct Actual {
     pub objects: BTreeMap<Address, Vec<Live>>,
     /// The addresses of these objects, by id.
     addresses: FxHashMap<Id, Address>,
+    /// The groups, with what else they hold.
+    listed_groups: Vec<objects::Group>,
     /// What objects are called here, where that is not their name.
     labels: BTreeMap<Id, String>,
     /// Names and ids of the groups.
@@ -86,6 +88,13 @@ impl Actual {
 
     /// Reads a snapshot; entries mean these objects by other names than their own.
     pub fn read_named(snapshot: &Snapshot, names: &NewNames) -> Result<Self> {
+        let mut actual = Actual::begin(snapshot, names)?;
+        actual.finish(snapshot)?;
+        Ok(actual)
+    }
+
+    /// Reads the lists of the file's kinds, but for peers, and nothing that rests on peers or on what is beside the lists.
+    fn begin(snapshot: &Snapshot, names: &NewNames) -> Result<Self> {
         let mut actual = Actual::default();
         let mut groups = typed::<objects::Group>("groups", snapshot.list(Kind::Group))?;
         for group in &mut groups {
@@ -110,30 +119,7 @@ impl Actual {
             actual.groups.insert(group.id.clone(), name);
         }
         actual.read_others(snapshot, names)?;
-        actual.lacks_locations = snapshot.rest.lacks_locations;
-        let providers = snapshot.rest.parts.get("/identity-providers");
-        let providers = providers.map(Vec::as_slice).unwrap_or_default();
-        let providers = typed::<Other>("identity_providers", providers)?;
-        let providers = providers
-            .into_iter()
-            .map(|of| (of.id.0.to_string(), of.name));
-        actual.identity_providers = providers.collect();
-        let peers = snapshot.peers();
-        actual.peers = peers.map_err(|(entry, cause)| unreadable("peers", entry, cause))?;
-        let keys = typed::<objects::SetupKey>("setup_keys", snapshot.list(Kind::SetupKey))?;
-        let events = match &snapshot.rest.events {
-            Some(events) => Some(typed::<objects::Event>("events", events)?),
-            None => None,
-        };
-        actual.events_known = events.is_some();
-        let ids = events.iter().flatten().map(|event| event.id.clone());
-        actual.event_ids = ids.collect();
-        actual.bindings = binding::bind(&keys, &actual.peers, events.as_deref());
-        actual.keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
-        let lists = lists(snapshot);
-        actual.read_referrers(snapshot, &lists, &groups)?;
-        drop(groups);
-
+        actual.listed_groups = groups;
         let labels = names.iter();
         actual.labels = labels
             .map(|((_, id), name)| (id.clone(), name.clone()))
@@ -141,37 +127,70 @@ impl Actual {
         let issued = actual.twins.keys();
         let issued = issued.map(|id| (id.clone(), actual.groups.name(id)));
         actual.labels.extend(issued.collect::<Vec<_>>());
-
+        let lists = lists(snapshot);
         for kind in Kind::sections().filter(|kind| !kind.enrolls()) {
-            let read = |entry: &&Entry| {
-                Resource::read(kind, (*entry).clone(), &actual.groups)
-                    .map_err(|cause| unreadable(kind.section(), entry, cause))
-            };
-            let is_person = |user: objects::User| user.has_address();
-            let is_meant = |of: &&Entry| kind != Kind::User || of.read().is_ok_and(is_person);
-            let list: Vec<&Entry> = snapshot.list(kind).iter().filter(is_meant).collect();
-            for live in parallel::map(&list, read) {
-                let live = live?;
-                let address = Address::new(kind, actual.label(&live));
-                actual.add(address, live, &lists)?;
-            }
+            actual.read_kind(kind, snapshot, &lists)?;
         }
+        Ok(actual)
+    }
+
+    /// Reads the rest: again where more of it came.
+    fn finish(&mut self, snapshot: &Snapshot) -> Result<()> {
+        self.lacks_locations = snapshot.rest.lacks_locations;
+        let providers = snapshot.rest.parts.get("/identity-providers");
+        let providers = providers.map(Vec::as_slice).unwrap_or_default();
+        let providers = typed::<Other>("identity_providers", providers)?;
+        let providers = providers
+            .into_iter()
+            .map(|of| (of.id.0.to_string(), of.name));
+        self.identity_providers = providers.collect();
+        let peers = snapshot.peers();
+        self.peers = peers.map_err(|(entry, cause)| unreadable("peers", entry, cause))?;
+        let keys = typed::<objects::SetupKey>("setup_keys", snapshot.list(Kind::SetupKey))?;
+        let events = match &snapshot.rest.events {
+            Some(events) => Some(typed::<objects::Event>("events", events)?),
+            None => None,
+        };
+        self.events_known = events.is_some();
+        let ids = events.iter().flatten().map(|event| event.id.clone());
+        self.event_ids = ids.collect();
+        self.bindings = binding::bind(&keys, &self.peers, events.as_deref());
+        self.keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
+        (self.holders, self.gone_resources) = Default::default();
+        self.read_referrers(snapshot, &lists(snapshot))?;
         if snapshot.has(Kind::Peer) {
-            let members = actual.each();
+            let members = self.each();
             let members = members.filter_map(|(_, live)| live.resource.members());
             let unlisted = parallel::map(&members.collect::<Vec<_>>(), |members| {
-                let unlisted = members.iter().filter(|id| !actual.peers.contains(id));
+                let unlisted = members.iter().filter(|id| !self.peers.contains(id));
                 unlisted.cloned().collect::<Vec<Id>>()
             });
             let unlisted = unlisted.into_iter().flatten().collect();
-            actual.unlisted.insert((Kind::Peer, None), unlisted);
+            self.unlisted.insert((Kind::Peer, None), unlisted);
         }
-        actual.unlisted.retain(|_, ids| !ids.is_empty());
-        for namesakes in actual.objects.values_mut() {
+        self.unlisted.retain(|_, ids| !ids.is_empty());
+        for namesakes in self.objects.values_mut() {
             // what stands in one object stands side by side
             namesakes.sort_by(|a, b| (&a.within, &a.id).cmp(&(&b.within, &b.id)));
         }
-        Ok(actual)
+        Ok(())
+    }
+
+    /// Reads the list of a kind that has a section.
+    fn read_kind(&mut self, kind: Kind, snapshot: &Snapshot, lists: &Lists) -> Result<()> {
+        let read = |entry: &&Entry| {
+            Resource::read(kind, (*entry).clone(), &self.groups)
+                .map_err(|cause| unreadable(kind.section(), entry, cause))
+        };
+        let is_person = |user: objects::User| user.has_address();
+        let is_meant = |of: &&Entry| kind != Kind::User || of.read().is_ok_and(is_person);
+        let list: Vec<&Entry> = snapshot.list(kind).iter().filter(is_meant).collect();
+        for live in parallel::map(&list, read) {
+            let live = live?;
+            let address = Address::new(kind, self.label(&live));
+            self.add(address, live, lists)?;
+        }
+        Ok(())
     }
 
     /// Reads the names of what is not a group and that entries name, where they were asked for.
@@ -313,7 +332,8 @@ impl Actual {
 
     /// Returns whether it is a key that nobody can use: used up, expired or revoked.
     pub fn is_dead_key(&self, live: &Live) -> bool {
-        self.keys.get(&live.id).is_some_and(|key| !key.valid)
+        let is_key = live.resource.kind() == Kind::SetupKey;
+        is_key && self.keys.get(&live.id).is_some_and(|key| !key.valid)
     }
 
     /// Returns a peer's name for people who have to find it: with its id.
@@ -333,6 +353,55 @@ impl Actual {
             Some(peer) => peer.name.clone(),
             None => format!("(deleted peer {id})"),
         }
+    }
+}
+
+/// An account as a snapshot tells it to which more may come.
+pub struct Early {
+    of: Snapshot,
+    /// The account.
+    pub actual: Actual,
+}
+
+impl Early {
+    /// Reads what rests on no peers, which are most of an account and come last.
+    pub fn begin(of: Snapshot) -> Result<Self> {
+        let actual = Actual::begin(&of, &NewNames::new())?;
+        Ok(Early { of, actual })
+    }
+
+    /// Reads a snapshot, of which an earlier one may have been read.
+    pub fn read(of: Snapshot, early: Option<Early>) -> Result<Self> {
+        let actual = Early::complete(early, &of)?;
+        Ok(Early { of, actual })
+    }
+
+    /// Returns the account of a snapshot. What was read of an earlier one stays, where that had the same lists, but for such as no
+    /// other list rests on.
+    pub fn complete(early: Option<Early>, snapshot: &Snapshot) -> Result<Actual> {
+        let Some(mut early) = early else {
+            return Actual::read(snapshot);
+        };
+        let of = &early.of;
+        let stays = |kind: Kind| match (of.has(kind), snapshot.has(kind)) {
+            // people stand in a list that every run has
+            (false, true) if kind == Kind::User => false,
+            (false, true) => kind.top() == kind && kind.descriptor().referred == Referred::Never,
+            (had, has) => had == has && of.list(kind) == snapshot.list(kind),
+        };
+        let kinds = Kind::ALL.into_iter().filter(|kind| !kind.enrolls());
+        if !kinds.clone().all(stays) || of.rest.users != snapshot.rest.users {
+            return Actual::read(snapshot);
+        }
+        let lists = lists(snapshot);
+        for kind in kinds.filter(|kind| snapshot.has(*kind) && !of.has(*kind)) {
+            early.actual.read_kind(kind, snapshot, &lists)?;
+        }
+        // before the peers came the rest was not read
+        if !of.has(Kind::Peer) || of != snapshot {
+            early.actual.finish(snapshot)?;
+        }
+        Ok(early.actual)
     }
 }
 

@@ -2,21 +2,21 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 
-use crate::account::actual::{self, holding_lists, optional_lists};
-use crate::account::binding::{self, Binding};
+use crate::account::actual::{self, Actual, Early, holding_lists, optional_lists};
+use crate::account::binding::Binding;
 use crate::account::snapshot::{Peers, Snapshot};
 use crate::base::entry::Entry;
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
-use crate::base::parallel;
 use crate::inventory::Inventory;
 use crate::model::address::Address;
 use crate::model::desired::Desired;
-use crate::model::kind::{Groups, Kind, Reach, Refers, Resource};
+use crate::model::kind::{Kind, Reach, Refers, Resource};
 use crate::wire::api::objects;
 use crate::wire::api::{Api, ApiError, numbers};
 
@@ -151,16 +151,17 @@ impl Needs {
 }
 
 /// A list that came: its entries, and the peers apart, which are read and indexed on the way.
-type Fetched = (Vec<Entry>, Option<Peers>);
+type Fetched = (Vec<Entry>, Option<Arc<Peers>>);
 
-/// A list on its way.
-type Fetching = JoinHandle<Result<Fetched, ApiError>>;
+/// What each list answered.
+type Answers = BTreeMap<&'static str, Result<Fetched, ApiError>>;
 
-/// Lists that are on their way before it is known what else is needed: the server answers while the file is read and its
-/// history looked up.
+/// Lists that are on their way before it is known what else is needed: the server answers, and what it answered is read, while the
+/// file is read and its history looked up.
 #[derive(Default)]
 pub struct Ahead {
-    lists: BTreeMap<&'static str, Fetching>,
+    lists: Vec<&'static str>,
+    read: Option<JoinHandle<(Answers, Option<Early>)>>,
     /// Lists that the file needs, so that a server without one is an error.
     used: BTreeSet<&'static str>,
 }
@@ -168,38 +169,71 @@ pub struct Ahead {
 impl Ahead {
     /// Asks for the lists that every plan needs which says who reaches whom.
     pub fn begin(api: &Api) -> Self {
-        let paths = Needs::default().and_reach().paths().into_iter();
+        let lists = Needs::default().and_reach().paths();
+        let is_last = |path: &&str| kind_of(path) == Some(Kind::Peer);
+        let (last, first): (Vec<_>, Vec<_>) = lists.iter().copied().partition(is_last);
+        let api = api.clone();
+        let read = std::thread::spawn(move || {
+            let later = api.clone();
+            let last = std::thread::spawn(move || ask(&later, &last));
+            let mut answers = ask(&api, &first);
+            let mut snapshot = Snapshot::default();
+            for (path, answer) in &answers {
+                let answer = answer.as_ref().ok().cloned();
+                // whether it can be missing is known when the file is
+                let answer = answer.or_else(|| is_optional(path).then(Fetched::default));
+                answer
+                    .into_iter()
+                    .for_each(|it| store(&mut snapshot, path, it));
+            }
+            let early = Early::begin(snapshot).ok();
+            answers.extend(last.join().expect("a fetching thread does not panic"));
+            (answers, early)
+        });
         Ahead {
-            lists: paths.map(|path| (path, begin(api, path))).collect(),
+            lists,
+            read: Some(read),
             used: BTreeSet::new(),
         }
     }
 }
 
-fn begin(api: &Api, path: &'static str) -> Fetching {
-    let api = api.clone();
-    std::thread::spawn(move || fetch_one(&api, path))
+/// Asks for lists, all at once.
+fn ask(api: &Api, paths: &[&'static str]) -> Answers {
+    std::thread::scope(|scope| {
+        let begin = |path| (path, scope.spawn(move || fetch_one(api, path)));
+        let begun: Vec<_> = paths.iter().copied().map(begin).collect();
+        let joined = begun.into_iter().map(|(path, list)| (path, list.join()));
+        let answers = joined.map(|(path, it)| (path, it.expect("no fetching thread panics")));
+        answers.collect()
+    })
 }
 
 /// Fetches what is needed. The events are added where a declared key was used and is not marked yet, or where times
 /// alone do not tell by whom.
 pub fn fetch(api: &Api, needs: &Needs, desired: &Desired) -> Result<Snapshot> {
-    fetch_rest(Ahead::default(), api, needs, desired)
+    Ok(fetch_rest(Ahead::default(), api, needs, desired)?.0)
 }
 
-/// Fetches likewise what is not on its way.
+/// Fetches likewise what is not on its way. Returns besides how the account was read on the way, if it can be read.
 pub fn fetch_rest(
     mut ahead: Ahead,
     api: &Api,
     needs: &Needs,
     desired: &Desired,
-) -> Result<Snapshot> {
+) -> Result<(Snapshot, Option<Early>)> {
     let mut snapshot = Snapshot::default();
     let used = Kind::ALL.into_iter().filter(|kind| desired.manages(*kind));
     ahead.used = used.filter_map(Kind::list).collect();
-    fetch_all(api, &needs.paths(), ahead, &mut snapshot)?;
+    let early = fetch_all(api, &needs.paths(), ahead, &mut snapshot)?;
+    // what cannot be read here is an error of the plan
+    let read = Early::read(snapshot.clone(), early).ok();
     let is_there = |what: &Refers| what.kind().is_some_and(|kind| snapshot.has(kind));
-    let unnamed = unnamed(&snapshot).filter(|what| !is_there(what));
+    let live = read.iter().flat_map(|read| read.actual.each());
+    let named = live.flat_map(|(_, live)| live.resource.others());
+    // what live objects name that is not a group: a plan speaks of it by name
+    let named: BTreeSet<Refers> = named.map(|(what, _)| what).collect();
+    let unnamed = named.into_iter().filter(|what| !is_there(what));
     let paths: Vec<&'static str> = unnamed.map(list_of).collect();
     fetch_parts(api, &paths, &mut snapshot)?;
     let is_me = |user: &Entry| user.read().is_ok_and(|user: objects::User| user.is_current);
@@ -217,25 +251,11 @@ pub fn fetch_rest(
         // of a server without its own identity provider the list is empty, of an old one absent
         fetch_parts(api, &["/identity-providers"], &mut snapshot)?;
     }
-    if events_tell_more(&snapshot, needs, desired) {
+    let tell_more = |read: &Early| events_tell_more(&read.actual, needs, desired);
+    if read.as_ref().is_some_and(tell_more) {
         snapshot.rest.events = Some(api.list("/events").context("cannot list events")?);
     }
-    Ok(snapshot)
-}
-
-/// What live objects name that is not a group: a plan speaks of it by name.
-fn unnamed(snapshot: &Snapshot) -> impl Iterator<Item = Refers> + use<> {
-    let kinds = Kind::ALL.into_iter().filter(|kind| kind.names_others());
-    let named = kinds.flat_map(|kind| {
-        parallel::map(snapshot.list(kind), |entry| {
-            // what cannot be read here is an error of `Actual::read`
-            let live = Resource::read(kind, entry.clone(), &Groups::default());
-            let others = live.iter().flat_map(|live| live.resource.others());
-            others.map(|(what, _)| what).collect::<Vec<Refers>>()
-        })
-    });
-    let named: BTreeSet<Refers> = named.flatten().collect();
-    named.into_iter()
+    Ok((snapshot, read))
 }
 
 /// What a plan turned out to need beside the lists of every plan.
@@ -268,16 +288,14 @@ pub fn complete(api: &Api, more: More, snapshot: &mut Snapshot) -> Result<bool> 
 
 /// Fetches these lists, of which a server may have none.
 pub fn fetch_parts(api: &Api, paths: &[&'static str], snapshot: &mut Snapshot) -> Result<()> {
-    fetch_all(api, paths, Ahead::default(), snapshot)
+    fetch_all(api, paths, Ahead::default(), snapshot).map(drop)
 }
 
 /// Returns what the account has that no file manages, in words, and which lists of that cannot be read.
 pub fn beside_the_kinds(api: &Api) -> Vec<String> {
-    let lists = Vec::from_iter(optional_lists());
-    let threads: Vec<_> = lists.iter().map(|path| begin(api, path)).collect();
     let (mut parts, mut unread) = (BTreeMap::new(), Vec::new());
-    for (path, thread) in lists.into_iter().zip(threads) {
-        match thread.join().expect("a fetching thread does not panic") {
+    for (path, answer) in ask(api, &Vec::from_iter(optional_lists())) {
+        match answer {
             Ok((list, _)) => drop(parts.insert(path.to_owned(), list)),
             Err(error) if error.is_absent() => {}
             Err(error) => unread.push(format!("{path} cannot be read ({error})")),
@@ -291,16 +309,17 @@ pub fn beside_the_kinds(api: &Api) -> Vec<String> {
 fn fetch_all(
     api: &Api,
     paths: &[&'static str],
-    Ahead { mut lists, used }: Ahead,
+    Ahead { lists, read, used }: Ahead,
     snapshot: &mut Snapshot,
-) -> Result<()> {
-    let begun = paths.iter().map(|path| {
-        let on_its_way = lists.remove(path);
-        on_its_way.unwrap_or_else(|| begin(api, path))
-    });
-    let threads = begun.collect::<Vec<_>>().into_iter();
-    let answers = threads.map(|thread| thread.join().expect("a fetching thread does not panic"));
-    let answers: Vec<_> = answers.collect();
+) -> Result<Option<Early>> {
+    let missing = paths.iter().copied().filter(|path| !lists.contains(path));
+    let missing = ask(api, &missing.collect::<Vec<_>>());
+    let read = read.map(|read| read.join().expect("a fetching thread does not panic"));
+    let (mut answers, early) = read.unwrap_or_default();
+    answers.extend(missing);
+    let answers = paths
+        .iter()
+        .filter_map(|path| Some((path, answers.remove(path)?)));
     // a list that such a server has was not found by something else: nothing says that it is empty
     let version = OnceCell::new();
     let is_newer = |since: &str| {
@@ -310,7 +329,7 @@ fn fetch_all(
     };
     // the token's own trouble is the cause of all the others
     let mut failed = None;
-    for (path, answer) in paths.iter().zip(answers) {
+    for (path, answer) in answers {
         match answer {
             // what there is one of is there: without it an apply would make another
             Ok((all, _)) if all.is_empty() && kind_of(path).is_some_and(Kind::is_listed_one) => {
@@ -347,7 +366,7 @@ fn fetch_all(
             }
         }
     }
-    failed.map_or(Ok(()), Err)
+    failed.map_or(Ok(early), Err)
 }
 
 /// The lists of a kind and of what stands in its objects.
@@ -362,7 +381,7 @@ fn fetch_one(api: &Api, path: &str) -> Result<Fetched, ApiError> {
     match kind_of(path) {
         Some(Kind::Peer) => {
             let (entries, read) = api.list_read(path)?;
-            let peers = read.map(|read| Peers::of(read, &entries));
+            let peers = read.map(|read| Arc::new(Peers::of(read, &entries)));
             Ok((entries, peers))
         }
         Some(kind) if kind.is_one() && !kind.is_listed_one() => {
@@ -406,22 +425,14 @@ fn store(snapshot: &mut Snapshot, path: &str, (entries, peers): Fetched) {
 
 /// Whether the event log has something to tell: a pending key was used; the times of keys and peers do not tell by whom; or
 /// the peer of a key that was asked for anew may still be there, and who it is decides about its deletion.
-fn events_tell_more(snapshot: &Snapshot, needs: &Needs, desired: &Desired) -> bool {
-    // what cannot be read here is an error of `Actual::read`
-    let read = |key: &Entry| key.read::<objects::SetupKey>().ok();
-    let keys = parallel::map(snapshot.list(Kind::SetupKey), read).into_iter();
-    let keys = keys.flatten().filter(|key| key.used_times > 0);
-    let keys: Vec<objects::SetupKey> = keys.collect();
-    let Ok(peers) = snapshot.peers() else {
-        return false;
-    };
+fn events_tell_more(actual: &Actual, needs: &Needs, desired: &Desired) -> bool {
+    let (keys, bindings) = (actual.keys.values(), &actual.bindings);
     // of a machine that goes it says what tells so
     let leaves = |name: &str| desired.manages(Kind::SetupKey) && desired.setup_key(name).is_none();
     if needs.untold.iter().any(|name| leaves(name)) {
         return true;
     }
-    let bindings = binding::bind(&keys, &peers, None);
-    keys.iter().any(|key| {
+    keys.filter(|key| key.used_times > 0).any(|key| {
         let Some(declared) = desired.setup_key(&key.name) else {
             let is_bound = bindings
                 .of_key(&key.id)

@@ -82,9 +82,9 @@ impl Snapshot {
     }
 
     /// Puts the list of peers, and what was read of it on the way.
-    pub fn put_peers(&mut self, entries: Vec<Entry>, read: Option<Peers>) {
+    pub fn put_peers(&mut self, entries: Vec<Entry>, read: Option<Arc<Peers>>) {
         *self.list_mut(Kind::Peer) = entries;
-        self.peers = read.map(|read| Arc::new(read).into()).unwrap_or_default();
+        self.peers = read.map(OnceLock::from).unwrap_or_default();
     }
 
     /// Returns the peers. Errors with the entry that cannot be read.

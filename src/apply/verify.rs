@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 use super::{Actual, Address, Applied, Change, Id, Kind, Operation, Plan, Writer};
 use crate::account::absent;
-use crate::account::fetch::{More, Needs, complete, fetch};
+use crate::account::fetch::{Ahead, More, Needs, complete, fetch_rest};
 use crate::inventory::Delta;
 use crate::model::desired::Desired;
 use crate::model::problem::Problem;
@@ -41,7 +41,8 @@ impl Writer<'_> {
         applied: &mut Applied,
     ) -> Result<Verified> {
         let (api, before) = (self.api, self.before);
-        let mut snapshot = fetch(api, needs, desired).context("cannot verify")?;
+        let fetched = fetch_rest(Ahead::default(), api, needs, desired);
+        let (mut snapshot, mut early) = fetched.context("cannot verify")?;
         if self.settle_from(&snapshot, applied)? {
             let groups = api.list(Kind::Group.path()).context("cannot verify")?;
             *snapshot.list_mut(Kind::Group) = groups;
@@ -54,7 +55,7 @@ impl Writer<'_> {
         let asked = &mut Arc::make_mut(&mut options.ours).asked;
         asked.retain(|address, _| address.kind == Kind::Peer);
         let planned = loop {
-            let (actual, binding) = plan::read(desired, &snapshot, &options)?;
+            let (actual, binding) = plan::read(desired, &snapshot, early.take(), &options)?;
             let inventory = &options.ours.inventory;
             absent::confirm(api, &binding.absent(&actual, inventory), inventory)
                 .context("cannot verify")?;

@@ -17,7 +17,7 @@ use super::settings::{adopted, connect, environment, protected, readable, recipi
 use super::versions::of_netbird;
 use super::{Failure, Result, Run};
 use crate::account::absent;
-use crate::account::actual::Actual;
+use crate::account::actual::{Actual, Early};
 use crate::account::fetch::{self, Ahead, More, Needs};
 use crate::account::snapshot::Snapshot;
 use crate::base::files;
@@ -192,7 +192,7 @@ impl<'a> Session<'a> {
         if let Some(tip) = history.tip() {
             place.of_commit(tip);
         }
-        let snapshot = match (&api, live) {
+        let (snapshot, early) = match (&api, live) {
             (Some(api), _) => {
                 let base = api.base().to_string();
                 document.server = Some(base.strip_suffix("/api").unwrap_or(&base).to_owned());
@@ -206,9 +206,9 @@ impl<'a> Session<'a> {
             }
             (None, Some(path)) => {
                 document.server = Some(path.display().to_string());
-                recorded(path)?
+                (recorded(path)?, None)
             }
-            (None, None) => Snapshot::default(),
+            (None, None) => (Snapshot::default(), None),
         };
         let mut session = Session {
             source,
@@ -231,7 +231,7 @@ impl<'a> Session<'a> {
             document: Document::default(),
             started,
         };
-        session.read()?;
+        session.read(early)?;
         let inventory = &session.options.ours.inventory;
         session.place.of_account(inventory, &session.actual)?;
         if let Some(api) = &session.api {
@@ -253,8 +253,10 @@ impl<'a> Session<'a> {
     }
 
     /// Reads the snapshot into actual state, and finds which object each entry stands for.
-    fn read(&mut self) -> Result<()> {
-        let read = plan::read(&self.valid.desired, &self.snapshot, &self.options)?;
+    /// `early`: what was read of it before.
+    fn read(&mut self, early: Option<Early>) -> Result<()> {
+        let desired = &self.valid.desired;
+        let read = plan::read(desired, &self.snapshot, early, &self.options)?;
         (self.actual, self.binding) = read;
         Ok(())
     }
@@ -290,7 +292,7 @@ impl<'a> Session<'a> {
         ours.strange = others.strange;
         ours.made = made;
         ours.unread = others.unread.clone().map(|(environment, _)| environment);
-        self.read()?;
+        self.read(None)?;
         let unread = others.unread;
         let unread = unread.map(|(environment, why)| OfInventory::OtherUnread { environment, why });
         Ok(unread.map(Notice::general))
@@ -382,7 +384,7 @@ impl<'a> Session<'a> {
                 }
                 return Ok(plan);
             }
-            self.read()?;
+            self.read(None)?;
         }
     }
 

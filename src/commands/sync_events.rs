@@ -24,7 +24,7 @@ use super::versions::of_netbird;
 use super::{Ending, Exit, Failure, Result, Run};
 use crate::account::absent;
 use crate::account::actual::{Actual, typed};
-use crate::account::fetch::{Needs, fetch};
+use crate::account::fetch::{Ahead, Needs, fetch_rest};
 use crate::apply::{Conduct, NotRecorded, Recorder, Writer};
 use crate::base::entry::Entry;
 use crate::base::id::Id;
@@ -179,9 +179,10 @@ impl Synced<'_> {
         // before the lists: what is recorded after that is newer than they are
         let store = InventoryPlace::find(run)?;
         let found = store.read()?;
-        let snapshot = fetch(api, &Needs::enrollment().and_account(), desired);
+        let needs = Needs::enrollment().and_account();
+        let snapshot = fetch_rest(Ahead::default(), api, &needs, desired);
         self.requests = api.requests();
-        let snapshot = snapshot.map_err(|error| of_netbird(api, error))?;
+        let (snapshot, early) = snapshot.map_err(|error| of_netbird(api, error))?;
         let events = snapshot.rest.events.as_ref();
         if events.is_some_and(|events| events.len() >= EVENTS_KEPT) {
             say.note("NetBird keeps the newest 10,000 events: older enrollments are known by the times of key and peer");
@@ -202,7 +203,7 @@ impl Synced<'_> {
             ..Ours::default()
         };
         let options = Options::of_enrollment(Arc::new(ours), Timestamp::now());
-        let (actual, binding) = plan::read(desired, &snapshot, &options)?;
+        let (actual, binding) = plan::read(desired, &snapshot, early, &options)?;
         store.of_account(&found.inventory, &actual)?;
         let absent = binding.absent(&actual, &found.inventory);
         absent::confirm(api, &absent, &found.inventory)?;

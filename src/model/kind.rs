@@ -39,7 +39,7 @@ use serde_json::{Map, Value, json};
 use crate::base::entry::Entry;
 use crate::base::id::Id;
 use crate::base::sentence::Sentence;
-use crate::file::{Cursor, Log, Names, Outline, Row};
+use crate::file::{Cursor, Log, Outline};
 
 use crate::wire::api::objects;
 
@@ -452,12 +452,6 @@ impl Kind {
     pub fn section(self) -> &'static str {
         let last = self.section_path().last();
         last.expect("every kind has a section or a word for one")
-    }
-
-    /// Whether its objects can refer by name to what is not a group.
-    pub fn names_others(self) -> bool {
-        let is_other = |row: &Row| matches!(row.names, Some(Names::Checks | Names::Resource));
-        self.outline().rows.iter().any(is_other)
     }
 
     /// Whether its objects can be renamed (`renamed_from`).

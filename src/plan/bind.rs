@@ -8,12 +8,12 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
-use crate::account::actual::{Actual, NewNames};
+use crate::account::actual::{Actual, Early, NewNames};
 use crate::account::snapshot::Snapshot;
 use crate::base::id::Id;
 use crate::inventory::{Inventory, RecordedAs};
@@ -112,14 +112,16 @@ impl Bound {
     }
 }
 
-/// Reads an account by the names that a file has for its objects, and finds what each entry stands for.
+/// Reads an account by the names that a file has for its objects, and finds what each entry stands for. `early`: what was read of it
+/// before.
 pub fn read(
     desired: &Desired,
     snapshot: &Snapshot,
+    early: Option<Early>,
     options: &Options,
 ) -> anyhow::Result<(Actual, Bound)> {
     let mut names = NewNames::new();
-    let mut actual = Actual::read(snapshot)?;
+    let mut actual = Early::complete(early, snapshot)?;
     let mut bound = bind(desired, &actual, options);
     // of objects in others' places the names of groups decide how like they are, so a second look can see more
     for _ in 0..3 {
@@ -201,7 +203,7 @@ fn bind(desired: &Desired, actual: &Actual, options: &Options) -> Bound {
 }
 
 /// The recorded objects of entries.
-type Own<'a> = HashMap<&'a Address, Vec<&'a Live>>;
+type Own<'a> = FxHashMap<&'a Address, Vec<&'a Live>>;
 
 /// The recorded objects: the key that each was recorded by, and how. What a run made and did not get to record, and whose entry
 /// is out of the file again, counts as created.
@@ -253,7 +255,7 @@ struct Scene<'a> {
     /// The oldest first.
     objects: Vec<&'a Live>,
     /// The same by their names in NetBird.
-    named: HashMap<&'a str, Vec<&'a Live>>,
+    named: FxHashMap<&'a str, Vec<&'a Live>>,
     /// Those that entries have.
     taken: FxHashSet<&'a Id>,
 }
@@ -328,7 +330,7 @@ impl<'a> Binder<'a> {
         let objects: Vec<&Live> = objects.iter().copied().filter(is_ours_to_see).collect();
         let mut scene = Scene {
             kind,
-            named: HashMap::default(),
+            named: FxHashMap::default(),
             taken: FxHashSet::default(),
             objects,
         };
@@ -394,7 +396,7 @@ impl<'a> Binder<'a> {
 
     /// Finds the recorded objects of each entry, whatever they are called now, and those that none has.
     fn own(&self, entries: &[&'a Address], scene: &Scene<'a>) -> (Own<'a>, Vec<&'a Live>) {
-        let mut recorded: HashMap<&str, Vec<&Live>> = HashMap::default();
+        let mut recorded: FxHashMap<&str, Vec<&Live>> = FxHashMap::default();
         for live in &scene.objects {
             if let Some((name, _)) = self.recorded(scene.kind, live) {
                 recorded.entry(name).or_default().push(live);
@@ -403,7 +405,7 @@ impl<'a> Binder<'a> {
         let lacks = entries
             .iter()
             .filter(|at| !recorded.contains_key(at.name.as_str()));
-        let lacking: HashMap<&str, &Address> = lacks.map(|at| (at.name.as_str(), *at)).collect();
+        let lacking: FxHashMap<&str, &Address> = lacks.map(|at| (at.name.as_str(), *at)).collect();
         let old_name = |at: &Address| self.desired.renamed_from.get(at);
         let mut own = Own::default();
         // an entry that says which one it was goes before the one that has the old name now

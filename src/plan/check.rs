@@ -2,6 +2,7 @@
 
 mod account;
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use super::people;
@@ -64,10 +65,11 @@ fn references(
     actual: &Actual,
 ) -> Vec<Problem> {
     let groups = &actual.groups;
-    let made = resolved.resources.keys();
-    let made = made.filter_map(|at| Some((at.kind.referred_as()?, at.name.as_str())));
-    let made: BTreeSet<(Refers, &str)> = made.collect();
-    let number = made.len() + actual.objects.len();
+    let made = LazyCell::new(|| {
+        let made = resolved.resources.keys();
+        let made = made.filter_map(|at| Some((at.kind.referred_as()?, at.name.as_str())));
+        made.collect::<BTreeSet<(Refers, &str)>>()
+    });
     let going = changes.iter().filter_map(|change| {
         let kind = change.address.kind.referred_as()?;
         Some((kind, actual.label(change.deleted()?)))
@@ -76,8 +78,7 @@ fn references(
     let (mut problems, mut guesses) = (Vec::new(), 0_usize);
     let is_skipped = |at: &Address| resolved.decision(at).is_some_and(|of| of.is_skipped);
     for (address, all) in resolved.entries(desired).filter(|(at, _)| !is_skipped(at)) {
-        let all: BTreeSet<(Refers, &str)> = all.iter().flat_map(Resource::refers).collect();
-        for (what, name) in all {
+        for (what, name) in all.iter().flat_map(Resource::refers) {
             let problem = match groups.other(what, name) {
                 Ok(_) if going.contains(&(what, name)) => Impossible::Goes(what, name.to_owned()),
                 Ok(_) => continue,
@@ -85,9 +86,9 @@ fn references(
                 // what writes such a reference is skipped
                 Err(Unresolved::Ambiguous(_, _, ids)) if actual.are_issued(&ids) => continue,
                 Err(Unresolved::Absent(..)) => {
+                    guesses += made.len() + actual.objects.len();
                     let made = made.iter().filter(|(made, _)| *made == what);
                     let names = groups.other_names(what).chain(made.map(|(_, name)| *name));
-                    guesses += number;
                     let names = (guesses <= hint::MAX_GUESSES).then_some(names);
                     let names = names.into_iter().flatten();
                     let hint = match what {

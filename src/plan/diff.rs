@@ -1,10 +1,9 @@
-//! Desired × claimed → changes: the entries against what stands for them, then what goes. Whose something is was decided
-//! before, and what is held back is decided after it.
+//! Desired × actual → changes: the entries against what stands for them. What goes decides `claim`, and what is held back is
+//! decided after both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Given;
-use super::claim::Claimed;
 use super::resolve::Resolved;
 use crate::account::actual::Actual;
 use crate::base::id::Id;
@@ -15,13 +14,9 @@ use crate::model::kind::{FieldChange, Kind, Live, PeerRef, Resource, differences
 use crate::model::problem::{Impossible, Problem};
 use crate::model::reason::Reason;
 
-/// Compares the entries with what stands for them, and adds what goes. Of equal sides: nothing. Returns what makes the account as
+/// Compares the entries with what stands for them. Of equal sides: nothing. Returns what makes the account as
 /// the file says, but for what follows from it, and what cannot be replaced or adopted.
-pub(super) fn diff(
-    given: Given,
-    resolved: &Resolved,
-    claimed: &Claimed,
-) -> (Vec<Change>, Vec<Problem>) {
+pub(super) fn diff(given: Given, resolved: &Resolved) -> (Vec<Change>, Vec<Problem>) {
     let (desired, actual, binding, options) = given.parts();
     let mut anew = Anew {
         asked: &options.replace,
@@ -81,7 +76,6 @@ pub(super) fn diff(
     let decisions = resolved.decisions.values();
     let of_keys = decisions.flat_map(|of| of.deletions.iter().chain(&of.change));
     changes.extend(of_keys.cloned());
-    changes.extend(claimed.pruned.iter().cloned());
     let adoptions = options.ours.asked.iter();
     let adoptions = adoptions.filter_map(|(address, id)| {
         let what = not_adoptable(address, id, given, resolved)?;

@@ -193,7 +193,7 @@ pub fn blame_versions(
     options: &Options,
 ) {
     let planned = |desired: &Arc<Desired>| {
-        let (actual, binding) = plan::read(desired, snapshot, options).ok()?;
+        let (actual, binding) = plan::read(desired, snapshot, None, options).ok()?;
         plan::plan(desired, &actual, &binding, options).ok()
     };
     let mut open: BTreeSet<Address> = drift

@@ -72,7 +72,8 @@ pub fn resolve<'a>(
     let (desired, actual, options) = (known.desired, known.actual, known.options);
     let mut members = Members::default();
     let group = Address::new(Kind::Group, name);
-    let mut named = Vec::new();
+    members.meant.reserve_exact(wanted.len());
+    let mut named = Vec::with_capacity(wanted.len());
     let mut untold = BTreeSet::new();
     for member in wanted {
         let found = find(member, &group, live, known);

@@ -78,7 +78,8 @@ pub fn granted(desired: &Desired, takes: impl Fn(&str) -> bool) -> ByKey {
     let mut granted: ByKey = pending
         .map(|(name, key)| (name.clone(), key.auto_groups.clone().unwrap_or_default()))
         .collect();
-    for (group, declared) in desired.groups().filter(|(group, _)| takes(group)) {
+    let is_any = !granted.is_empty();
+    for (group, declared) in desired.groups().filter(|(group, _)| is_any && takes(group)) {
         for member in declared.listed.iter().flatten() {
             if let Some(groups) = granted.get_mut(member) {
                 groups.insert(group.clone());

@@ -59,13 +59,14 @@ pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Addre
     }
     enrolled(given, resolved, &mut record);
     of_groups(given, resolved, &mut record);
-    let used: BTreeSet<&str> = desired.machine_names().map(|(_, name)| name).collect();
     let is_recorded = |name: &String| {
         let mut members = inventory.members.values();
         inventory.enrolled.contains_key(name) || members.any(|of| of.contains_key(name))
     };
     let unused = inventory.names.keys();
-    let unused = unused.filter(|name| !used.contains(name.as_str()) && !is_recorded(name));
+    // each name that the file uses and that was bound means something
+    let is_used = |name: &str| resolved.names.meanings.contains_key(name);
+    let unused = unused.filter(|name| !is_used(name) && !is_recorded(name));
     record.delta.unused_names = unused.cloned().collect();
     for (name, meaning) in &resolved.names.meanings {
         let (delta, name) = (&mut record.delta, name.to_string());

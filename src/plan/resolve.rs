@@ -62,8 +62,8 @@ impl Resolved<'_> {
 
     /// Returns what is decided about the setup key of that address.
     pub(super) fn decision(&self, address: &Address) -> Option<&Decision> {
-        let decision = self.decisions.get(&address.name);
-        decision.filter(|_| address.kind == Kind::SetupKey)
+        let key = Some(&address.name).filter(|_| address.kind == Kind::SetupKey);
+        self.decisions.get(key?)
     }
 }
 

@@ -15,7 +15,9 @@ use crate::model::notice::{Notice, OfObject};
 pub(super) fn skip(given: Given, resolved: &mut Resolved) -> (BTreeSet<Address>, Vec<Notice>) {
     let (mut entries, mut notices) = (given.binding.skipped.clone(), Vec::new());
     // it is not known which group is meant, and no other one has the name
-    for (address, all) in resolved.entries(given.desired) {
+    let mut protected = given.actual.protected_groups.keys();
+    let has_issued = protected.any(|id| given.actual.are_issued([id]));
+    for (address, all) in resolved.entries(given.desired).filter(|_| has_issued) {
         let mut groups = all.iter().flat_map(Resource::references);
         if let Some(twins) = groups.find_map(|group| issued_twins(group, given)) {
             notices.push(Notice::about(address, twins));

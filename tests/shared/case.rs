@@ -222,7 +222,7 @@ impl Case {
 
     /// Makes the plan.
     pub(crate) fn plan(&self) -> Result<Plan, Vec<Problem>> {
-        let (actual, binding) = plan::read(&self.desired, &self.snapshot, &self.options)
+        let (actual, binding) = plan::read(&self.desired, &self.snapshot, None, &self.options)
             .expect("answers of the server's form");
         plan::plan(
             &Arc::new(self.desired.clone()),

@@ -348,7 +348,7 @@ fn plans_no_deletion(live: &[u8], desired: &Arc<Desired>) {
     };
     let now = Timestamp::from_second(NOW).expect("a second of this century");
     let options = Options::of_enrollment(Arc::new(ours), now);
-    let Ok((actual, binding)) = crate::plan::read(desired, &snapshot, &options) else {
+    let Ok((actual, binding)) = crate::plan::read(desired, &snapshot, None, &options) else {
         return;
     };
     if let Ok(plan) = crate::plan::plan(desired, &actual, &binding, &options) {

@@ -106,13 +106,8 @@ impl Part {
 }
 
 impl Actual {
-    pub(super) fn read_referrers(
-        &mut self,
-        snapshot: &Snapshot,
-        lists: &Lists,
-        groups: &[objects::Group],
-    ) -> Result<()> {
-        self.read_resources(lists, groups);
+    pub(super) fn read_referrers(&mut self, snapshot: &Snapshot, lists: &Lists) -> Result<()> {
+        self.read_resources(lists);
         for user in typed::<objects::User>("users", &snapshot.rest.users)? {
             // people are objects of their own
             for group in user.auto_groups.iter().filter(|_| !user.has_address()) {
@@ -127,9 +122,10 @@ impl Actual {
     }
 
     /// What groups hold beside peers and network resources: peers as resources, and resources that are no more.
-    fn read_resources(&mut self, lists: &Lists, groups: &[objects::Group]) {
+    fn read_resources(&mut self, lists: &Lists) {
         let listed = lists.get(&Kind::NetworkResource);
-        for group in groups {
+        let groups = std::mem::take(&mut self.listed_groups);
+        for group in &groups {
             for resource in &group.resources {
                 let id = resource.id.as_str();
                 let words = match resource.kind == "peer" {
@@ -152,6 +148,7 @@ impl Actual {
                 }
             }
         }
+        self.listed_groups = groups;
     }
 
     fn read_parts(&mut self, snapshot: &Snapshot) {

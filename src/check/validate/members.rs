@@ -95,7 +95,9 @@ fn check_members(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
     let of_groups = of_groups.filter_map(|member| Some((member, member.text()?)));
     for (member, name) in of_groups.chain(single_peers(entries)) {
         let (place, shown) = (|| member.place(), || quote(name));
-        if let Some(key) = declared.get(name) {
+        let sibling = folded.get(&names::fold(name));
+        // what is like no key in any spelling is none
+        if let Some(key) = sibling.and_then(|_| declared.get(name)) {
             if !key.enrolled && !key.is_for_one_peer() {
                 let kind = match key.key_type {
                     KeyType::Reusable => "a reusable",
@@ -107,13 +109,13 @@ fn check_members(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
             }
             continue;
         }
-        let form = names::nfc(name);
-        if let Some(twin) = composed.get(&form).filter(|twin| **twin != name) {
+        let twin = sibling.and_then(|_| composed.get(&names::nfc(name)));
+        if let Some(twin) = twin.filter(|twin| **twin != name) {
             let like = "looks like a setup key's name, but is made of other characters";
             let flaw = log.error(place(), format!("{} {like}", shown()));
             let hint = format!("copy the name {} from \"setup_keys\"", quote(twin));
             flaw.coded(Code::Members).suggest(hint);
-        } else if let Some(sibling) = folded.get(&names::fold(name)).filter(|key| **key != name) {
+        } else if let Some(sibling) = sibling.filter(|key| **key != name) {
             let (shown, sibling) = (shown(), quote(sibling));
             let text = format!("{shown} differs from the setup key {sibling} by case");
             log.notice(Code::CaseTwin, place(), text);

@@ -24,7 +24,7 @@ impl Session<'_> {
     pub(in crate::commands) fn plan(&mut self) -> Result<Plan> {
         // who is bound to a key whose entry was removed decides about a peer, so it is not left to times alone
         if self.offboards() && self.complete(EVENTS)? {
-            self.read()?;
+            self.read(None)?;
         }
         let mut plan = self.plan_whole()?;
         let of_token = notices::of_token(&self.actual);
@@ -150,7 +150,8 @@ impl Session<'_> {
         }
         // what an apply of the base's file would do, by the same answers and the same inventory
         let base = self.history.base(&self.run.file).and_then(|desired| {
-            let (actual, binding) = plan::read(&desired, &self.snapshot, &self.options).ok()?;
+            let (actual, binding) =
+                plan::read(&desired, &self.snapshot, None, &self.options).ok()?;
             plan::plan(&desired, &actual, &binding, &self.options).ok()
         });
         let own: BTreeSet<Row> = match &base {

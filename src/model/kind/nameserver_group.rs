@@ -97,17 +97,17 @@ const DOMAINS: Takes<Vec<String>> = Takes(
 fn check_primary(group: &NameserverGroup, entry: &Cursor<'_>, log: &mut Log) {
     let domains = entry.get("domains");
     let listed = domains.is_some_and(|domains| domains.elements().next().is_some());
-    let place = entry.place_of("primary");
+    let place = || entry.place_of("primary");
     let is_unsaid = |name: &&str| !entry.mentions(&TABLE, name);
     match group.primary {
         Some(true) if listed => {
             let text = "a primary group is used for all domains, and this one lists some";
-            let flaw = log.error(place, text);
+            let flaw = log.error(place(), text);
             flaw.suggest("remove \"primary\" or \"domains\"");
         }
         Some(false) if !listed => {
             let text = "a group that is not primary needs domains to answer for";
-            let flaw = log.error(place, text);
+            let flaw = log.error(place(), text);
             flaw.suggest("add \"domains\", or remove \"primary\"");
         }
         None if !listed && ["primary", "domains"].iter().all(is_unsaid) => {

@@ -60,7 +60,7 @@ fn outcome(entries: &[(&str, &str)], rows: &[Row]) -> String {
 
 /// Says which objects entries stand for, as `NAME: ID as HOW …; leaves ID …`.
 fn said(case: &Case) -> String {
-    let (_, bound) = read(&case.desired, &case.snapshot, &case.options).expect("answers");
+    let (_, bound) = read(&case.desired, &case.snapshot, None, &case.options).expect("answers");
     let mut lines = Vec::new();
     let entries = bound.stands.iter();
     for (address, stands) in entries.filter(|(at, _)| at.kind != Kind::Group) {

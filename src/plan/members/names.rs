@@ -1,10 +1,11 @@
 //! Which machine a name of its own means. Hostnames are chosen by clients, so a name is bound once, when the file first uses
 //! it; from then on the inventory says whom it means. A name that means nobody is never matched by a hostname later.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use compact_str::CompactString;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::Known;
 use super::doubt::machine;
@@ -41,7 +42,7 @@ pub enum Meaning {
 #[derive(Debug, Default, PartialEq)]
 pub struct Names {
     /// What each name means.
-    pub meanings: HashMap<CompactString, Meaning>,
+    pub meanings: FxHashMap<CompactString, Meaning>,
     /// Whether so few of them mean nobody that what may be meant is looked for.
     pub may_guess: bool,
 }
@@ -94,11 +95,12 @@ impl Names {
                 (None, None) => first_use(name, &uses[name], actual, ours.standing),
             })
         };
-        let used: HashSet<&str> = desired.machine_names().map(|(_, name)| name).collect();
+        let used: FxHashSet<&str> = desired.machine_names().map(|(_, name)| name).collect();
         let used: Vec<&str> = used.into_iter().collect();
-        let meanings = used.iter().zip(parallel::map(&used, meaning));
-        let meanings = meanings.filter_map(|(name, of)| Some((CompactString::from(*name), of?)));
-        let meanings: HashMap<CompactString, Meaning> = meanings.collect();
+        let found = used.iter().zip(parallel::map(&used, meaning));
+        let found = found.filter_map(|(name, of)| Some((CompactString::from(*name), of?)));
+        let mut meanings = FxHashMap::with_capacity_and_hasher(used.len(), FxBuildHasher);
+        meanings.extend(found);
         let is_nobody = |of: &&Meaning| of.machine().is_none() && !matches!(of, Meaning::Key);
         let nobody = meanings.values().filter(is_nobody).count();
         let known = desired.setup_keys().count() + actual.peers.iter().count();

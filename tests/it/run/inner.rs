@@ -108,7 +108,7 @@ impl Inner {
         };
         complete(&api, more, &mut snapshot).expect("the lists");
         let (actual, binding) =
-            plan::read(&valid.desired, &snapshot, &options).expect("lists that can be read");
+            plan::read(&valid.desired, &snapshot, None, &options).expect("lists that can be read");
         Ok(Inner {
             api,
             valid,

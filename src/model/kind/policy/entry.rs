@@ -157,15 +157,15 @@ fn check_ports(policy: &Policy, entry: &Cursor<'_>, log: &mut Log) {
     if ports.is_none_or(|ports| ports.elements().next().is_none()) {
         return;
     }
-    let place = entry.place_of("ports");
+    let place = || entry.place_of("ports");
     match policy.protocol {
         Some(protocol) if !protocol.takes_ports() => {
             let text = format!("the protocol {} has no ports", protocol.word());
-            let flaw = log.error(place, text);
+            let flaw = log.error(place(), text);
             flaw.suggest("ports need \"protocol\": \"tcp\" or \"udp\"");
         }
         None if !entry.mentions(&TABLE, "protocol") => {
-            let flaw = log.error(place, "ports need a protocol, and this policy names none");
+            let flaw = log.error(place(), "ports need a protocol, and this policy names none");
             flaw.suggest("add \"protocol\": \"tcp\" or \"udp\"");
         }
         _ => (),

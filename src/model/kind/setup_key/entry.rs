@@ -157,18 +157,18 @@ impl Word for KeyType {
 
 /// A one-off key is used once; the server stores 1 whatever a file says (docs/netbird-api.md, "Setup keys").
 fn usage_limit(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
-    let place = entry.place_of("usage_limit");
-    let written = entry.mentions(&TABLE, "usage_limit");
+    let place = || entry.place_of("usage_limit");
+    let written = || entry.mentions(&TABLE, "usage_limit");
     match (key.key_type, key.usage_limit) {
         // 0 and 1 are both stored as 1
         (KeyType::OneOff, Some(limit)) if limit > 1 => {
             let text = "a one-off key is used once: usage_limit can only be 1";
-            let flaw = log.error(place, text);
+            let flaw = log.error(place(), text);
             flaw.suggest("for more than one peer use \"type\": \"reusable\"");
         }
-        (KeyType::Reusable, None) if !written => {
+        (KeyType::Reusable, None) if !written() => {
             let text = "this key will enroll any number of peers: it has no usage_limit";
-            log.notice(Code::KeyWithoutLimit, place, text);
+            log.notice(Code::KeyWithoutLimit, place(), text);
         }
         _ => (),
     }

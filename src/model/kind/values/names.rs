@@ -46,6 +46,10 @@ pub(crate) fn check_length(entry: &Cursor<'_>, what: &str, most: usize, log: &mu
 
 /// What is wrong with a name wherever it stands.
 pub(crate) fn flaw(name: &str) -> Option<Flaw> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if (1..=MAX_CHARS).contains(&name.len()) && name.bytes().all(is_plain) {
+        return None;
+    }
     let chars = name.chars().count();
     let text = if name.is_empty() {
         "a name cannot be empty".to_owned()
