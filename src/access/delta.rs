@@ -228,27 +228,24 @@ impl Maker<'_> {
             What::Peer(id) => self.reach.world.label(id),
             What::Key(name) => format!("{name} (not enrolled yet)"),
             // the address says how much that is, and which of the two
-            What::Resource(place, network) => match self.moved(node, place) {
-                Some(other) if other.address == place.address => {
-                    let network = self.reach.world.network(network);
-                    format!("{} {} in {network}", place.name, place.address)
-                }
-                None if !is_network(&place.address) => place.name.clone(),
-                _ => format!("{} {}", place.name, place.address),
-            },
+            What::Resource(place, network) if self.is_moved(node, &place.name) => {
+                let network = self.reach.world.network(network);
+                format!("{} {} in {network}", place.name, place.address)
+            }
+            What::Resource(place, _) if is_network(&place.address) => {
+                format!("{} {}", place.name, place.address)
+            }
+            What::Resource(place, _) => place.name.clone(),
         }
     }
 
-    /// Where a resource is on the other side, of one that is at another place there.
-    fn moved(&self, node: &Node, here: &Place) -> Option<&Place> {
+    /// Whether a resource of that name is at another place on the other side.
+    fn is_moved(&self, node: &Node, name: &str) -> bool {
         let world = self.reach.world;
-        let group = world.find(End::Resource, &here.name)?;
-        let other = if node.is[BEFORE] { AFTER } else { BEFORE };
-        let there = world.groups[group as usize].members[other].first()?;
-        match &world.nodes[*there as usize].what {
-            What::Resource(place, _) if !node.is[other] => Some(place),
-            _ => None,
-        }
+        let group = world.find(End::Resource, name);
+        let group = group.map(|group| &world.groups[group as usize]);
+        let is_on_both = group.is_some_and(|it| it.members.iter().all(|of| !of.is_empty()));
+        node.is[BEFORE] != node.is[AFTER] && is_on_both
     }
 }
 

@@ -120,6 +120,7 @@ impl Doctor<'_> {
     fn put_advised(&mut self, name: &'static str, look: Look, advice: Option<String>) {
         let right = |text| Check::new(Some(true), text, None);
         let mut check = look.map_or_else(|check| check, right);
+        debug_assert!(NAMES.split(' ').any(|known| known == name), "{name}");
         (check.name, check.hint) = (name, check.hint.or(advice));
         self.found.push(check);
     }

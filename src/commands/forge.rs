@@ -16,7 +16,7 @@ use crate::check::edit::content_differs_but_for_enrolled;
 use crate::file::Source;
 use crate::forge::ci::Context;
 use crate::forge::gitea::commit::BranchFile;
-use crate::forge::gitea::mark::{Marked, Marking};
+use crate::forge::gitea::mark_enrolled::{Marked, Marking};
 use crate::forge::gitea::post::Board;
 use crate::forge::gitea::{ForgeFile, GiteaError, Repo};
 use crate::git::{Git, Opened};

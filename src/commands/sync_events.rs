@@ -32,7 +32,7 @@ use crate::base::text::visible;
 use crate::check::validate::validate;
 use crate::commands::cli::SyncArgs;
 use crate::file;
-use crate::forge::gitea::mark::Marked;
+use crate::forge::gitea::mark_enrolled::Marked;
 use crate::model::desired::Desired;
 use crate::model::kind::Kind;
 use crate::model::notice::{Notice, Open, Remark};

@@ -435,8 +435,11 @@ impl Cursor<'_> {
             Some(refused) => {
                 let field = refused.meant.and_then(|meant| table.field(meant));
                 let (message, hint) = match field.map(|field| field.row) {
-                    Some(row) => (format!("write \"{}\"", row.name), Some(row.doc)),
-                    None => (refused.message.to_owned(), refused.hint),
+                    Some(row) => (
+                        format!("unknown field {}", quote(name)),
+                        Some(format!("write \"{}\": {}", row.name, row.doc)),
+                    ),
+                    None => (refused.message.to_owned(), refused.hint.map(str::to_owned)),
                 };
                 let flaw = log.error(self.key_place(), message);
                 flaw.coded(Code::UnknownField).suggest(hint);

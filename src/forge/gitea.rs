@@ -11,7 +11,7 @@ mod error;
 mod history;
 pub mod inventory;
 mod issues;
-pub mod mark;
+pub mod mark_enrolled;
 mod message;
 pub mod post;
 mod pulls;

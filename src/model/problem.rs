@@ -55,19 +55,10 @@ facts! {
             "remove its entry from that file first, and apply that file",
         ),
         /// Objects exchange what only one of them can have.
-        Exchange => match at.kind {
-            Kind::Route => says(
-                "and other routes of this plan swap their networks, and NetBird cannot do that in one step",
-                "change them in two steps: give one another network first",
-            ),
-            kind => says(
-                format!(
-                    "and other {} of this plan swap a unique value, and NetBird cannot do that in one step",
-                    kind.plural()
-                ),
-                "change them in two steps: take one out first",
-            ),
-        },
+        Exchange => says(
+            format!("and other {} of this plan swap a unique value, and NetBird cannot do that in one step", at.kind.plural()),
+            "change them in two steps: first take one out, or give it another value",
+        ),
         /// Another route for the same network and routers lives.
         RouteTwin(other: String, id: Id) => says(
             format!(
@@ -139,9 +130,8 @@ facts! {
         /// It contains these of that kind, and the list of the kind lacks them.
         Unlisted(kind: Kind, ids: BTreeSet<Id>) => says(
             format!(
-                "cannot be compared: it contains {} that NetBird's list of them lacks ({})",
-                kind.plural(),
-                listed(ids)
+                "cannot be compared: it contains {} that are missing in NetBird's list ({})",
+                kind.plural(), listed(ids)
             ),
             "run again; if it happens again, a proxy before NetBird cuts the list",
         ),

@@ -139,12 +139,8 @@ impl<'a> Choice<'a> {
         let mut others = actual.peers_named(name);
         let other = others.find(|other| is_renamed && !replaces.contains(&other.id));
         if let Some(other) = other {
-            remarks.push(Remark::GivesName {
-                peer: peer.id.clone(),
-                other: other.id.clone(),
-            });
-            let (peer, name) = (peer.name.clone(), name.clone());
-            enrolled.open = Some(Open::NameTaken { peer, name });
+            let (peer, name, other) = (peer.name.clone(), name.clone(), other.id.clone());
+            enrolled.open = Some(Open::NameTaken { peer, name, other });
             return enrolled;
         }
         if self.was_flipped_back(came.made) {

@@ -378,7 +378,7 @@ fn a_rename_to_a_name_that_another_peer_bears_is_left_alone() {
         .server()
         .enroll(&bench.unseal("k"), "some-host")
         .unwrap();
-    no_changes(&bench).shows("but another peer has the name \"k\"; nothing is done");
+    no_changes(&bench).shows("has the name \"k\": rename that peer in NetBird");
     assert_eq!(bench.names("/peers"), ["k", "some-host"]);
 }
 

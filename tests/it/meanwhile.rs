@@ -217,7 +217,7 @@ fn what_is_no_longer_what_was_to_go_stays() {
     bench
         .apply(&["--prune", "all"])
         .expect(4)
-        .says("a machine enrolled with it meanwhile, so it stays");
+        .says("a machine enrolled with it meanwhile, so it is not deleted");
     bench.one("/setup-keys", "k");
 }
 

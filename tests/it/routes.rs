@@ -59,7 +59,7 @@ fn networks_that_are_exchanged_are_refused_before_the_first_write() {
     bench
         .apply(&[])
         .expect(1)
-        .says("swap their networks, and NetBird cannot do that in one step")
+        .says("swap a unique value, and NetBird cannot do that in one step")
         .says("two steps");
     bench.assert_writes(&[]);
 }

@@ -30,16 +30,16 @@ fn a_resource_at_another_address_is_another_thing() {
     assert_data_eq!(
         told(printer_at("10.20.0.10"), live.clone()),
         str![[r#"
-- group "a" (2 machines) → "printer 10.20.0.9/32" of group "things": everything, by policy "p", because of network resource "printer"
-+ group "a" (2 machines) → "printer 10.20.0.10/32" of group "things": everything, by policy "p", because of network resource "printer"
+- group "a" (2 machines) → "printer 10.20.0.9/32 in network office" of group "things": everything, by policy "p", because of network resource "printer"
++ group "a" (2 machines) → "printer 10.20.0.10/32 in network office" of group "things": everything, by policy "p", because of network resource "printer"
 
 "#]]
     );
     assert_data_eq!(
         told(printer_at("0.0.0.0/0"), live.clone()),
         str![[r#"
-- group "a" (2 machines) → "printer 10.20.0.9/32" of group "things": everything, by policy "p", because of network resource "printer"
-+ group "a" (2 machines) → "printer 0.0.0.0/0" of group "things": everything, by policy "p", because of network resource "printer"
+- group "a" (2 machines) → "printer 10.20.0.9/32 in network office" of group "things": everything, by policy "p", because of network resource "printer"
++ group "a" (2 machines) → "printer 0.0.0.0/0 in network office" of group "things": everything, by policy "p", because of network resource "printer"
 ! the machines of group "a" reach all of the network 0.0.0.0/0 and ::/0 on every port, by policy "p", because of network resource "printer"
 
 "#]]

@@ -119,9 +119,9 @@ fn check_members(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
             let (shown, sibling) = (shown(), quote(sibling));
             let text = format!("{shown} differs from the setup key {sibling} by case");
             log.notice(Code::CaseTwin, place(), text);
-        } else if let Some(hint) = odd_member(name, &groups) {
+        } else if let Some((what, hint)) = odd_member(name, &groups) {
             let shown = shown();
-            let text = format!("{shown} does not look like the name of a peer");
+            let text = format!("{shown} {what}");
             let notice = log.notice(Code::OddMember, place(), text);
             notice.brief(format!("{shown} ({hint})")).suggest(hint);
         }
@@ -129,10 +129,14 @@ fn check_members(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {
 }
 
 /// What may be meant by a member that can hardly be a peer.
-fn odd_member(name: &str, groups: &FxHashSet<&str>) -> Option<String> {
+fn odd_member(name: &str, groups: &FxHashSet<&str>) -> Option<(&'static str, String)> {
+    let of_group = "is the name of a group, and a group cannot be a member of a group";
     match groups.contains(name) {
-        true => Some("it is a group here: groups hold peers, not groups".to_owned()),
-        false => hint::member(name, []),
+        true => Some((of_group, "list its setup keys and peers one by one".into())),
+        false => Some((
+            "does not look like the name of a peer",
+            hint::member(name, [])?,
+        )),
     }
 }
 
@@ -200,7 +204,7 @@ mod tests {
 "*"
     note: groups.g.peers[0]: "*" does not look like the name of a peer | members are named one by one; every peer is in "All" without being listed
 "free"
-    note: groups.g.peers[0]: "free" does not look like the name of a peer | it is a group here: groups hold peers, not groups
+    note: groups.g.peers[0]: "free" is the name of a group, and a group cannot be a member of a group | list its setup keys and peers one by one
 "edge-1.example.com"
 
 "#]],

@@ -42,7 +42,8 @@ pub(super) fn check(entries: &[InFile<'_>], log: &mut Log) {
             let (parent, kind) = (parent.unwrap_or_default(), kind.plural());
             let there = format!("{name} is in {parent} too, in line {}", line(twin));
             let message = format!("{there}: the names of {kind} are unique in the account");
-            log.error(place, message).coded(Code::Duplicate);
+            let flaw = log.error(place, message).coded(Code::Duplicate);
+            flaw.suggest("rename one of them");
         } else if !is_one(twin) {
             let there = format!("the name {name} looks like the one in line {}", line(twin));
             let flaw = log.error(place, format!("{there}, but is made of other characters"));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Done, Kind, Marked, Notice, Remark, Synced, visible};
 use crate::base::text::{count, joined};
-use crate::forge::gitea::mark::MarkedBy;
+use crate::forge::gitea::mark_enrolled::MarkedBy;
 use crate::model::address::Address;
 
 pub(super) fn text(synced: &Synced) -> String {

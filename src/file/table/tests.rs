@@ -112,7 +112,7 @@ fn a_reader_notes_what_it_does_not_want_and_goes_on() {
         ),
         (
             r#"{"how_many": 2}"#,
-            "f:1:2  how_many\n    write \"count\"\n    How many of it there are.\n",
+            "f:1:2  how_many\n    unknown field \"how_many\"\n    write \"count\": How many of it there are.\n",
         ),
         (
             "{\"count\": 1,\n \"zz\": [{\"a\": 1, \"a\": 2, \"\\u0061\": 3}]}",

@@ -281,10 +281,11 @@ fn range(
         let length = length.and_then(Result::ok).unwrap_or_default();
         let (least, most) = (prefixes.start(), prefixes.end());
         let message = if network.contains(':') != (family == "IPv6") {
-            format!("{} is no {family} network", quote(text))
+            format!("{} is not an {family} network", quote(text))
         } else if !prefixes.contains(&length) {
+            let size = if length > *most { "small" } else { "large" };
             let text = quote(text);
-            format!("NetBird takes /{least} to /{most} here, not {text}")
+            format!("{text} is too {size}: NetBird accepts /{least} to /{most} here")
         } else {
             return Ok(network);
         };

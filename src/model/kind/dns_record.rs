@@ -228,7 +228,7 @@ const TABLE: Table<DnsRecord> = Table {
 
 const WANTED: &str = "an address or a name";
 
-const SEVERAL: &str = "write a record of its own for each";
+const SEVERAL: &str = "write one record for each";
 
 const CONTENT: &str = r##"{"anyOf": [
     {"type": "string", "minLength": 1},

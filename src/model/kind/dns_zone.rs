@@ -40,7 +40,7 @@ const TABLE: Table<DnsZone> = Table {
         ; Field::inside(
             "records",
             Shape::Objects(objects::<DnsRecord>()),
-            "Its records. Left out: the records are left alone; empty: it shall have none.",
+            "Its records. Without it, the records are not changed; if it is empty, all are deleted.",
         ),
         renamed_from(),
     ],

@@ -39,7 +39,7 @@ fn members<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BTreeSet<Id>>, D
 const TABLE: Table<Group> = Table {
     what: "a group",
     fields: fields![
-        /// Names of setup keys and of live peers. Left out: the members are left alone.
+        /// Names of setup keys and peers. Without it, the members are not changed.
         may listed as "peers": names::PEERS,
         ; renamed_from(),
     ],

@@ -292,7 +292,7 @@ fn read_servers(list: &Cursor<'_>, log: &mut Log) -> Vec<Nameserver> {
 }
 
 fn ip(value: &Cursor<'_>, log: &mut Log) -> String {
-    let several = "write a nameserver of its own for each";
+    let several = "write one nameserver for each";
     let text = value.one_string(log, "an IP address", several);
     let ip = text.and_then(|text| value.checked(network::address(text), log));
     ip.unwrap_or_default()
@@ -358,9 +358,9 @@ mod tests {
     dns.nameserver_groups.n.nameservers: expected a list of nameservers, found an object
     dns.nameserver_groups.n.groups: expected a list of group names, found the string "g" | write ["g"]
 "primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 0}], "groups": ["g"]
-    dns.nameserver_groups.n.nameservers[0].port: 0 is not a whole number from 1 to 65535
+    dns.nameserver_groups.n.nameservers[0].port: 0 is too small: expected a whole number from 1 to 65535
 "primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 65536}], "groups": ["g"]
-    dns.nameserver_groups.n.nameservers[0].port: 65536 is not a whole number from 1 to 65535
+    dns.nameserver_groups.n.nameservers[0].port: 65536 is too large: expected a whole number from 1 to 65535
 "primary": true, "nameservers": [{"ip": "1.1.1.1", "port": "53"}], "groups": ["g"]
     dns.nameserver_groups.n.nameservers[0].port: expected a whole number from 1 to 65535, found the string "53" | write 53 without quotes
 "primary": true, "nameservers": [{"ip": "1.1.1.1", "ns_type": "tcp", "prot": 53}], "groups": ["g"]

@@ -19,12 +19,12 @@ const TABLE: Table<Network> = Table {
         ; Field::inside(
             "resources",
             Shape::Named(objects::<NetworkResource>()),
-            "What is reached in it, by name. Left out: the resources are left alone; empty: it shall have none.",
+            "What is reached in it, by name. Without it, the resources are not changed; if it is empty, all are deleted.",
         ),
         Field::inside(
             "routers",
             Shape::Objects(objects::<NetworkRouter>()),
-            "Through whom it is reached. Left out: the routers are left alone; empty: it shall have none.",
+            "Through whom it is reached. Without it, the routers are not changed; if it is empty, all are deleted.",
         ),
         renamed_from(),
     ],

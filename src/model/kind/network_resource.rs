@@ -48,7 +48,7 @@ const ADDRESS: Takes<String> = Takes(
         r#"{"type": "string", "minLength": 1, "maxLength": 255, "examples": ["10.20.0.9", "10.20.0.0/16", "*.corp.example"]}"#,
     ),
     |value, log| {
-        const SEVERAL: &str = "make a resource of its own for each, all in one group";
+        const SEVERAL: &str = "declare one network resource for each address; in the same group, one policy can name them all";
         let text = value.one_string(log, "an address, a network or a domain", SEVERAL);
         let found = text.and_then(|text| {
             let found = address(text).map_err(|flaw| flaw.or_several(text, SEVERAL));

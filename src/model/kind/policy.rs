@@ -142,11 +142,10 @@ struct Side<'a> {
 impl Side<'_> {
     /// The names of what stands there.
     fn sentence(&self, about: &About) -> Sentence {
-        let none = Sentence::default();
         match self.target {
-            Some(Target::Resource(name)) => none.name(name),
-            Some(Target::Peer { peer }) => none.name(about.peer(peer)),
-            None => none.names(self.groups.iter().map(String::as_str)),
+            Some(Target::Resource(name)) => Sentence::from("network resource ").name(name),
+            Some(Target::Peer { peer }) => Sentence::from("peer ").name(about.peer(peer)),
+            None => Sentence::from("peers in ").names(self.groups.iter().map(String::as_str)),
         }
     }
 

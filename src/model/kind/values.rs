@@ -27,7 +27,11 @@ pub(crate) const fn whole<const LEAST: i64, const MOST: i64>() -> Takes<Option<i
         let number = too_large.or_else(|| value.integer(log, &wanted))?;
         if !(LEAST..=MOST).contains(&number) {
             let written = quote(value.number_text().unwrap_or_default());
-            let message = format!("{} is not {wanted}", written.trim_matches('"'));
+            let size = if number > MOST { "large" } else { "small" };
+            let message = format!(
+                "{} is too {size}: expected {wanted}",
+                written.trim_matches('"')
+            );
             log.error(value.place(), message);
         }
         Some(number)

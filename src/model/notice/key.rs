@@ -47,12 +47,12 @@ facts! {
         ExpiresSoon(then: Timestamp) => {
             Code::ExpiresSoon.says(format!("expires within a day, at {then:.0}, and is not used yet"))
         },
-        /// It cannot be used any more; whether the file can say that it did its work.
+        /// It cannot be used any more; whether it did its work, which the file can say.
         Dead(dead: Dead, can_be_done: bool) => Code::DeadKey.says(format!(
             "{}. {}. If nobody needs a new key, {}.",
             dead.words(),
             new_key(at),
-            if *can_be_done && dead.was_used() { "set \"enrolled\": true" } else { "delete the entry" }
+            if *can_be_done { "set \"enrolled\": true" } else { "delete the entry" }
         )),
         /// Somebody revoked the new key before it was used, and the one that it was to replace is there.
         ReplacementRevoked { new: Id, old: Id } => Code::DeadKey.says(format!(
@@ -64,8 +64,7 @@ facts! {
         Skipped(keys: Vec<Id>) => Code::Skipped.says(format!(
             "is skipped: NetBird has a used key with this name ({}), so the machine may have enrolled already. If the machine \
              enrolled, run {}. If not, set reissue_after to the present time: then a new key is created.",
-            joined(keys),
-            at.adopt(only(keys))
+            joined(keys), at.adopt(only(keys))
         )),
         /// It was adopted, and differs in what no key can change.
         AdoptedDiffers(id: Id) => Code::KeyNamesake.says(format!(
@@ -77,8 +76,7 @@ facts! {
         IdleChange(fields: BTreeSet<String>) => Code::SaysLess.says(format!(
             "is marked enrolled, so the change of {} has no effect. To change the groups of its machine, add {:?} to \
              the peers of each group.",
-            listed(fields),
-            at.name
+            listed(fields), at.name
         )),
         /// It expires then, or never; its `expires_in` asks for something else, and it was used already.
         LivesOtherwise(expires: Option<Timestamp>) => Code::LivesOtherwise.says(format!(
@@ -119,8 +117,7 @@ facts! {
         UsedNamesakes(keys: Vec<Id>) => Code::KeyNamesake.says(format!(
             "is created although NetBird has used setup keys with its name (id {}) that this file does not manage. If the machine \
              of such a key is the one that is meant, run {} instead.",
-            joined(keys),
-            at.adopt(only(keys))
+            joined(keys), at.adopt(only(keys))
         )),
         /// Another peer, of that name, has the DNS label of its name.
         LabelTaken { label: String, peer: String } => Code::DnsLabel.says(format!(
@@ -180,16 +177,6 @@ facts! {
     fn words(&self) -> String;
 }
 
-impl Dead {
-    /// Returns whether a machine enrolled with it.
-    fn was_used(&self) -> bool {
-        !matches!(
-            self,
-            Dead::Expired { used: false, .. } | Dead::Revoked { used: false }
-        )
-    }
-}
-
 facts! {
     /// Why the peer of a removed key stays.
     pub enum PeerStays {
@@ -227,10 +214,11 @@ facts! {
             "was used, but it is not known which of several peers enrolled with it: {}",
             peers.join(", ")
         ),
-        /// The peer that came by it cannot have the key's name: another one has it.
-        NameTaken { peer: String, name: String } => {
-            format!("was used by the peer {peer:?}, but another peer has the name {name:?}")
-        },
+        /// The peer that came by it cannot have the key's name: that other one has it.
+        NameTaken { peer: String, name: String, other: Id } => format!(
+            "was used by the peer {peer:?}, but the peer {other} has the name {name:?}: rename that peer in NetBird, or delete it if its \
+             machine does not exist any more"
+        ),
         /// Its peer cannot join that group, which is not there.
         NoGroup(group: String) => {
             format!("joins group {group:?}, which is not in NetBird yet (an apply creates it)")
@@ -286,11 +274,6 @@ facts! {
         OlderStays { peer: Who, older: Who, why: Stays } => Code::PeerStays.says(format!(
             "was used by the peer {peer}. The peer {older}, which used an older key of this name, is not deleted, because {}.",
             why.words()
-        )),
-        /// How its peer can get its name, which the other one bears.
-        GivesName { peer: Id, other: Id } => Code::EnrollmentOpen.says(format!(
-            "gives its name to the peer {peer} only if no other peer has it. Rename the peer {other} in NetBird, or delete that \
-             peer if its machine does not exist any more."
         )),
         /// `enrolled` was taken back; its peer, and whether the file has a `reissue_after` for it.
         FlippedBack { peer: Who, asked: bool } => Code::FlippedBack.says(format!(

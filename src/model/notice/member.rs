@@ -34,8 +34,7 @@ facts! {
         OneOf(peers: Vec<String>) => Code::MemberUnclear.says(format!(
             "{lists} the setup key {name:?}, but it is not known which of several peers ({}) used it{}. Write \
              the name of the right peer instead.",
-            peers.join(", "),
-            so_none(at)
+            peers.join(", "), so_none(at)
         )),
         /// Its key was used, and its peer is gone; these bear the name.
         Gone(others: Vec<Machine>) => {
@@ -58,8 +57,7 @@ facts! {
             let meant = meant.as_ref().map(|meant| format!("; {meant}"));
             Code::MemberAbsent.says(format!(
                 "{lists} {name:?}, but no peer in NetBird has this name{}{}",
-                so_none(at),
-                meant.unwrap_or_else(otherwise)
+                so_none(at), meant.unwrap_or_else(otherwise)
             ))
         },
         /// It means nobody, or this one that does not exist any more; these others have the name.
@@ -70,25 +68,20 @@ facts! {
             };
             Code::MemberUnclear.says(format!(
                 "{lists} {name:?}, {meant}. {} this name now. If {} the right machine, run {}",
-                have(others),
-                if others.len() == 1 { "it is" } else { "one of them is" },
-                adopt_peer(name, others)
+                have(others), one(others), adopt_peer(name, others)
             ))
         },
         /// Others bear the name of the one that is meant; what to do where another is the right one.
         Twin { meant: Machine, others: Vec<Machine>, way_out: WayOut } => {
-            let (are, one, them) = match others.len() {
-                1 => ("is", "it is", "it"),
-                _ => ("are", "one of them is", "them"),
-            };
+            let (are, them) = if others.len() == 1 { ("is", "it") } else { ("are", "them") };
             let way_out = match way_out {
                 WayOut::NewKey => NEW_KEY.into(),
                 WayOut::Adopt => format!("run {}", adopt_peer(name, others)),
             };
             Code::MemberTwin.says(format!(
-                "{lists} {name:?}, which means the peer {meant}. {} this name too, but {are} not {added}. If {one} the right machine, \
+                "{lists} {name:?}, which means the peer {meant}. {} this name too, but {are} not {added}. If {} the right machine, \
                  {way_out}. If not, rename {them}.",
-                have(others)
+                have(others), one(others)
             ))
         },
         /// It is that peer, which bears another name.
@@ -148,6 +141,14 @@ fn adopt_peer(name: &str, others: &[Machine]) -> String {
         _ => "ID",
     };
     Address::new(Kind::Peer, name).adopt(id)
+}
+
+fn one(of: &[Machine]) -> &'static str {
+    if of.len() == 1 {
+        "it is"
+    } else {
+        "one of them is"
+    }
 }
 
 /// `The peers A and B have`.

@@ -23,8 +23,7 @@ facts! {
         IssuedTwins { group: String, ids: Vec<Id> } => Code::Namesake.says(format!(
             "refers to the group {group:?}, but an identity provider gave this name to {} groups ({}). It is not known which group \
              is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.",
-            ids.len(),
-            joined(ids)
+            ids.len(), joined(ids)
         )),
         /// Its entry lists members, and they are those of an identity provider: who is in it beside the file, and who is not;
         /// whether this change lists them.
@@ -66,8 +65,7 @@ facts! {
         Unclear(ids: Vec<Id>) => Code::Skipped.says(format!(
             "is skipped: several objects in NetBird fit this entry ({}). Run {} with the id of the right one, or delete the others \
              in NetBird.",
-            joined(ids),
-            at.adopt("ID")
+            joined(ids), at.adopt("ID")
         )),
         /// Nothing is done about it: it refers to such an entry.
         SkippedWith(entry: String) => {
@@ -77,9 +75,7 @@ facts! {
         MayBeStrange { ids: Vec<Id>, environment: String } => Code::Skipped.says(format!(
             "is skipped: the inventory of the environment {environment:?} cannot be read, so {environment:?} perhaps manages this {} \
              (id {}). Repair that inventory. If you are sure that {environment:?} does not manage it, run {}.",
-            at.kind.label(),
-            joined(ids),
-            at.adopt(only(ids))
+            at.kind.label(), joined(ids), at.adopt(only(ids))
         )),
         /// Its entry said these fields before this change.
         SaysLess(fields: BTreeSet<String>) => Code::SaysLess.says(format!(
@@ -157,8 +153,7 @@ facts! {
         Forgotten(before: Vec<Users>) => format!(
             "no longer has the protocol netbird-ssh: nobody can log in by SSH through it any more, and NetBird forgets who could ({}). \
              If it gets netbird-ssh again, it lets in {}, until \"authorized_groups\" names users.",
-            users(before),
-            users(&[])
+            users(before), users(&[])
         ),
         /// These: everybody, where none are named.
         Of(after: Vec<Users>) => {
@@ -252,8 +247,7 @@ facts! {
         Changed(fields: Vec<FieldChange>) => {
             Code::Meanwhile.whole(format!(
                 "somebody changed {} during this run ({}). The run set the values of the file again.",
-                at.quoted(),
-                text::joined(fields.iter().map(FieldChange::named), ", ")
+                at.quoted(), text::joined(fields.iter().map(FieldChange::named), ", ")
             ))
         },
         /// They renamed it to that.
@@ -264,14 +258,12 @@ facts! {
         /// They took these out of the group.
         TookOut(peers: Vec<String>) => Code::Meanwhile.whole(format!(
             "somebody removed {} from {} during this run. The file lists them, so the run added them again.",
-            text::quoted(peers),
-            at.quoted()
+            text::quoted(peers), at.quoted()
         )),
         /// These joined the group while it was written, which threw them out.
         ThrownOut(peers: Vec<String>) => Code::Meanwhile.whole(format!(
             "{} joined {} while this run wrote the group, and that write removed them. The run added them again.",
-            text::quoted(peers),
-            at.quoted()
+            text::quoted(peers), at.quoted()
         )),
     }
 

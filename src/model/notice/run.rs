@@ -33,8 +33,7 @@ facts! {
         UnlistedPeers(peers: BTreeSet<Id>) => Code::UnlistedPeers.says(format!(
             "groups in NetBird have {} that its list of peers lacks ({}). They stay members. If the machines exist, something \
              before NetBird cut the list, or this token does not see all machines.",
-            count(peers.len(), "member", "members"),
-            listed(peers)
+            count(peers.len(), "member", "members"), listed(peers)
         )),
         /// Nobody is named who could open new keys.
         NoRecipient => Code::NoRecipient.says(
@@ -45,8 +44,7 @@ facts! {
             let near = near.as_deref().map(|near| format!("; {}", ask(near)));
             Code::ProtectsNothing.says(format!(
                 "--protect names {}, which is neither in the file nor in NetBird{}",
-                named.quoted(),
-                near.unwrap_or_default()
+                named.quoted(), near.unwrap_or_default()
             ))
         },
         /// Names that mean nobody, and the one machine that bears each: there was no inventory before.

@@ -224,7 +224,7 @@ two lives: the newest use counts
     update group g
         peers [] → ["y"]
     pending in g: {"pending"}
-    note: setup key "done" was used by the peer "y" (daojn06d1l589ei3j680). The peer "x" (daojn06d1l5o9ei3jd1g), which used an older key of this name, is not deleted: the file has no reissue_after, which asks for another machine
+    note: setup key "done" was used by the peer "y" (daojn06d1l589ei3j680). The peer "x" (daojn06d1l5o9ei3jd1g), which used an older key of this name, is not deleted, because the file has no reissue_after that asks for another machine.
 marked, its key gone: the one of the name
     update group g
         peers [] → ["done"]

@@ -526,8 +526,8 @@ fn lists_that_lack_what_others_name() {
     let rows = rows.map(|(what, case)| (what, case.outcome()));
     assert_data_eq!(table(rows), str![[r#"
 no routers, no resources
-    impossible: network office cannot be compared: it contains network resources that NetBird's list of them lacks (h1) | run again; if it happens again, a proxy before NetBird cuts the list
-    impossible: network office cannot be compared: it contains network routers that NetBird's list of them lacks (r1) | run again; if it happens again, a proxy before NetBird cuts the list
+    impossible: network office cannot be compared: it contains network resources that are missing in NetBird's list (h1) | run again; if it happens again, a proxy before NetBird cuts the list
+    impossible: network office cannot be compared: it contains network routers that are missing in NetBird's list (r1) | run again; if it happens again, a proxy before NetBird cuts the list
 the file does not manage them
     nothing
 the lists were not asked for

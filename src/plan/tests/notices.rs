@@ -140,8 +140,7 @@ fn what_is_odd_about_keys_and_their_peers_is_told() {
     let rows = rows.map(|(what, case)| (what, case.outcome()));
     assert_data_eq!(table(rows), str![[r#"
 another peer bears the key's name
-    note: setup key "gw" gives its name to the peer daojn001d7im4h5d06hg only if no other peer has it. Rename the peer daojn05h52b8h06og03g in NetBird, or delete that peer if its machine does not exist any more.
-    note: setup key "gw" was used by the peer "host", but another peer has the name "gw"; nothing is done
+    note: setup key "gw" was used by the peer "host", but the peer daojn05h52b8h06og03g has the name "gw": rename that peer in NetBird, or delete it if its machine does not exist any more; nothing is done
 enrolled was taken back
     note: setup key "gw" was marked enrolled before, and now it is not. This has no effect, because the peer "gw" (daojn05h52b8h06og03g) enrolled with this key. To enroll another machine, set reissue_after to the time of this change (such as 2026-12-01T12:00:00Z). If you do not want that, set "enrolled": true again.
 a key for many as a member

@@ -310,7 +310,7 @@ a chain of three
         network "10.0.0.0/8" → "172.16.0.0/12"
     create route x
 two change networks
-    impossible: route x and other routes of this plan swap their networks, and NetBird cannot do that in one step | change them in two steps: give one another network first
+    impossible: route x and other routes of this plan swap a unique value, and NetBird cannot do that in one step | change them in two steps: first take one out, or give it another value
 the old one changes and is still in the way
     impossible: route new cannot be written: NetBird has another route "old" (daojn07c1n8hkrl723dg) for the same network through the same routers, and refuses a second one | give one of them another network or other routers, or delete the other one in NetBird
 through a single peer, which the server never sees

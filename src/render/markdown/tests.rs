@@ -430,21 +430,21 @@ fn what_stands_out() {
         crate::testing::table(rows),
         snapbox::str![[r#"
 a new policy from All
-    > - Opens policy `p`: every peer reaches `b`: everything.
+    > - Opens policy `p`: every peer reaches peers in `b`: everything.
 a new policy to All
-    > - Opens policy `p`: `a` reach every peer: tcp 22.
+    > - Opens policy `p`: peers in `a` reach every peer: tcp 22.
 a new policy from All to All, disabled
 a policy is opened to All
-    > - Opens policy `p`: `a` reach every peer: everything.
+    > - Opens policy `p`: peers in `a` reach every peer: everything.
 a policy that was open gets a description
 a policy is switched off
-    > - Switches off policy `p`: `a` lose udp 53 to `b`.
+    > - Switches off policy `p`: peers in `a` lose udp 53 to peers in `b`.
 a policy goes
-    > - Deletes policy `p`: `a` lose udp 53 to `b`.
+    > - Deletes policy `p`: peers in `a` lose udp 53 to peers in `b`.
 a disabled policy goes
     > - Deletes, and nobody loses anything by it: policy `p`.
 a policy that drops goes
-    > - Deletes policy `p`: everything from `a` to `b` is no longer blocked.
+    > - Deletes policy `p`: everything from peers in `a` to peers in `b` is no longer blocked.
 a dead key goes
     > - Deletes, and nobody loses anything by it: setup key `k`.
 

@@ -143,8 +143,14 @@ fn one_that_is_finished_used_or_recorded_meanwhile_stays() {
         });
     };
     for (meanwhile, said) in [
-        (finish, "another run finished it meanwhile, so it stays"),
-        (enroll, "another run finished it meanwhile, so it stays"),
+        (
+            finish,
+            "another run finished it meanwhile, so it is not deleted",
+        ),
+        (
+            enroll,
+            "another run finished it meanwhile, so it is not deleted",
+        ),
         (record, "another run recorded it meanwhile, so it stays"),
     ] {
         let bench = Bench::fake();

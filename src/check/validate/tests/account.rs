@@ -60,13 +60,13 @@ fn settings() {
 "peer_login_expiration": 3600, "peer_inactivity_expiration": 1
 "peer_login_expiration": 15552000, "peer_inactivity_expiration": 9223372036
 "peer_login_expiration": 3599
-    account.settings.peer_login_expiration: 3599 is not a whole number from 3600 to 15552000
+    account.settings.peer_login_expiration: 3599 is too small: expected a whole number from 3600 to 15552000
 "peer_login_expiration": 15552001
-    account.settings.peer_login_expiration: 15552001 is not a whole number from 3600 to 15552000
+    account.settings.peer_login_expiration: 15552001 is too large: expected a whole number from 3600 to 15552000
 "peer_inactivity_expiration": 0
-    account.settings.peer_inactivity_expiration: 0 is not a whole number from 1 to 9223372036
+    account.settings.peer_inactivity_expiration: 0 is too small: expected a whole number from 1 to 9223372036
 "peer_inactivity_expiration": 9223372037
-    account.settings.peer_inactivity_expiration: 9223372037 is not a whole number from 1 to 9223372036
+    account.settings.peer_inactivity_expiration: 9223372037 is too large: expected a whole number from 1 to 9223372036
 "peer_login_expiration": "1h"
     account.settings.peer_login_expiration: expected a whole number from 3600 to 15552000, found the string "1h"
 "peer_login_expiration_enabled": "yes"
@@ -89,17 +89,17 @@ fn settings() {
 "network_range": "10.1.2.3/16"
     account.settings.network_range: "10.1.2.3/16" has host bits: it is inside 10.1.0.0/16 | write "10.1.0.0/16"
 "network_range": "10.1.2.0/29"
-    account.settings.network_range: NetBird takes /0 to /28 here, not "10.1.2.0/29"
+    account.settings.network_range: "10.1.2.0/29" is too small: NetBird accepts /0 to /28 here
 "network_range": "fd00::/64"
-    account.settings.network_range: "fd00::/64" is no IPv4 network
+    account.settings.network_range: "fd00::/64" is not an IPv4 network
 "network_range": ""
     account.settings.network_range: "" is not a network: it has an address and a prefix, such as 192.168.1.0/24
 "network_range_v6": "fd00::/47"
-    account.settings.network_range_v6: NetBird takes /48 to /120 here, not "fd00::/47"
+    account.settings.network_range_v6: "fd00::/47" is too large: NetBird accepts /48 to /120 here
 "network_range_v6": "fd00::/121"
-    account.settings.network_range_v6: NetBird takes /48 to /120 here, not "fd00::/121"
+    account.settings.network_range_v6: "fd00::/121" is too small: NetBird accepts /48 to /120 here
 "network_range_v6": "10.0.0.0/16"
-    account.settings.network_range_v6: "10.0.0.0/16" is no IPv6 network
+    account.settings.network_range_v6: "10.0.0.0/16" is not an IPv6 network
 "ipv6_enabled_groups": [], "peer_expose_groups": ["h"]
     note: account.settings.peer_expose_groups[0]: group "h" is not declared in this file: an apply fails if NetBird does not have it
 "peer_expose_enabled": true, "peer_expose_groups": []
@@ -166,7 +166,7 @@ fn peers() {
 "approval_required": false
     peers.gw.approval_required: a self-hosted NetBird answers 200 to it and ignores it | leave it out
 "ssh": true
-    peers.gw.ssh: write "ssh_enabled" | Whether NetBird's SSH server runs on it. With it, every policy of protocol all to the peer lets all users log in.
+    peers.gw.ssh: unknown field "ssh" | write "ssh_enabled": Whether NetBird's SSH server runs on it. With it, every policy of protocol all to the peer lets all users log in.
 "ssh_enabled": null
     peers.gw.ssh_enabled: null is not allowed | leave "ssh_enabled" out instead
 

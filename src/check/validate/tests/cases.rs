@@ -307,14 +307,14 @@ f:19:71  policies["web.tcp"].enabled
 f:22:25  routes.lan.network
     "10.0.0.0/33" is not a network: the prefix of an IPv4 network is 0 to 32
 f:22:77  routes.lan.metric
-    0 is not a whole number from 1 to 9999
+    0 is too small: expected a whole number from 1 to 9999
 f:23:5  routes.lan
     "lan" is here twice; the first one is in line 22, column 5
 f:23:77  routes.lan.groups
     expected a list of group names, found the string "pilots"
     write ["pilots"]
 f:25:90  dns.nameserver_groups.corp.nameservers[0].port
-    70000 is not a whole number from 1 to 65535
+    70000 is too large: expected a whole number from 1 to 65535
 f:26:12  users
     expected an object of names { … }, found a list
     write each entry under its name: { "NAME": { … } }
@@ -360,7 +360,7 @@ fn spellings_of_other_tools_have_a_way_out() {
 "groups": {"a": ["p1", "p2"]}
     groups.a: expected a group { … }, found a list | write { "peers": ["p1", "p2"] }
 "groups": {"a": {"members": ["p1"]}}
-    groups.a.members: write "peers" | Names of setup keys and of live peers. Left out: the members are left alone.
+    groups.a.members: unknown field "members" | write "peers": Names of setup keys and peers. Without it, the members are not changed.
 "rule": {}
     rule: access rules belong in "policies" | write "policies": { "NAME": { "sources": [ … ], "destinations": [ … ] } }, one entry for each rule
 "acls": []
@@ -374,9 +374,9 @@ fn spellings_of_other_tools_have_a_way_out() {
 "nameservers": []
     nameservers: nameserver groups belong in "dns" | write "dns": { "nameserver_groups": { … } }
 "policies": {"p": {"src": ["a"], "dst": ["b"], "proto": "tcp"}}
-    policies.p.src: write "sources" | Groups that may connect, at least one. Exactly one of sources and source_resource.
-    policies.p.dst: write "destinations" | Groups that they reach, at least one. Exactly one of destinations and destination_resource.
-    policies.p.proto: write "protocol" | all, tcp, udp, icmp or netbird-ssh, in any case.
+    policies.p.src: unknown field "src" | write "sources": Groups that may connect, at least one. Exactly one of sources and source_resource.
+    policies.p.dst: unknown field "dst" | write "destinations": Groups that they reach, at least one. Exactly one of destinations and destination_resource.
+    policies.p.proto: unknown field "proto" | write "protocol": all, tcp, udp, icmp or netbird-ssh, in any case.
 "policies": {"p": {"rule": {}, "sources": ["*"], "destinations": ["10.0.0.0/8"]}}
     policies.p.rule: one policy is one rule: NetBird drops all but the first | write the rule's fields here, and a policy of its own for every other rule
     note: policies.p.sources[0]: group "*" is not declared in this file: an apply fails if NetBird does not have it | the group of every peer is called "All"
@@ -389,7 +389,7 @@ fn spellings_of_other_tools_have_a_way_out() {
     note: policies.p.sources[1]: group "al" is not declared in this file: an apply fails if NetBird does not have it
     note: policies.p.destinations[0]: group "d2m7q0rl0ubs73a9k2v0" is not declared in this file: an apply fails if NetBird does not have it | this looks like an id of NetBird: this list takes groups, by their names
 "groups": {"g": {}}, "routes": {"r": {"networks": ["10.0.0.0/8"], "peer_groups": ["g"], "groups": ["g"]}}
-    routes.r.networks: write "network" | An IPv4 or IPv6 network; host bits are masked, with a notice. Exactly one of network and domains.
+    routes.r.networks: unknown field "networks" | write "network": An IPv4 or IPv6 network; host bits are masked, with a notice. Exactly one of network and domains.
 
 "#]],
     );

@@ -50,9 +50,9 @@ fn zones() {
     dns.zones.corp.domain: "https://corp.example/" is not a domain: it holds ":" | did you mean "corp.example"?
 "domain": 1, "groups": ["g"], "name": "x", "enable_search_domain": true
     dns.zones.corp.domain: expected a domain, found the number 1
-    dns.zones.corp.groups: write "distribution_groups" | Groups whose peers ask the zone, at least one. Left out with domain.
+    dns.zones.corp.groups: unknown field "groups" | write "distribution_groups": Groups whose peers ask the zone, at least one. Left out with domain.
     dns.zones.corp.name: its name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
-    dns.zones.corp.enable_search_domain: write "search_domain" | The domain is a search domain too.
+    dns.zones.corp.enable_search_domain: unknown field "enable_search_domain" | write "search_domain": The domain is a search domain too.
 "domain": "corp.example", "distribution_groups": ["g"], "records": {}
     dns.zones.corp.records: expected a list of DNS records, found an object | write them in a list: [{ … }]
 "domain": "corp.example", "distribution_groups": ["g"], "records": null
@@ -142,11 +142,11 @@ fn records() {
 {"name": "db.other.example.", "type": "A", "content": "10.0.0.1"}
     dns.zones.corp.records[0].name: "db.other.example." is not a name in "corp.example" | a name that ends with a dot is a full one
 {"name": "db", "type": "A", "content": "10.0.0.1", "ttl": -1}
-    dns.zones.corp.records[0].ttl: -1 is not a whole number from 0 to 2147483647
+    dns.zones.corp.records[0].ttl: -1 is too small: expected a whole number from 0 to 2147483647
 {"name": "db", "type": "A", "content": "10.0.0.1", "ttl": 2147483648}
-    dns.zones.corp.records[0].ttl: 2147483648 is not a whole number from 0 to 2147483647
+    dns.zones.corp.records[0].ttl: 2147483648 is too large: expected a whole number from 0 to 2147483647
 {"name": "db", "type": "A", "value": "10.0.0.1", "id": "x"}
-    dns.zones.corp.records[0].value: write "content" | The IPv4 address of an A record, the IPv6 address of an AAAA record, the full name that a CNAME stands for; or { "peer": NAME }, a machine whose address it is, named as in a group's peers.
+    dns.zones.corp.records[0].value: unknown field "value" | write "content": The IPv4 address of an A record, the IPv6 address of an AAAA record, the full name that a CNAME stands for; or { "peer": NAME }, a machine whose address it is, named as in a group's peers.
     dns.zones.corp.records[0].id: ids of NetBird never stand in this file | leave it out: names are enough
 {"name": "db", "type": "A", "content": "10.0.0.1"}, {"name": "DB.corp.example", "type": "A", "content": "10.0.0.1", "ttl": 5}
     dns.zones.corp.records[1]: the same record is in line 1 already
@@ -202,7 +202,7 @@ fn settings() {
 "settings": {"disabled_management_groups": ["x", 1], "disabled": true}
     note: dns.settings.disabled_management_groups[0]: group "x" is not declared in this file: an apply fails if NetBird does not have it
     dns.settings.disabled_management_groups[1]: expected a name, found the number 1
-    dns.settings.disabled: write "disabled_management_groups" | Groups whose peers keep their own resolvers: they get no DNS settings from NetBird.
+    dns.settings.disabled: unknown field "disabled" | write "disabled_management_groups": Groups whose peers keep their own resolvers: they get no DNS settings from NetBird.
 "records": []
     dns.records: records belong in their zone | write "zones": { "NAME": { "domain": "…", "records": [ … ], … } }
 

@@ -22,13 +22,13 @@ fn fields_of_others() {
         ],
         str![[r#"
 "setup_keys": {"k": {"type": "one-off", "expiry_seconds": 3600}}
-    setup_keys.k.expiry_seconds: write "expires_in" | Life time in seconds from creation, such as 604800 for a week; 0 = never expires.
+    setup_keys.k.expiry_seconds: unknown field "expiry_seconds" | write "expires_in": Life time in seconds from creation, such as 604800 for a week; 0 = never expires.
 "setup_keys": {"k": {"type": "one-off", "duration": 3600}}
-    setup_keys.k.duration: write "expires_in" | Life time in seconds from creation, such as 604800 for a week; 0 = never expires.
+    setup_keys.k.duration: unknown field "duration" | write "expires_in": Life time in seconds from creation, such as 604800 for a week; 0 = never expires.
 "policies": {"p": {"sources": ["g"], "destination_resource": {"id": "d2m8a1bl0ubs73a9k3c0", "type": "host"}}}
-    policies.p.destination_resource: write a name here: this file never has ids of NetBird | write the resource's name: "destination_resource": "NAME"
+    policies.p.destination_resource: expected a name, found an id of NetBird | write the name of the resource: "destination_resource": "NAME"
 "policies": {"p": {"sources": ["g"], "destination_resource": {"type": "peer", "id": "x", "peer": "a"}}}
-    policies.p.destination_resource: write a name here: this file never has ids of NetBird | write "destination_resource": { "peer": "NAME" }
+    policies.p.destination_resource: expected a name, found an id of NetBird | write "destination_resource": { "peer": "NAME" }
 "policies": {"p": {"rule": [{"sources": ["g"]}]}}
     policies.p.rule: one policy is one rule: NetBird drops all but the first | write the rule's fields here, and a policy of its own for every other rule
 "policies": {"p": {"sources": ["g"], "destinations": ["g"], "lifecycle": {"prevent_destroy": true}}}
@@ -131,11 +131,11 @@ fn several_where_one_stands() {
 "routes": {"r": {"domains": ["a.example, b.example"], "peer_groups": ["g"], "groups": ["g"]}}
     routes.r.domains[0]: "a.example, b.example" is not a domain: it holds "," | write "a.example", "b.example"
 "networks": {"n": {"resources": {"r": {"address": ["10.0.0.1", "10.0.0.2"]}}}}
-    networks.n.resources.r.address: expected an address, a network or a domain, found a list | make a resource of its own for each, all in one group
+    networks.n.resources.r.address: expected an address, a network or a domain, found a list | declare one network resource for each address; in the same group, one policy can name them all
 "networks": {"n": {"resources": {"r": {"address": "10.0.0.1,10.0.0.2"}}}}
-    networks.n.resources.r.address: "10.0.0.1,10.0.0.2" is not a domain: it holds "," | make a resource of its own for each, all in one group
+    networks.n.resources.r.address: "10.0.0.1,10.0.0.2" is not a domain: it holds "," | declare one network resource for each address; in the same group, one policy can name them all
 "networks": {"n": {"resources": {"r": {"address": "10.0.0.1-10.0.0.9"}}}}
-    networks.n.resources.r.address: "10.0.0.1-10.0.0.9" is not a domain: it looks like an address | make a resource of its own for each, all in one group
+    networks.n.resources.r.address: "10.0.0.1-10.0.0.9" is not a domain: it looks like an address | declare one network resource for each address; in the same group, one policy can name them all
 "networks": {"n": {"resources": {"r": {"address": "10.0.0.1:443"}}}}
     networks.n.resources.r.address: "10.0.0.1:443" is an address with a port | write "10.0.0.1"; policies have ports
 "networks": {"n": {"resources": {"r": {"address": "https://nas.example:443/x"}}}}
@@ -147,15 +147,15 @@ fn several_where_one_stands() {
 "dns": {"zones": {"z": {"domain": "bücher.example", "distribution_groups": ["g"]}}}
     dns.zones.z.domain: the domain "bücher.example" holds letters beyond ASCII | write it in its ASCII form, "xn--bcher-kva.example"
 "dns": {"zones": {"z": {"domain": "a.example", "distribution_groups": ["g"], "records": [{"name": "x", "type": "A", "content": ["10.0.0.1", "10.0.0.2"]}]}}}
-    dns.zones.z.records[0].content: expected an address or a name, found a list | write a record of its own for each
+    dns.zones.z.records[0].content: expected an address or a name, found a list | write one record for each
 "dns": {"zones": {"z": {"domain": "a.example", "distribution_groups": ["g"], "records": [{"name": "x", "type": "A", "content": "10.0.0.1,10.0.0.2"}]}}}
-    dns.zones.z.records[0].content: "10.0.0.1,10.0.0.2" is not an IPv4 address | write a record of its own for each
+    dns.zones.z.records[0].content: "10.0.0.1,10.0.0.2" is not an IPv4 address | write one record for each
 "dns": {"zones": {"z": {"domain": "a.example", "distribution_groups": ["g"], "records": [{"name": "x", "type": "A", "content": "10.0.0.1", "ttl": 3e9}]}}}
-    dns.zones.z.records[0].ttl: 3e9 is not a whole number from 0 to 2147483647
+    dns.zones.z.records[0].ttl: 3e9 is too large: expected a whole number from 0 to 2147483647
 "dns": {"zones": {"z": {"domain": "a.example", "distribution_groups": ["g"], "records": [{"name": "x", "type": "A", "content": "10.0.0.1", "ttl": 3e3}]}}}
     dns.zones.z.records[0].ttl: expected a whole number from 0 to 2147483647, found the number 3e3 | write 3000
 "dns": {"nameserver_groups": {"n": {"nameservers": [{"ip": ["1.1.1.1", "8.8.8.8"]}], "groups": ["g"], "primary": true}}}
-    dns.nameserver_groups.n.nameservers[0].ip: expected an IP address, found a list | write a nameserver of its own for each
+    dns.nameserver_groups.n.nameservers[0].ip: expected an IP address, found a list | write one nameserver for each
 "dns": {"nameserver_groups": {"n": {"nameservers": [{"ip": "https://1.1.1.1/dns-query"}], "groups": ["g"], "primary": true}}}
     dns.nameserver_groups.n.nameservers[0].ip: "https://1.1.1.1/dns-query" is not an IP address | did you mean "1.1.1.1"?
 "policies": {"p": {"sources": ["g"], "destinations": ["g"], "protocol": ["tcp", "udp"]}}

@@ -47,7 +47,7 @@ fn fields_of_groups() {
 "g": 12
     groups.g: expected a group { … }, found the number 12 | write {}, or its fields in braces: peers, renamed_from
 "g": {"members": [], "name": "g", "resources": []}
-    groups.g.members: write "peers" | Names of setup keys and of live peers. Left out: the members are left alone.
+    groups.g.members: unknown field "members" | write "peers": Names of setup keys and peers. Without it, the members are not changed.
     groups.g.name: its name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
     groups.g.resources: the groups of a network resource are listed in the resource | write "networks": { "NAME": { "resources": { "NAME": { "groups": [ … ] } } } }
 "All": {}

@@ -48,7 +48,7 @@ fn resources() {
 "a": {"address": "*.corp.example", "groups": ["All"], "enabled": null}
     networks.n.resources.a.enabled: null is not allowed | leave "enabled" out instead
 "a": {"ip": "10.20.0.9"}
-    networks.n.resources.a.ip: write "address" | An IPv4 or IPv6 address or network, or a domain; *. may begin it.
+    networks.n.resources.a.ip: unknown field "ip" | write "address": An IPv4 or IPv6 address or network, or a domain; *. may begin it.
 "a": {"address": "team_wiki.hq.example"}, "b": {"address": "nas"}
 "a": {"address": "*.com"}
     networks.n.resources.a.address: "*.com" is not a domain: it would be nearly all there are
@@ -65,7 +65,7 @@ fn resources() {
 "b": {"address": "10.20.0.8", "renamed_from": "elsewhere"}
     networks.n.resources.b.renamed_from: "elsewhere" is declared as well: it was not renamed | where another entry takes the old name, merge it in two: first this rename, then the other entry
 "elsewhere": {"address": "10.20.0.9"}
-    networks.n.resources.elsewhere: "elsewhere" is in network "m" too, in line 1: the names of network resources are unique in the account
+    networks.n.resources.elsewhere: "elsewhere" is in network "m" too, in line 1: the names of network resources are unique in the account | rename one of them
 "Elsewhere": {"address": "10.20.0.9"}
     note: networks.n.resources.Elsewhere: the name "Elsewhere" differs only by case from "elsewhere" in line 1
 
@@ -98,11 +98,11 @@ fn routers() {
 {"peer_groups": []}
     networks.n.routers[0].peer_groups: "peer_groups" cannot be empty | name a group whose peers do the routing
 {"peer_groups": ["g"], "metric": 0}
-    networks.n.routers[0].metric: 0 is not a whole number from 1 to 9999
+    networks.n.routers[0].metric: 0 is too small: expected a whole number from 1 to 9999
 {"peer_groups": ["g"]}, {"peer_groups": ["g"], "metric": 5}
     networks.n.routers[1]: the same router is in line 1 already
 {"groups": ["g"]}
-    networks.n.routers[0].groups: write "peer_groups" | Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.
+    networks.n.routers[0].groups: unknown field "groups" | write "peer_groups": Groups whose peers do the routing, at least one. Exactly one of peer_groups and peer.
 {"peer": "gw", "name": "x"}
     networks.n.routers[0].name: a router has neither name nor description
 "gw"

@@ -70,7 +70,7 @@ fn fields_of_policies() {
 "action": "Deny"
     policies.p.action: "Deny" is not a valid action: it is one of "accept", "drop" | write "drop"
 "posture_checks": []
-    policies.p.posture_checks: write "source_posture_checks" | Posture checks that sources have to pass, by their names in the file or in NetBird.
+    policies.p.posture_checks: unknown field "posture_checks" | write "source_posture_checks": Posture checks that sources have to pass, by their names in the file or in NetBird.
 "protocol": "tcp", "ports": "80, 443"
     policies.p.ports: expected a list of ports, found the string "80, 443" | write ["80", "443"]
 "protocol": 6
@@ -96,10 +96,10 @@ fn fields_of_policies() {
     policies.p.rules: one policy is one rule: NetBird drops all but the first | write the rule's fields here, and a policy of its own for every other rule
 "name": "p", "port_ranges": [], "source_posture_checks": [], "sourceResource": {}
     policies.p.name: its name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
-    policies.p.port_ranges: write "ports" | Ports of tcp, udp and netbird-ssh: numbers, or strings of a port or a range such as "8000-8100", 1 to 65535. Empty = all ports.
-    policies.p.sourceResource: write "source_resource" | The one peer that may connect, as { "peer": NAME }, named as in a group's peers.
+    policies.p.port_ranges: unknown field "port_ranges" | write "ports": Ports of tcp, udp and netbird-ssh: numbers, or strings of a port or a range such as "8000-8100", 1 to 65535. Empty = all ports.
+    policies.p.sourceResource: unknown field "sourceResource" | write "source_resource": The one peer that may connect, as { "peer": NAME }, named as in a group's peers.
 "destinationResource": {}, "authorized_groups": {}
-    policies.p.destinationResource: write "destination_resource" | What they reach: a network resource by its name, or one peer as { "peer": NAME }.
+    policies.p.destinationResource: unknown field "destinationResource" | write "destination_resource": What they reach: a network resource by its name, or one peer as { "peer": NAME }.
     policies.p.authorized_groups: users who may log in are of the protocol netbird-ssh alone | add "protocol": "netbird-ssh", or take them out
 
 "#]],
@@ -236,7 +236,7 @@ fn what_stands_in_the_place_of_groups() {
 "sources": ["a"]
     policies.p: a policy needs "destinations" or "destination_resource"
 "sources": ["a"], "destination_resource": {"id": "x", "type": "host"}
-    policies.p.destination_resource: write a name here: this file never has ids of NetBird | write the resource's name: "destination_resource": "NAME"
+    policies.p.destination_resource: expected a name, found an id of NetBird | write the name of the resource: "destination_resource": "NAME"
 "sources": ["a"], "destination_resource": {"peer": 1}
     policies.p.destination_resource.peer: expected the name of a setup key or of a peer, found the number 1
 "sources": ["a"], "destination_resource": ["printer"]

@@ -48,11 +48,11 @@ fn fields_of_routes() {
     routes.r.groups: "groups" cannot be empty | name a group whose peers receive the route; without "groups" a new route is distributed to every peer (All)
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "access_control_groups": []
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 0
-    routes.r.metric: 0 is not a whole number from 1 to 9999
+    routes.r.metric: 0 is too small: expected a whole number from 1 to 9999
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 1
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 9999
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 10000
-    routes.r.metric: 10000 is not a whole number from 1 to 9999
+    routes.r.metric: 10000 is too large: expected a whole number from 1 to 9999
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "metric": 1.5
     routes.r.metric: expected a whole number from 1 to 9999, found the number 1.5
 "network": "10.0.0.0/8", "peer_groups": ["g"], "groups": ["g"], "masquerade": 1, "keep_route": 1

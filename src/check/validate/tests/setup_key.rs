@@ -100,7 +100,7 @@ fn fields_of_setup_keys() {
     setup_keys.k: a setup key needs "type"
     setup_keys.k: a setup key needs "expires_in"
 "type": "one-off", "expires_in": -1
-    setup_keys.k.expires_in: -1 is not a whole number from 0 to 9223372036
+    setup_keys.k.expires_in: -1 is too small: expected a whole number from 0 to 9223372036
 "type": "one-off", "expires_in": 0
 "type": "one-off", "expires_in": 1
     note: setup_keys.k.expires_in: this key lives for 1 second only: expires_in counts seconds | did you mean 1 day: 86400?
@@ -127,17 +127,17 @@ fn fields_of_setup_keys() {
     setup_keys.k.expires_in: expected a whole number from 0 to 9223372036, found the string "-1"
 "type": "one-off", "expires_in": 9223372036
 "type": "one-off", "expires_in": 9223372037
-    setup_keys.k.expires_in: 9223372037 is not a whole number from 0 to 9223372036
+    setup_keys.k.expires_in: 9223372037 is too large: expected a whole number from 0 to 9223372036
 "type": "one-off", "expires_in": 18446744073709551616
-    setup_keys.k.expires_in: 18446744073709551616 is not a whole number from 0 to 9223372036
+    setup_keys.k.expires_in: 18446744073709551616 is too large: expected a whole number from 0 to 9223372036
 "type": "one-off", "expires_in": 604800, "usage_limit": 0
 "type": "one-off", "expires_in": 604800, "usage_limit": -1
-    setup_keys.k.usage_limit: -1 is not a whole number from 0 to 999999999999999999
+    setup_keys.k.usage_limit: -1 is too small: expected a whole number from 0 to 999999999999999999
 "type": "reusable", "expires_in": 604800
     note: setup_keys.k: this key will enroll any number of peers: it has no usage_limit
 "type": "reusable", "expires_in": 604800, "usage_limit": 5
 "type": "reusable", "expires_in": 604800, "usage_limit": -1
-    setup_keys.k.usage_limit: -1 is not a whole number from 0 to 999999999999999999
+    setup_keys.k.usage_limit: -1 is too small: expected a whole number from 0 to 999999999999999999
 "type": "reusable", "expires_in": 604800, "usage_limit": "5"
     setup_keys.k.usage_limit: expected a whole number from 0 to 999999999999999999, found the string "5" | write 5 without quotes
 "type": "reusable", "expires_in": 604800, "usage_limit": "true"
@@ -145,7 +145,7 @@ fn fields_of_setup_keys() {
 "type": "reusable", "expires_in": 604800, "usage_limit": 1e3
     setup_keys.k.usage_limit: expected a whole number from 0 to 999999999999999999, found the number 1e3 | write 1000
 "type": "reusable", "expires_in": 604800, "usage_limit": 9223372036854775807
-    setup_keys.k.usage_limit: 9223372036854775807 is not a whole number from 0 to 999999999999999999
+    setup_keys.k.usage_limit: 9223372036854775807 is too large: expected a whole number from 0 to 999999999999999999
 "type": "one-off", "expires_in": 604800, "ephemeral": "5", "allow_extra_dns_labels": "Yes"
     setup_keys.k.ephemeral: expected true or false, found the string "5"
     setup_keys.k.allow_extra_dns_labels: expected true or false, found the string "Yes" | write true
@@ -175,7 +175,7 @@ fn fields_of_setup_keys() {
     setup_keys.k.key: this file never has the secret of a key | if it is a real one, revoke it in NetBird: git keeps it for ever
     setup_keys.k.revoked: keys are not revoked here | remove the entry to delete the key
 "type": "one-off", "expires": 604800, "name": "k"
-    setup_keys.k.expires: write "expires_in" | Life time in seconds from creation, such as 604800 for a week; 0 = never expires.
+    setup_keys.k.expires: unknown field "expires" | write "expires_in": Life time in seconds from creation, such as 604800 for a week; 0 = never expires.
     setup_keys.k.name: its name is the name of its entry
 "type": "one-off", "expires_in": 604800, "recipients": ["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"]
 "type": "one-off", "expires_in": 604800, "recipients": "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::forge::gitea::commit::{BranchFile, Patience};
-use crate::forge::gitea::mark::{MarkedBy, Marking};
+use crate::forge::gitea::mark_enrolled::{MarkedBy, Marking};
 
 const PENDING: &str = "{\"setup_keys\": {\"a\": {\"type\": \"one-off\", \"expires_in\": 3600, \"enrolled\": false}, \"b\": {\"type\": \"one-off\", \"expires_in\": 3600}}}\n";
 const AT: BranchFile<'_> = BranchFile {

@@ -10,7 +10,7 @@ use crate::base::files::MAX_BYTES;
 use crate::forge::gitea::IssueEdit;
 use crate::forge::gitea::commit::{BranchFile, CommitOutcome, Patience, Revision};
 use crate::forge::gitea::inventory::{BRANCH, InventoryBranch};
-use crate::forge::gitea::mark::{Marked, MarkedBy, Marking};
+use crate::forge::gitea::mark_enrolled::{Marked, MarkedBy, Marking};
 use crate::forge::gitea::post::{Board, PostAction};
 use crate::wire::http::{Client, Method};
 

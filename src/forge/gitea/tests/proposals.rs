@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::forge::gitea::commit::{BranchFile, Patience};
-use crate::forge::gitea::mark::{Marked, Marking, branch_name};
+use crate::forge::gitea::mark_enrolled::{Marked, Marking, branch_name};
 
 const AT: BranchFile<'_> = BranchFile {
     branch: "main",

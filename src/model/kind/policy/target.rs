@@ -133,10 +133,13 @@ fn source(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
 fn peer(value: &Cursor<'_>, log: &mut Log) -> Option<Target> {
     let text = |field: &str| value.get(field).and_then(|field| field.text());
     if value.get("id").is_some() && value.get("type").is_some() {
-        let message = "write a name here: this file never has ids of NetBird";
+        let message = "expected a name, found an id of NetBird";
         let hint = match text("type") {
             Some(PEER) => format!("write \"{}\": {{ \"peer\": \"NAME\" }}", value.name()),
-            _ => format!("write the resource's name: \"{}\": \"NAME\"", value.name()),
+            _ => format!(
+                "write the name of the resource: \"{}\": \"NAME\"",
+                value.name()
+            ),
         };
         log.error(value.place(), message).suggest(hint);
         return None;
