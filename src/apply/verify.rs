@@ -57,8 +57,8 @@ impl Writer<'_> {
         let planned = loop {
             let (actual, binding) = plan::read(desired, &snapshot, early.take(), &options)?;
             let inventory = &options.ours.inventory;
-            absent::confirm(api, &binding.absent(&actual, inventory), inventory)
-                .context("cannot verify")?;
+            let absent = binding.absent(&actual, inventory);
+            absent::confirm(api, &absent, &actual, inventory)?;
             let planned = plan(desired, &actual, &binding, &options);
             // what keeps something from being deleted stands in lists that no other plan needs
             let more = More {

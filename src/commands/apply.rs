@@ -238,10 +238,14 @@ fn judge(verified: anyhow::Result<Verified>, notices: &mut Vec<Notice>) -> Optio
                 "another run may be at work; run apply again: it finishes what is left (plan shows it)",
             )
         }
-        Err(error) => (
-            format!("applied, but not verified: {error:#}"),
-            "run apply again: it finishes the rest, and keeps the first of two objects that two runs created at once",
-        ),
+        Err(error) => {
+            let why = format!("{error:#}");
+            let why = why.split("\nhint: ").next().unwrap_or_default();
+            (
+                format!("applied, but not verified: {why}"),
+                "run apply again: it finishes the rest, and keeps the first of two objects that two runs created at once",
+            )
+        }
     };
     Some(Failure::partial(text).hint(hint))
 }

@@ -192,14 +192,14 @@ impl<'a> Session<'a> {
         if let Some(tip) = history.tip() {
             place.of_commit(tip);
         }
+        let lists = match access {
+            AccessLevel::None => needs.clone(),
+            _ => needs.clone().and_reach(),
+        };
         let (snapshot, early) = match (&api, live) {
             (Some(api), _) => {
                 let base = api.base().to_string();
                 document.server = Some(base.strip_suffix("/api").unwrap_or(&base).to_owned());
-                let lists = match access {
-                    AccessLevel::None => needs.clone(),
-                    _ => needs.clone().and_reach(),
-                };
                 let snapshot = fetch::fetch_rest(ahead, api, &lists, &valid.desired);
                 document.requests = api.requests();
                 snapshot.map_err(|error| of_netbird(api, error))?
@@ -234,9 +234,13 @@ impl<'a> Session<'a> {
         session.read(early)?;
         let inventory = &session.options.ours.inventory;
         session.place.of_account(inventory, &session.actual)?;
-        if let Some(api) = &session.api {
-            let absent = session.binding.absent(&session.actual, inventory);
-            absent::confirm(api, &absent, inventory)?;
+        if let Some(api) = session.api.clone()
+            && session.confirm(&api).is_err()
+        {
+            // lists that were asked for before the inventory lack what another run made and recorded in between
+            session.snapshot = fetch::fetch(&api, &lists, &session.valid.desired)?;
+            session.read(None)?;
+            session.confirm(&api)?;
         }
         document.notices.extend(session.learn()?);
         if let Some(base) = base {
@@ -259,6 +263,13 @@ impl<'a> Session<'a> {
         let read = plan::read(desired, &self.snapshot, early, &self.options)?;
         (self.actual, self.binding) = read;
         Ok(())
+    }
+
+    /// Errors where NetBird has a recorded object that its lists lack.
+    fn confirm(&self, api: &Api) -> Result<()> {
+        let inventory = &self.options.ours.inventory;
+        let absent = self.binding.absent(&self.actual, inventory);
+        Ok(absent::confirm(api, &absent, &self.actual, inventory)?)
     }
 
     /// Asks what the inventories of other environments have, and, where an entry may adopt something, what the event log proves that

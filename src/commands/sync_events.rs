@@ -206,7 +206,7 @@ impl Synced<'_> {
         let (actual, binding) = plan::read(desired, &snapshot, early, &options)?;
         store.of_account(&found.inventory, &actual)?;
         let absent = binding.absent(&actual, &found.inventory);
-        absent::confirm(api, &absent, &found.inventory)?;
+        absent::confirm(api, &absent, &actual, &found.inventory)?;
         let accounts = actual.named(Kind::AccountSettings, "").iter();
         let accounts: Vec<String> = accounts.map(|account| account.id.to_string()).collect();
         let unnamed = || gates::no_account(&accounts).filter(|_| run.account().is_none());

@@ -91,13 +91,19 @@ impl Bound {
     pub fn absent(&self, actual: &Actual, inventory: &Inventory) -> Vec<(Address, Id)> {
         let objects = self.dead.iter();
         let objects = objects.map(|(id, address)| (address.clone(), id.clone()));
-        let machines = inventory.enrolled.iter().flat_map(|(key, machines)| {
+        let enrolled = inventory.enrolled.iter().flat_map(|(key, machines)| {
             let machines = machines.iter();
-            machines.map(move |machine| (Address::new(Kind::Peer, key), machine.id.clone()))
+            machines.map(move |machine| (key, &machine.id))
         });
+        let named = inventory.names.iter();
+        let named = named.filter_map(|(name, id)| Some((name, id.as_ref()?)));
         let is_absent = |id: &Id| self.whole.contains(&Kind::Peer) && !actual.peers.contains(id);
-        let machines = machines.filter(|(_, id)| is_absent(id));
-        objects.chain(machines).collect()
+        let machines = enrolled.chain(named).filter(|(_, id)| is_absent(id));
+        let machines = machines.map(|(name, id)| (Address::new(Kind::Peer, name), id.clone()));
+        let mut absent: Vec<(Address, Id)> = objects.chain(machines).collect();
+        absent.sort();
+        absent.dedup();
+        absent
     }
 
     /// Returns the groups that the file calls otherwise than the inventory, by their names there.
@@ -137,16 +143,14 @@ pub fn read(
     Ok((actual, bound))
 }
 
-/// Returns the kinds of which nothing is hidden: what is not in their lists does not exist.
+/// Returns the kinds of which the token sees everything.
 fn whole(snapshot: &Snapshot, actual: &Actual) -> BTreeSet<Kind> {
     let sees_all = actual.me.as_ref().is_some_and(crate::plan::gates::sees_all);
     // what has no list of its own stands in the answers of its parent
     let list_of = |kind: Kind| kind.list().map(|_| kind).or(kind.parent());
     let is_listed = |kind: Kind| list_of(kind).is_some_and(|kind| snapshot.has(kind));
-    let cut: BTreeSet<Kind> = actual.unlisted.keys().map(|(kind, _)| *kind).collect();
     let kinds = Kind::ALL.into_iter();
-    let kinds = kinds.filter(|kind| sees_all && !cut.contains(kind));
-    kinds.filter(|kind| is_listed(*kind)).collect()
+    kinds.filter(|kind| sees_all && is_listed(*kind)).collect()
 }
 
 /// Returns the recorded objects that do not exist, and the keys of their entries.

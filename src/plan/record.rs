@@ -44,7 +44,9 @@ pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Addre
     record.delta.moved = binding.moved.clone().into_iter().collect();
     record.delta.dead = binding.dead.keys().cloned().collect();
     let mut kinds = Kind::ALL.into_iter().filter(|kind| kind.goes_with_entry());
-    if !inventory.released.is_empty() && kinds.all(|kind| binding.whole.contains(&kind)) {
+    let is_whole = given.actual.unlisted.is_empty();
+    if is_whole && !inventory.released.is_empty() && kinds.all(|kind| binding.whole.contains(&kind))
+    {
         let released = inventory.released.iter();
         let gone = released
             .filter(|id| given.actual.live(id).is_none())
