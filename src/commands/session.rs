@@ -182,7 +182,7 @@ impl<'a> Session<'a> {
             versions,
             ..Ours::default()
         };
-        let options = Options {
+        let mut options = Options {
             prune,
             replace,
             now: Timestamp::now(),
@@ -202,6 +202,7 @@ impl<'a> Session<'a> {
                 document.server = Some(base.strip_suffix("/api").unwrap_or(&base).to_owned());
                 let snapshot = fetch::fetch_rest(ahead, api, &lists, &valid.desired);
                 document.requests = api.requests();
+                options.now = api.now();
                 snapshot.map_err(|error| of_netbird(api, error))?
             }
             (None, Some(path)) => {

@@ -10,8 +10,6 @@ mod output;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use super::apply::early_gates;
 use super::forge::Forge;
 use super::history::History;
@@ -202,7 +200,7 @@ impl Synced<'_> {
             inventory: Arc::new(found.inventory.clone()),
             ..Ours::default()
         };
-        let options = Options::of_enrollment(Arc::new(ours), Timestamp::now());
+        let options = Options::of_enrollment(Arc::new(ours), api.now());
         let (actual, binding) = plan::read(desired, &snapshot, early, &options)?;
         store.of_account(&found.inventory, &actual)?;
         let absent = binding.absent(&actual, &found.inventory);

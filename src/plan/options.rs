@@ -27,7 +27,7 @@ pub struct Options {
     pub prune: Prune,
     /// Entries to replace (`--replace`).
     pub replace: BTreeSet<Address>,
-    /// The present.
+    /// The present, by the clock of NetBird where it told: it creates the keys.
     pub now: Timestamp,
     /// What is ours.
     pub ours: Arc<Ours>,

@@ -9,7 +9,7 @@ pub mod objects;
 mod tests;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
@@ -31,6 +31,8 @@ type Result<T, E = ApiError> = std::result::Result<T, E>;
 pub struct Api {
     client: Client,
     writes: Arc<AtomicU64>,
+    /// When the server says that it answered last, in seconds since 1970; 0: it did not say.
+    answered: Arc<AtomicI64>,
 }
 
 /// A setup key that was just made.
@@ -70,12 +72,21 @@ impl Api {
         Ok(Api {
             client: Client::new(config, "Token", token)?,
             writes: Arc::default(),
+            answered: Arc::default(),
         })
     }
 
     /// Returns how many requests were made, each try counted.
     pub fn requests(&self) -> u64 {
         self.client.requests()
+    }
+
+    /// Returns the time by the server's clock, as of its last answer, and by ours where it did not say. Keys are created by the
+    /// server's.
+    pub fn now(&self) -> jiff::Timestamp {
+        let said = Some(self.answered.load(Ordering::Relaxed)).filter(|second| *second != 0);
+        let said = said.and_then(|second| jiff::Timestamp::from_second(second).ok());
+        said.unwrap_or_else(jiff::Timestamp::now)
     }
 
     /// Returns how many writes were carried out, as far as answers told.
@@ -195,6 +206,9 @@ impl Api {
         let reply = self.client.send(method, path, body)?;
         if let Some(error) = ApiError::of_netbird(&reply) {
             return Err(error);
+        }
+        if let Some(time) = reply.server_time() {
+            self.answered.store(time.as_second(), Ordering::Relaxed);
         }
         if !reply.call.method.is_safe() {
             self.writes.fetch_add(1, Ordering::Relaxed);

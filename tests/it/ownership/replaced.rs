@@ -281,3 +281,21 @@ fn what_would_be_hit_keeps_it_and_nothing_else_waits() {
     bench.apply(&["--allow-deletes", "1"]).expect(0);
     assert_eq!(bench.id("/peers", "k"), new);
 }
+
+/// NetBird creates keys by its own clock: what is asked for after that is asked for later, whatever the clock of the job says.
+#[test]
+fn where_the_clocks_differ_a_key_is_not_replaced_again_and_again() {
+    let (bench, _) = settled();
+    bench.hour(2.9);
+    bench.declared(2.9, asked_anew());
+    let key = bench.id("/setup-keys", "k");
+    for _ in 0..2 {
+        bench.apply(&[]).expect(0);
+        assert_eq!(bench.id("/setup-keys", "k"), key);
+    }
+    bench.hour(3.1);
+    bench.apply(&[]).expect(0).shows("1 created");
+    let new = bench.server().list("/setup-keys");
+    bench.leaves_all(&[]);
+    assert_eq!(bench.server().list("/setup-keys"), new);
+}
