@@ -23,6 +23,7 @@ pub mod options;
 mod order;
 pub mod ours;
 mod people;
+pub(crate) mod protected;
 mod record;
 mod resolve;
 mod rows;

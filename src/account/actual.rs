@@ -146,6 +146,13 @@ impl Actual {
         self.identity_providers = providers.collect();
         let peers = snapshot.peers();
         self.peers = peers.map_err(|(entry, cause)| unreadable("peers", entry, cause))?;
+        let lists = lists(snapshot);
+        let distinct = lists.iter().map(|(kind, of)| (*kind, of.len()));
+        for (kind, number) in distinct.chain([(Kind::Peer, self.peers.iter().count())]) {
+            if number < snapshot.list(kind).len() {
+                once(kind, snapshot.list(kind))?;
+            }
+        }
         let keys = typed::<objects::SetupKey>("setup_keys", snapshot.list(Kind::SetupKey))?;
         let events = match &snapshot.rest.events {
             Some(events) => Some(typed::<objects::Event>("events", events)?),
@@ -157,7 +164,7 @@ impl Actual {
         self.bindings = binding::bind(&keys, &self.peers, events.as_deref());
         self.keys = keys.into_iter().map(|key| (key.id.clone(), key)).collect();
         (self.holders, self.gone_resources) = Default::default();
-        self.read_referrers(snapshot, &lists(snapshot))?;
+        self.read_referrers(snapshot, &lists)?;
         if snapshot.has(Kind::Peer) {
             let members = self.each();
             let members = members.filter_map(|(_, live)| live.resource.members());
@@ -212,6 +219,13 @@ impl Actual {
 
     /// Adds an object with what stands in it, of which `lists` are the lists.
     fn add(&mut self, address: Address, live: Live, lists: &Lists) -> Result<()> {
+        let before = self.addresses.insert(live.id.clone(), address.clone());
+        // ids of old servers' keys were short hashes, which two keys can share
+        let is_key = address.kind == Kind::SetupKey;
+        let is_it = |of: &Address| of.kind == address.kind && (!is_key || *of == address);
+        if before.is_some_and(|before| is_it(&before)) {
+            return Err(twice(address.kind, &live.id));
+        }
         for (kind, inside) in address.kind.children().filter_map(Kind::inside_as) {
             let list = address.kind.section();
             let mut answer = live
@@ -243,7 +257,6 @@ impl Actual {
                 self.add(address.child(kind, self.label(&child)), child, lists)?;
             }
         }
-        self.addresses.insert(live.id.clone(), address.clone());
         let namesakes = self.objects.entry(address);
         // room for one: a list grows to four at its first entry, and most names are borne once
         let namesakes = namesakes.or_insert_with(|| Vec::with_capacity(1));
@@ -415,17 +428,36 @@ fn each<'a>(
 type Lists<'a> = BTreeMap<Kind, BTreeMap<String, &'a Entry>>;
 
 fn lists(snapshot: &Snapshot) -> Lists<'_> {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        id: String,
-    }
     // what has no id is in no other object's answer
-    let named = |entry| Some((Entry::read::<Named>(entry).ok()?.id, entry));
+    let named = |entry| Some((id_of(entry)?, entry));
     let kinds = Kind::ALL.into_iter().filter(|kind| kind.parent().is_some());
     let kinds = kinds.filter(|kind| snapshot.has(*kind));
     kinds
         .map(|kind| (kind, snapshot.list(kind).iter().filter_map(named).collect()))
         .collect()
+}
+
+fn id_of(entry: &Entry) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        id: String,
+    }
+    Some(entry.read::<Named>().ok()?.id)
+}
+
+/// Errors where a list has an object twice: of two versions nobody knows which is true.
+fn once(kind: Kind, list: &[Entry]) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    let mut ids = list.iter().filter_map(id_of);
+    let again = ids.find(|id| !seen.insert(id.clone()));
+    again.map_or(Ok(()), |id| Err(twice(kind, &Id::from(&*id))))
+}
+
+fn twice(kind: Kind, id: &Id) -> anyhow::Error {
+    let kinds = kind.plural();
+    anyhow!(
+        "NetBird's list of {kinds} has {id} twice: look at the proxy before NetBird, and run again"
+    )
 }
 
 /// The groups of an identity provider whose name exactly one API-made group has too.

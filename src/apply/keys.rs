@@ -129,6 +129,11 @@ impl Execution<'_> {
             Ok(file) => file,
             Err(error) => return Err(self.withdraw(address, &id, None, error)),
         };
+        if let Some(older) = &file.older {
+            let (path, older) = (file.path.display(), older.display());
+            let text = format!("{address}: {path} was there already, and is kept as {older}");
+            self.observer.say(&text);
+        }
         Ok(Waiting {
             number,
             address,

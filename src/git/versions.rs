@@ -120,9 +120,13 @@ impl Versions {
         steps.find_map(|(cause, before, after)| (fact(before) != fact(after)).then_some(cause))
     }
 
+    /// Returns what the file was before each of the changes, the newest first.
+    pub fn older(&self) -> impl Iterator<Item = &Desired> {
+        self.steps().map(|(_, before, _)| before)
+    }
+
     /// Returns the file that the last of the changes found which took something out: the last one where that was so.
     pub fn last_with(&self, has: impl Fn(&Desired) -> bool) -> Option<&Desired> {
-        let mut steps = self.steps();
-        steps.find_map(|(_, before, _)| has(before).then_some(before))
+        self.older().find(|file| has(file))
     }
 }

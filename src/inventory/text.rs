@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use rustc_hash::FxHashMap;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -76,8 +77,21 @@ impl Inventory {
             let value = take(fields, &field)?;
             inventory.unknown.insert(field, value);
         }
-        if inventory.recorded().any(|(_, id, _)| id.0.is_empty()) {
-            return refuse("an id in it is empty".into());
+        let let_go = inventory.let_go.iter();
+        let let_go =
+            let_go.flat_map(|(key, left)| left.ids.iter().map(move |id| (key.as_str(), id)));
+        let mut entries = FxHashMap::default();
+        for (key, id) in inventory
+            .recorded()
+            .map(|(key, id, _)| (key, id))
+            .chain(let_go)
+        {
+            if id.0.is_empty() {
+                return refuse("an id in it is empty".into());
+            }
+            if let Some(other) = entries.insert(id, key) {
+                return refuse(format!("it has id {id} twice, for {other} and for {key}"));
+            }
         }
         if inventory.account.is_empty() {
             return refuse("it names no account".into());
@@ -250,6 +264,14 @@ mod tests {
             (
                 r#"{"format_version": 1, "account": "a", "adopted": {"groups/x": [""]}}"#,
                 "an id in it is empty",
+            ),
+            (
+                r#"{"format_version": 1, "account": "a", "created": {"policies/p": ["i"], "policies/q": ["i"]}}"#,
+                "it has id i twice, for policies/p and for policies/q",
+            ),
+            (
+                r#"{"format_version": 1, "account": "a", "created": {"groups/g": ["i"]}, "let_go": {"groups/h": {"ids": ["i"], "cause": null}}}"#,
+                "it has id i twice, for groups/g and for groups/h",
             ),
             (
                 r#"{"format_version": 1, "account": "a", "created": {"#,

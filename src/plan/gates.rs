@@ -6,11 +6,12 @@
 use std::collections::BTreeSet;
 
 use crate::base::id::Id;
-use crate::base::text::{count, joined};
+use crate::base::text::{count, joined, listed};
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::held::Why;
 use crate::model::kind::{Kind, Live, Moved, Role};
+use crate::plan::protected::Protected;
 use crate::plan::{Piece, Plan, Row, Unlike};
 use crate::wire::api::objects::User;
 
@@ -51,7 +52,7 @@ pub struct Context {
     /// How many recipients there are for new keys.
     pub recipients: usize,
     /// What `--protect` names.
-    pub protected: BTreeSet<Address>,
+    pub protected: Protected,
     /// The digest of the plan that somebody looked at (`--expect-digest`).
     pub expected: Option<String>,
 }
@@ -287,25 +288,25 @@ fn names(plan: &Plan, is_so: impl Fn(&Change) -> bool) -> Vec<String> {
     changes.map(|change| change.address.to_string()).collect()
 }
 
-/// Whether an object of that name is the one that `--protect` names; of what stands in other objects, in whichever.
-fn is_meant(named: &Address, address: &Address) -> bool {
-    (named.kind, &named.name) == (address.kind, &address.name)
-}
-
 /// Refuses a plan that deletes what somebody named as protected (`--protect`), which no agreement lifts, or replaces it: whoever refers to the old object does not know the new one.
-pub fn protected(plan: &Plan, protected: &BTreeSet<Address>) -> Option<Refusal> {
-    let meant = |change: &&Change| {
-        let (Operation::Delete { live } | Operation::Replace { live, .. }) = &change.operation
-        else {
-            return false;
+pub fn protected(plan: &Plan, protected: &Protected) -> Option<Refusal> {
+    let ends = |id: &Id| plan.changes.iter().any(|change| change.ends(id));
+    let names_of = |change: &Change| {
+        let is_it = |id: &Id, within: &Option<Id>| {
+            // what it stands in takes it along, where it has no operation of its own
+            change.ends(id) || !ends(id) && within.as_ref().is_some_and(|of| change.ends(of))
         };
-        // it may get another name by the same plan
-        let as_it_is = Address::new(change.address.kind, live.name.clone());
-        let mut named = protected.iter();
-        named.any(|named| is_meant(named, &change.address) || is_meant(named, &as_it_is))
+        let named = protected
+            .iter()
+            .filter(|(_, all)| all.iter().any(|(id, of)| is_it(id, of)));
+        named.map(|(at, _)| at).collect::<Vec<_>>()
     };
-    let meant: Vec<&Change> = plan.changes.iter().filter(meant).collect();
-    let replaced = meant.iter().filter(|of| of.deleted().is_none()).count();
+    let meant = plan.changes.iter().map(|change| (change, names_of(change)));
+    let meant: Vec<_> = meant.filter(|(_, named)| !named.is_empty()).collect();
+    let replaced = meant
+        .iter()
+        .filter(|(of, _)| of.deleted().is_none())
+        .count();
     let deleted = meant.len() - replaced;
     let told = [("deletes", deleted), ("replaces", replaced)].into_iter();
     let told = told.filter(|(_, number)| *number > 0);
@@ -313,8 +314,17 @@ pub fn protected(plan: &Plan, protected: &BTreeSet<Address>) -> Option<Refusal> 
         let objects = count(number, "protected object", "protected objects");
         format!("{verb} {objects}")
     });
-    let text = format!("this plan {}", joined(told, " and "));
-    let names = meant.iter().map(|change| change.address.to_string());
+    let mut text = format!("this plan {}", joined(told, " and "));
+    // NetBird has another name for it
+    let others = meant.iter().flat_map(|(change, named)| {
+        let is_same = |at: &&&Address| at.name != change.address.name;
+        named.iter().filter(is_same).map(|at| at.path())
+    });
+    let others: BTreeSet<String> = others.collect();
+    if !others.is_empty() {
+        text += &format!(" (named as {})", listed(others));
+    }
+    let names = meant.iter().map(|(change, _)| change.address.to_string());
     let hint = "put it back into the file as it was; if it is meant to go, take it out of --protect \
                 (NETBIRD_GITOPS_PROTECT) for this run: no agreement lifts that";
     let refusal = || Refusal::new("protected", text, names.collect(), hint);

@@ -1,11 +1,13 @@
 //! The directory of sealed files: one `NAME.age` a setup key.
 //!
-//! A new file is written under a temporary name and renamed when it is whole and on disk, so `NAME.age` is at every
-//! moment the older file or the new one. A process that is killed leaves at most a file `.netbird-gitops-….tmp`, empty or
-//! with sealed text, which the next run removes.
+//! A new file is written under a temporary name and renamed when it is whole and on disk. A process that is killed leaves at
+//! most a file `.netbird-gitops-….tmp`, empty or with sealed text, which the next run removes.
 //!
-//! Two runs at once may use one directory: each has temporary files of its own, the last rename wins, and each takes back
-//! only a file that still holds what it wrote itself.
+//! No file is overwritten: it may be the only copy of a living key's secret. An older `NAME.age` is renamed to `NAME~1.age`, or the next
+//! free number, whatever made it: another environment, a run whose inventory was lost, or a key that is replaced.
+//!
+//! Two runs at once may use one directory: each has temporary files of its own, they rename one after the other, and each
+//! takes back only a file that still holds what it wrote itself.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -26,8 +28,8 @@ const HINT: &str = "\nhint: --keys-dir chooses another directory";
 /// Room on the disk that a reservation takes, in bytes; a file for ten recipients needs about 2,000.
 const RESERVED: usize = 16 * 1024;
 
-/// The largest older file that is kept in memory until its successor is accepted, in bytes.
-const LARGEST_OLDER: u64 = 1 << 20;
+/// The largest file that is compared with what was written, in bytes.
+const LARGEST: u64 = 1 << 20;
 
 /// A directory that is known to take files.
 #[derive(Debug)]
@@ -65,7 +67,7 @@ impl KeysDir {
     /// Takes the file name for a key, and room on the disk; to be called before the key is made.
     ///
     /// See [`file_name`]; where another file differs from that name only by case, which some systems take for the same,
-    /// the name gets its hash as well. An older file of the same key stays as it is until [`Reservation::store`].
+    /// the name gets its hash as well. An older file of that name stays as it is until [`Reservation::store`].
     pub fn reserve(&self, key_name: &str) -> Result<Reservation> {
         let target = self.path.join(self.take_name(key_name)?);
         let refuse = |error: io::Error| {
@@ -120,32 +122,22 @@ pub struct Reservation {
 impl Reservation {
     /// Writes the sealed key and puts it in place: file and directory are on disk when this returns.
     ///
-    /// An older file of the same key is replaced; so is a symbolic link, never followed. On an error the older file is
-    /// there as before, or none.
+    /// What has the name already is renamed, a symbolic link too. On an error it has its name again.
     pub fn store(self, sealed: &Sealed) -> Result<StoredFile> {
         let Reservation { file, target } = self;
         let refuse =
             |error: io::Error| anyhow!("cannot write {}: {}", target.display(), file_error(&error));
-        let older = read_older(&target);
-        let replaced = fs::symlink_metadata(&target).ok();
-        let replaced = replaced.map(|metadata| match metadata.is_symlink() {
-            true => "a symbolic link",
-            false => "an older file",
-        });
-        fill(file, sealed.armored.as_bytes())
-            .and_then(|file| put(file, &target))
-            .map_err(refuse)?;
+        let file = fill(file, sealed.armored.as_bytes()).map_err(refuse)?;
+        let _locked = locked(&target);
         let stored = StoredFile {
+            older: rename_older(&target).map_err(refuse)?,
             path: target.clone(),
             content: sealed.armored.clone().into(),
-            older,
         };
-        if let Err(error) = sync_parent(&stored.path) {
-            let _ = stored.remove(); // the first error is the one to tell
+        let done = put(file, &target).and_then(|()| sync_parent(&target));
+        if let Err(error) = done {
+            let _ = stored.take_back(); // the first error is the one to tell
             return Err(refuse(error));
-        }
-        if let Some(replaced) = replaced {
-            log::info!("{} replaces {replaced} of that name", target.display());
         }
         Ok(stored)
     }
@@ -156,34 +148,65 @@ impl Reservation {
 pub struct StoredFile {
     /// The file: the path of the directory as it was given, and the name.
     pub path: PathBuf,
+    /// The path of the file that had the name before, if one had.
+    pub older: Option<PathBuf>,
     content: Vec<u8>,
-    older: Option<Vec<u8>>,
 }
 
 impl StoredFile {
-    /// Takes the file back, for a key that is deleted again.
-    ///
-    /// An older file that it had replaced comes back, from memory: where the process is killed before this, only the new
-    /// one is there. What cannot come back: a symbolic link, and a file of more than 1 MiB.
+    /// Takes the file back, for a key that is deleted again. An older file gets its name back.
     pub fn remove(&self) -> Result<()> {
-        let (path, older) = (&self.path, &self.older);
-        // somebody else's file by now, or gone
-        if read_older(path).as_ref() != Some(&self.content) {
-            return Ok(());
-        }
-        let done = match older {
-            Some(older) => {
-                let file = temporary(folder_of(path)).and_then(|file| fill(file, older));
-                file.and_then(|file| put(file, path))
-            }
-            None => fs::remove_file(path),
-        };
-        let done = done.and_then(|()| sync_parent(path));
-        done.map_err(|error| {
+        let _locked = locked(&self.path);
+        self.take_back().map_err(|error| {
             let why = file_error(&error);
-            anyhow!("cannot take back {}: {why}", path.display())
+            anyhow!("cannot take back {}: {why}", self.path.display())
         })
     }
+
+    fn take_back(&self) -> io::Result<()> {
+        let path = &self.path;
+        match fs::symlink_metadata(path) {
+            Ok(_) if content_of(path).as_ref() == Some(&self.content) => fs::remove_file(path)?,
+            // somebody else's file by now
+            Ok(_) => return Ok(()),
+            Err(_) => {}
+        }
+        if let Some(older) = self.older.as_ref().filter(|older| is_there(older)) {
+            fs::rename(older, path)?;
+        }
+        match folder_of(path).exists() {
+            true => sync_parent(path),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Renames the file at that path, if there is one, and returns its new path.
+fn rename_older(path: &Path) -> io::Result<Option<PathBuf>> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    // no key's own file has such a name
+    let mut free = (1..).map(|number| path.with_file_name(format!("{stem}~{number}.age")));
+    let free = free.find(|path| !is_there(path));
+    let free = free.ok_or(io::ErrorKind::AlreadyExists)?;
+    fs::rename(path, &free)?;
+    Ok(Some(free))
+}
+
+fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
+/// Waits for runs that rename files in the same directory. Systems that cannot lock a directory are taken as they are.
+fn locked(path: &Path) -> Option<File> {
+    let dir = File::open(folder_of(path)).ok()?;
+    dir.lock().ok()?;
+    Some(dir)
 }
 
 /// Makes the directory, and those above it, for the owner only.
@@ -231,9 +254,9 @@ fn sync_parent(path: &Path) -> io::Result<()> {
 }
 
 /// Returns the content of a regular file of moderate size; a link is not followed, a pipe not opened.
-fn read_older(path: &Path) -> Option<Vec<u8>> {
+fn content_of(path: &Path) -> Option<Vec<u8>> {
     let metadata = fs::symlink_metadata(path).ok()?;
-    if !metadata.is_file() || metadata.len() > LARGEST_OLDER {
+    if !metadata.is_file() || metadata.len() > LARGEST {
         return None;
     }
     fs::read(path).ok()

@@ -42,6 +42,41 @@ fn a_recorded_account_needs_no_server_and_gives_the_same_plan() {
     assert!(bench.netbird().requests().is_empty());
 }
 
+/// Nobody knows which of two versions is true, and of what stands in the object a second one would be made.
+#[test]
+fn a_list_that_has_an_object_twice_is_an_error() {
+    let bench = Bench::fake();
+    bench
+        .text(include_str!("../../examples/full.json"))
+        .apply(&[])
+        .expect(0);
+    bench.peer("a");
+    let record = record(&bench);
+    let lists = [
+        ("groups", "groups"),
+        ("setup_keys", "setup keys"),
+        ("peers", "peers"),
+        ("policies", "policies"),
+        ("routes", "routes"),
+        ("nameserver_groups", "nameserver groups"),
+        ("network_resources", "network resources"),
+        ("posture_checks", "posture checks"),
+        ("zones", "DNS zones"),
+    ];
+    for (list, kinds) in lists {
+        let mut twice = record.clone();
+        let entries = twice[list].as_array_mut().unwrap();
+        let first = entries[0].clone();
+        entries.push(first.clone());
+        fs::write(bench.path("live.json"), twice.to_string()).unwrap();
+        let id = first["id"].as_str().unwrap();
+        bench
+            .plan(&["--live", "live.json"])
+            .expect(1)
+            .says(&format!("NetBird's list of {kinds} has {id} twice"));
+    }
+}
+
 #[test]
 fn what_is_no_recorded_account_is_said() {
     let bench = Bench::fake();

@@ -132,6 +132,96 @@ fn an_offboarded_peer_counts_and_a_changed_one_does_not() {
     assert_eq!(bench.names("/peers"), ["gw"]);
 }
 
+/// The name of its entry, or one that the entry had before.
+#[test]
+fn what_somebody_renamed_in_netbird_is_protected_by_its_name() {
+    let policy = json!({ "sources": ["g"], "destinations": ["g"] });
+    let network = json!({ "resources": { "printer": { "address": "10.1.1.1" } } });
+    let other = json!({ "resources": { "other": { "address": "10.1.1.2" } } });
+    let rows = [
+        ("policies", "policies/x", &policy, &policy),
+        ("networks", "networks/x", &network, &other),
+        ("networks", "resources/printer", &network, &other),
+    ];
+    for (section, name, entry, other) in rows {
+        let bench = Bench::in_git();
+        let file = |entries: Value| json!({ "groups": { "g": {} }, section: entries });
+        bench.applied(0.0, file(json!({ "x": entry, "y": other })));
+        let path = format!("/{section}");
+        bench.edit(&path, "x", json!({ "name": "aircrew" }));
+        if name.starts_with("resources") {
+            let network = bench.id(&path, "aircrew");
+            let path = format!("/networks/{network}/resources");
+            bench.edit(&path, "printer", json!({ "name": "scanner" }));
+        }
+        bench.declared(1.0, file(json!({ "y": other })));
+        let line = bench.line("line_with_let_go", &[]);
+        let line = line.strip_prefix("Allow-Deletes: ").unwrap();
+        for args in [&["--allow-deletes", line][..], &["--prune", "all"]] {
+            bench.server().clear_requests();
+            bench
+                .apply(&[&["--protect", name], args].concat())
+                .expect(3)
+                .says("this plan deletes 1 protected object")
+                .says(name)
+                .hides("neither in the file nor in NetBird");
+            bench.assert_writes(&[]);
+        }
+    }
+    let bench = Bench::in_git();
+    let file = |policies: Value| json!({ "groups": { "g": {} }, "policies": policies });
+    bench.applied(0.0, file(json!({ "old": policy, "y": policy })));
+    let mut renamed = policy.clone();
+    renamed["renamed_from"] = json!("old");
+    bench.applied(1.0, file(json!({ "new": renamed, "y": policy })));
+    let protect = ["--protect", "policies/old"];
+    bench
+        .plan(&protect)
+        .expect(0)
+        .hides("neither in the file nor in NetBird");
+    bench.declared(2.0, file(json!({ "y": policy })));
+    bench
+        .apply(&protect)
+        .expect(3)
+        .says("this plan deletes 1 protected object (named as policies/old)");
+}
+
+#[test]
+fn a_machine_that_somebody_renamed_is_protected_by_the_name_of_its_key() {
+    let bench = Bench::in_git();
+    let file = |keys: Value| json!({ "groups": { "g": {} }, "setup_keys": keys });
+    bench.applied(0.0, file(json!({ "gw": key(false), "x": key(false) })));
+    let secret = bench.unseal("gw");
+    bench.hour(1.0).server().enroll(&secret, "gw").unwrap();
+    // with its enrollment recorded, and not yet
+    for is_recorded in [false, true] {
+        bench.declared(2.0, file(json!({ "gw": key(true), "x": key(false) })));
+        if is_recorded {
+            bench.apply(&[]).expect(0);
+        }
+        let machine = &bench.server().list("/peers")[0];
+        let changes = json!({ "name": "other", "ssh_enabled": false,
+            "login_expiration_enabled": false, "inactivity_expiration_enabled": false });
+        bench.server().edit("/peers", machine, changes);
+        bench.declared(3.0, file(json!({ "x": key(false) })));
+        let args = [
+            "--prune",
+            "all",
+            "--allow-deletes",
+            "2",
+            "--protect",
+            "peers/gw",
+        ];
+        bench
+            .apply(&args)
+            .expect(3)
+            .says("this plan deletes 1 protected object (named as peers/gw)")
+            .says("peer other")
+            .hides("neither in the file nor in NetBird");
+        assert_eq!(bench.names("/peers"), ["other"]);
+    }
+}
+
 #[test]
 fn what_cannot_be_meant_is_said() {
     let bench = Bench::fake();

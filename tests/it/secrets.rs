@@ -22,10 +22,10 @@ pub(crate) fn assert_one_sealed_key(bench: &Bench) {
     let key = bench.one("/setup-keys", "k");
     assert_eq!(key["valid"], true);
     assert_eq!(key["auto_groups"], json!([bench.id("/groups", "g")]));
-    assert_eq!(
-        bench.sealed_files(),
-        [format!("{}.age", bench.server().name("k"))]
-    );
+    // older ones are kept beside it
+    let mut files = bench.sealed_files();
+    files.retain(|name| !name.contains('~'));
+    assert_eq!(files, [format!("{}.age", bench.server().name("k"))]);
     bench
         .server()
         .enroll(&bench.unseal("k"), "machine")
@@ -44,6 +44,27 @@ fn a_new_key_opens_for_its_recipient_and_enrolls() {
     assert_eq!(created["file"], "sealed-keys/k.age");
     assert_eq!(created["recipients"].as_array().unwrap().len(), 1);
     assert_one_sealed_key(&bench);
+}
+
+/// Another environment has a key of the same name, and the secret of the first one is nowhere else.
+#[test]
+fn a_sealed_file_that_is_there_is_kept() {
+    let bench = Bench::fake();
+    bench.agreed(one_key());
+    let first = bench.unseal("k");
+    let lab = [("NETBIRD_GITOPS_ENVIRONMENT", "lab")];
+    let file = json!({ "setup_keys": one_key()["setup_keys"] }).to_string();
+    let file = file.replace("\"auto_groups\":[\"g\"],", "");
+    fs::write(bench.path("lab.json"), file).unwrap();
+    bench
+        .run_with(&["apply", "-f", "lab.json"], &lab)
+        .expect(0)
+        .says(
+            "setup key k: sealed-keys/k.age was there already, and is kept as sealed-keys/k~1.age",
+        );
+    assert_eq!(bench.sealed_files(), ["k.age", "k~1.age"]);
+    assert_ne!(bench.unseal("k"), first);
+    assert_eq!(bench.unseal("k~1"), first);
 }
 
 #[test]

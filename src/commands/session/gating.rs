@@ -17,6 +17,7 @@ use crate::model::origin::Cause;
 use crate::plan;
 use crate::plan::agreement::{self, Agreement, Judgement, Said};
 use crate::plan::gates::{self, Refusal};
+use crate::plan::protected::{self, Protected};
 
 impl Session<'_> {
     /// Makes the plan, with what is let go where somebody agreed to delete it. Looks for agreements as far as the plan needs
@@ -122,9 +123,10 @@ impl Session<'_> {
         let mut told = notices::recipients_of_keys(self, &plan);
         notices::place(&mut told, &self.valid);
         self.document.notices.extend(told);
-        let idle = notices::protects_nothing(self);
+        let gates = self.gates(&plan);
+        let idle = notices::protects_nothing(self, &gates.protected);
         self.document.notices.extend(idle);
-        let refusals = gates::check(&plan, &self.gates());
+        let refusals = gates::check(&plan, &gates);
         self.document.refusals = self.with_way_out(refusals, &plan);
         self.document.access = self.delta(&plan);
         if self.document.access.is_none() && self.access != AccessLevel::None {
@@ -181,7 +183,8 @@ impl Session<'_> {
             blame(&mut self.document);
         }
         // nobody can agree to what is protected, so that a pull request must not bring it
-        let protected = |plan| gates::protected(plan, &self.protected);
+        let meant = self.protected(plan);
+        let protected = |plan| gates::protected(plan, &meant);
         let before = base.as_ref().and_then(protected);
         let brought = protected(plan).filter(|now| {
             let known = |name| before.iter().any(|before| before.names.contains(name));
@@ -215,8 +218,15 @@ impl Session<'_> {
         refusals
     }
 
+    /// What `--protect` names.
+    fn protected(&self, plan: &Plan) -> Protected {
+        let (desired, ours) = (&self.valid.desired, &self.options.ours);
+        let (actual, binding) = (&self.actual, &self.binding);
+        protected::read(&self.protected, plan, desired, actual, binding, ours)
+    }
+
     /// What the gates look at.
-    fn gates(&self) -> gates::Context {
+    fn gates(&self, plan: &Plan) -> gates::Context {
         let account = self.run.account();
         let accounts = self.actual.named(Kind::AccountSettings, "").iter();
         let ids = accounts.map(|account| account.id.to_string());
@@ -230,7 +240,7 @@ impl Session<'_> {
             online: self.api.is_some(),
             applying: self.run.writes(),
             recipients: self.recipients.describe().len(),
-            protected: self.protected.clone(),
+            protected: self.protected(plan),
             expected: self.expected.clone(),
         }
     }

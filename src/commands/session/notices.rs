@@ -1,13 +1,14 @@
 //! What a plan's reader is told beside the plan: the file's notices, new recipients, agreements to deletions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::{Actual, Address, History, Kind, Notice, Plan, Recipients, Session, Valid, files};
+use super::{Actual, Address, History, Id, Kind, Notice, Plan, Recipients, Session, Valid, files};
 use crate::base::code::Code;
 use crate::base::text::nearest;
 use crate::model::change::{Change, Operation};
 use crate::model::notice::{OfKey, OfRun};
+use crate::plan::protected::Protected;
 
 /// The notices of a valid file that a plan tells, too. Whether a group or a network resource that is not declared exists the
 /// plan knows, and is not a plan where it does not; whom a member means it knows as well.
@@ -54,9 +55,9 @@ pub(super) fn place(notices: &mut [Notice], valid: &Valid) {
 }
 
 /// Names what is protected and is nowhere. Of a kind that the file does not manage nothing is fetched, and nothing is deleted.
-pub(super) fn protects_nothing(session: &Session) -> Vec<Notice> {
+pub(super) fn protects_nothing(session: &Session, protected: &Protected) -> Vec<Notice> {
     let (desired, actual) = (&session.valid.desired, &session.actual);
-    let idle = |named: &Address| {
+    let idle = |(named, meant): (&Address, &BTreeMap<Id, Option<Id>>)| {
         let kind = named.kind;
         let declared = desired.of_kind(kind).map(|(name, _)| name.as_str());
         let objects = actual.objects.keys().filter(|at| at.kind == kind);
@@ -65,12 +66,13 @@ pub(super) fn protects_nothing(session: &Session) -> Vec<Notice> {
         let names = objects.map(|at| at.name.as_str()).chain(machines);
         let names: BTreeSet<&str> = declared.chain(names).collect();
         let is_fetched = desired.manages(kind) || !names.is_empty();
-        (is_fetched && !names.contains(named.name.as_str())).then(|| {
+        let is_known = names.contains(named.name.as_str()) || !meant.is_empty();
+        (is_fetched && !is_known).then(|| {
             let near = nearest(&named.name, names).map(str::to_owned);
             Notice::general(OfRun::ProtectsNothing(named.clone(), near))
         })
     };
-    session.protected.iter().filter_map(idle).collect()
+    protected.iter().filter_map(idle).collect()
 }
 
 /// Names the recipients of single keys that these keys do not have in the base branch's file (without a pull request: that of

@@ -361,7 +361,11 @@ fn the_page_has_every_gate_in_this_order() {
         me: user("auditor", true),
         account: Some("another".into()),
         recipients: 0,
-        protected: [Address::new(Kind::Peer, "p")].into(),
+        protected: [(
+            Address::new(Kind::Peer, "p"),
+            [(Id("p".into()), None)].into(),
+        )]
+        .into(),
         expected: Some("0123456789ab".into()),
         ..applying()
     };

@@ -149,7 +149,7 @@ fn a_plan_that_deletes_too_much_says_so_first() {
 #[test]
 fn the_loudest_of_many_warnings_come_first_and_a_terminal_has_all() {
     let live = (0..25).map(|n| group(&format!("team-{n:02}"), &["a"]));
-    let live: Vec<Value> = live.chain([group("All", &["a"])]).collect();
+    let live: Vec<Value> = live.collect();
     let live = json!({
         "groups": live, "peers": [peer("a")], "policies": [policy("Default", &["All"], &["All"])],
     });

@@ -88,10 +88,42 @@ fn a_key_that_is_taken_back_takes_its_file_along_and_brings_the_older_one_back()
     let first = keys.reserve("a").unwrap().store(&sealed("first")).unwrap();
     let second = keys.reserve("a").unwrap().store(&sealed("second")).unwrap();
     assert_eq!(read(&second.path), "second");
+    assert_eq!(names(&keys), ["a.age", "a~1.age"]);
     second.remove().unwrap();
+    assert_eq!(names(&keys), ["a.age"]);
     assert_eq!(read(&first.path), "first");
     first.remove().unwrap();
     assert_eq!(names(&keys), [""; 0]);
+}
+
+/// Whoever made it, and how often.
+#[test]
+fn no_file_is_overwritten() {
+    let (_dir, keys) = probed();
+    let texts = ["first", "second", "third"];
+    for text in texts {
+        let keys = KeysDir::probe(&keys.path).unwrap();
+        keys.reserve("a").unwrap().store(&sealed(text)).unwrap();
+    }
+    let kept = ["a~1.age", "a~2.age", "a.age"];
+    assert_eq!(kept.map(|name| read(&keys.path.join(name))), texts);
+    // two runs at once
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let keys = &keys;
+            scope.spawn(move || {
+                let text = format!("run {number}");
+                keys.reserve("b").unwrap().store(&sealed(&text)).unwrap();
+            });
+        }
+    });
+    let of_b = names(&keys)
+        .into_iter()
+        .filter(|name| name.starts_with('b'));
+    let mut texts: Vec<String> = of_b.map(|name| read(&keys.path.join(name))).collect();
+    texts.sort();
+    let all: Vec<String> = (0..8).map(|number| format!("run {number}")).collect();
+    assert_eq!(texts, all);
 }
 
 #[test]

@@ -54,6 +54,20 @@ fn committed(bench: &Bench, text: &str) {
         .commit(second(9.0), "an accident");
 }
 
+/// The object would be deleted with the entry that lost it.
+#[test]
+fn an_inventory_that_has_an_object_twice_is_refused() {
+    let bench = agreed();
+    let mut inventory = bench.inventory();
+    let created = &mut inventory["created"];
+    created["policies/y"] = created["policies/x"].clone();
+    let id = created["policies/x"][0].as_str().unwrap().to_owned();
+    bench.write_inventory(inventory);
+    let why = format!("it has id {id} twice, for policies/x and for policies/y");
+    bench.apply(&[]).expect(1).says(&why);
+    bench.assert_writes(&[]);
+}
+
 #[test]
 fn a_lost_section_is_not_managed() {
     for section in ["groups", "setup_keys", "policies", "routes", "dns"] {

@@ -28,8 +28,7 @@ fn through(peer: &str) -> Value {
 }
 
 fn case(file: &Value, peers: Vec<Value>, keys: Vec<Value>, routes: Vec<Value>) -> Case {
-    let all = crate::testing::group("All", &[]);
-    let live = json!({ "groups": [all], "peers": peers, "setup_keys": keys, "routes": routes });
+    let live = json!({ "peers": peers, "setup_keys": keys, "routes": routes });
     let before = over(
         file.clone(),
         json!({ "routes": {}, "groups": { "keep": {} } }),
