@@ -243,7 +243,7 @@ fn a_posture_check_is_a_condition() {
     assert_data_eq!(
         told(one(checked), over(live, checks)),
         str![[r#"
-- group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "recent", no change for the others, by policy "p"
+- group "a" (2 machines) → group "b" (1 machine): everything, only for machines that fail the posture check "recent", by policy "p"
 
 "#]]
     );
@@ -282,12 +282,12 @@ fn a_posture_check_that_changes_is_shown_with_each_policy_that_asks_for_it() {
         str![[r#"
 
 ---
-- group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "recent" (new version), no change for the others, by policy "p", because of posture check "recent"
+- group "a" (2 machines) → group "b" (1 machine): everything, only for machines that fail the posture check "recent" (new version), by policy "p", because of posture check "recent"
 ---
-+ group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "recent" (old version), no change for the others, by policy "p", because of posture check "recent"
++ group "a" (2 machines) → group "b" (1 machine): everything, only for machines that fail the posture check "recent" (old version), by policy "p", because of posture check "recent"
 ---
-- group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "recent" (new version), no change for the others, by policy "p", because of posture check "recent"
-+ group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "recent" (old version), no change for the others, by policy "p", because of posture check "recent"
+- group "a" (2 machines) → group "b" (1 machine): everything, only for machines that fail the posture check "recent" (new version), by policy "p", because of posture check "recent"
++ group "a" (2 machines) → group "b" (1 machine): everything, only for machines that fail the posture check "recent" (old version), by policy "p", because of posture check "recent"
 
 "#]]
     );
@@ -305,7 +305,7 @@ fn who_joins_a_group_while_a_posture_check_changes_is_apart() {
     assert_data_eq!(
         told_of(&case, false),
         str![[r#"
-- "a1", "a2" of group "a" → group "b" (1 machine): everything, for machines that do not pass the posture check "recent" (new version), no change for the others, by policy "p", because of posture check "recent"
+- "a1", "a2" of group "a" → group "b" (1 machine): everything, only for machines that fail the posture check "recent" (new version), by policy "p", because of posture check "recent"
 + "c1" of group "a" → group "b" (1 machine): everything, for machines that pass the posture check "recent", by policy "p", because of group "a"
 
 "#]]
@@ -327,14 +327,14 @@ fn a_policy_that_asks_for_another_posture_check_is_shown() {
     assert_data_eq!(
         rows.join("---\n"),
         str![[r#"
-- group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "other", no change for the others, by policy "p"
-+ group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "recent", no change for the others, by policy "p"
+- group "a" (2 machines) → group "b" (1 machine): everything, only for machines that fail the posture check "other", by policy "p"
++ group "a" (2 machines) → group "b" (1 machine): everything, only for machines that fail the posture check "recent", by policy "p"
 ---
-- group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "other", no change for the others, by policy "p"
+- group "a" (2 machines) → group "b" (1 machine): everything, only for machines that fail the posture check "other", by policy "p"
 ---
-+ group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture check "other", no change for the others, by policy "p"
++ group "a" (2 machines) → group "b" (1 machine): everything, only for machines that fail the posture check "other", by policy "p"
 ---
-+ group "a" (2 machines) → group "b" (1 machine): everything, for machines that do not pass the posture checks "other", "recent", no change for the others, by policy "p"
++ group "a" (2 machines) → group "b" (1 machine): everything, only for machines that fail the posture checks "other", "recent", by policy "p"
 
 "#]]
     );

@@ -58,7 +58,7 @@ impl Writer<'_> {
             newer = Some(look(self.api)?);
         }
         bail!(
-            "members are removed from groups again and again, because others write the same groups; run apply again"
+            "members are removed from groups again and again, because others write the same groups; run again"
         )
     }
 

@@ -102,7 +102,7 @@ codes! {
     /// Names that differ only by case.
     CaseTwin => "{} names differ only by case from others",
     /// A member that is a key of many peers.
-    KeyOfMany => "{} members are reusable setup keys, so no peers are added for them",
+    KeyOfMany => "{} names are reusable or ephemeral setup keys, which name no peer",
     /// A member that looks like no name of a peer.
     OddMember => "{} members do not look like names of peers",
     /// A reusable key without a limit by default.
@@ -150,7 +150,8 @@ codes! {
     /// A pending key that will soon be of no use.
     ExpiresSoon => "{} setup keys expire within a day and are not used yet",
     /// A key that is in use expires at another time than the file says.
-    LivesOtherwise => "{} used setup keys expire at another time than expires_in says, so they are not replaced; for new keys, set reissue_after",
+    LivesOtherwise => "{} setup keys expire at another time than expires_in says, but machines used them, so they are not \
+        replaced; for new keys, set reissue_after",
     /// A pending key that nobody can use.
     DeadKey => "{} setup keys cannot be used any more: set reissue_after for new keys, or \"enrolled\": true if the machines enrolled",
     /// A valid key of an enrolled name, not ours.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::base::text::{MOST_NAMES, visible};
+use crate::base::text::{MOST_NAMES, quote_name, visible};
 
 /// A part of a sentence.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,7 +84,7 @@ impl Sentence {
 impl fmt::Display for Sentence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|piece| match piece {
-            Piece::Name(name) => write!(f, "\"{}\"", visible(name)),
+            Piece::Name(name) => f.write_str(&quote_name(name)),
             Piece::Text(text) | Piece::Strong(text) | Piece::Code(text) => {
                 f.write_str(&visible(text))
             }

@@ -162,6 +162,11 @@ pub fn quote_up_to(text: &str, max_chars: usize) -> String {
     format!("\"{quoted}{}\"", if is_cut { "…" } else { "" })
 }
 
+/// Returns a name in double quotes: escaped so that two names that look the same differ, and whole.
+pub fn quote_name(name: &str) -> String {
+    visible(&format!("{name:?}")).into_owned()
+}
+
 fn shown(char: char, is_escaped: bool) -> String {
     match is_escaped {
         true => char.escape_unicode().to_string(),

@@ -150,7 +150,7 @@ fn candidates(run: &Run, desired: &Desired, actual: &Actual) -> Ending {
     let (own, others) = recorded(run, actual);
     let says = |live: &Live| {
         if let Some(file) = others.strange.get(&live.id) {
-            return Some(format!("managed by {file}"));
+            return Some(format!("managed by {file:?}"));
         }
         Some(match own.origin(&live.id)? {
             RecordedAs::Created => "created by this file, so the next apply deletes it".to_owned(),

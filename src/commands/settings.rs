@@ -385,22 +385,22 @@ const NO_TOKEN: &str = "set NETBIRD_API_TOKEN to the token of a service user: ro
 
 /// The token of NetBird. A fork's job has no secrets, which is worth a word.
 pub(super) fn token(run: &Run) -> Result<Token, Failure> {
-    let pull = run.context.pull_request.as_ref();
-    let of_pull = match pull.is_some_and(|pull| !pull.is_fork) {
-        true => NO_TOKEN,
-        false => {
-            "a pull request from a fork has no secrets: let somebody with write access push the branch, or switch \
-             to the pull_request_target workflow (examples/workflows/plan-forks.yml)"
-        }
-    };
     let flag = run.command.server();
     let flag = flag.and_then(|server| server.netbird_token_file.as_ref());
     match find_token("NETBIRD_API_TOKEN", flag)? {
         Some(token) => Ok(token),
-        None if run.context.is_pull_request_event() => Err(Failure::refused(
-            "there is no NetBird token in this pull request's job",
-        )
-        .hint(of_pull)),
+        None if run.context.is_pull_request_event() => {
+            let pull = run.context.pull_request.as_ref();
+            let hint = match pull.is_some_and(|pull| !pull.is_fork) {
+                true => NO_TOKEN,
+                false => {
+                    "a pull request from a fork has no secrets: let somebody with write access push the branch, or switch \
+                     to the pull_request_target workflow (examples/workflows/plan-forks.yml)"
+                }
+            };
+            let text = "there is no NetBird token in this pull request's job";
+            Err(Failure::refused(text).hint(hint))
+        }
         None => Err(Failure::error("there is no NetBird token").hint(NO_TOKEN)),
     }
 }

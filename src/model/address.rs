@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::base::id::Id;
-use crate::base::text::{joined, shell};
+use crate::base::text::{joined, quote_name, shell};
 use crate::model::kind::Kind;
 
 /// An object as people name it: kind and name, and the name of what it stands in. Sorts by kind, then by these.
@@ -38,7 +38,7 @@ impl Address {
 
     /// Returns it with its name in quotes, as in `group "ops"`; what has none, with that of what it stands in.
     pub fn quoted(&self) -> String {
-        self.written(|name| format!("{name:?}"))
+        self.written(quote_name)
     }
 
     fn written(&self, name: fn(&str) -> String) -> String {
@@ -138,6 +138,20 @@ impl fmt::Display for Who {
         match &self.name {
             Some(name) => write!(f, "{name:?} ({})", self.id),
             None => write!(f, "(deleted peer {})", self.id),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::sentence::Sentence;
+
+    #[test]
+    fn a_name_is_quoted_as_in_a_sentence() {
+        for name in ["a\"b", "a\\b", "a\nb", "a\u{202e}b", "e\u{301}"] {
+            let sentence = Sentence::from("group ").name(name).to_string();
+            assert_eq!(sentence, Address::new(Kind::Group, name).quoted());
         }
     }
 }

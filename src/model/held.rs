@@ -30,7 +30,11 @@ facts! {
         ),
         /// These stand in it and stay.
         Holds(inside: BTreeSet<String>) => (
-            format!("not deleted, because it contains {}, which this plan does not delete", listed(inside)),
+            format!(
+                "not deleted, because it contains {}, which {} not deleted",
+                listed(inside),
+                if inside.len() == 1 { "is" } else { "are" }
+            ),
             "delete the content in NetBird, and the next apply deletes the rest; or restore the entry",
         ),
         /// It is to be replaced, and these stand in it and are not the file's.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::base::id::Id;
-use crate::base::text::{joined, listed};
+use crate::base::text::{joined, listed, shell};
 use crate::model::address::Address;
 use crate::model::facts::facts;
 use crate::model::kind::{Kind, Refers, Unresolved};
@@ -51,7 +51,7 @@ facts! {
         ),
         /// `--adopt` names an object that the file of another environment manages.
         AdoptStrange(id: Id, file: String) => says(
-            format!("cannot adopt {id}: {file} manages it"),
+            format!("cannot adopt {id}: {file:?} manages it"),
             "remove its entry from that file first, and apply that file",
         ),
         /// Objects exchange what only one of them can have.
@@ -139,8 +139,8 @@ facts! {
         Rules(number: String) => says(
             format!("has {number} rules in NetBird, but a policy of the file has one, and an update cannot remove rules"),
             format!(
-                "look at the rules in NetBird; apply --replace policies/{} replaces the policy by one with the rule of the file only",
-                at.name
+                "look at the rules in NetBird; apply --replace {} replaces the policy by one with the rule of the file only",
+                shell(&at.key())
             ),
         ),
         /// The users of this source group are not named, where those of others are.

@@ -59,7 +59,7 @@ impl Unmanaged {
     pub(crate) fn words(&self, name: &str) -> Option<String> {
         match self {
             Unmanaged::NeverOurs => None,
-            Unmanaged::Elsewhere(file) => Some(format!("managed by {file}")),
+            Unmanaged::Elsewhere(file) => Some(format!("managed by {file:?}")),
             Unmanaged::LetGo(of) => Some(of.words()),
             Unmanaged::Held(why) => Some(why.said().0),
             Unmanaged::SectionGone => {

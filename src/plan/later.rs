@@ -46,11 +46,14 @@ pub(super) fn deleted(changes: &[Change], kind: Kind) -> impl Iterator<Item = (&
 
 /// Returns the fields of an object that name a group.
 pub(super) fn fields_naming(live: &Live, group: &str) -> String {
-    let is_in = |all: &Vec<Value>| all.contains(&group.into());
-    let names = |value: &Value| value.get(group).is_some() || value.as_array().is_some_and(is_in);
+    let names = |field: &str, value: &Value| match value {
+        Value::Array(all) => all.contains(&group.into()),
+        Value::Object(users) => field == "authorized_groups" && users.contains_key(group),
+        _ => false,
+    };
     let fields = live.resource.fields().into_iter();
     let fields: Vec<String> = fields
-        .filter_map(|(field, value)| names(&value).then_some(field))
+        .filter_map(|(field, value)| names(&field, &value).then_some(field))
         .collect();
     fields.join(", ")
 }

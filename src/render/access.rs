@@ -106,7 +106,11 @@ fn side(side: &Side) -> Sentence {
         Side::Group(of) => {
             let names = of.names.iter().map(|name| Sentence::default().name(name));
             let names = Sentence::default().listed(names, usize::MAX);
-            names.say(" of group ").name(&of.group)
+            match (of.group == ALL && of.resources == 0, of.machines) {
+                (true, 1) => Sentence::from("machine ").then(names),
+                (true, _) => Sentence::from("machines ").then(names),
+                (false, _) => names.say(" of group ").name(&of.group),
+            }
         }
     }
 }
@@ -133,11 +137,7 @@ fn number(side: &Side) -> String {
 
 /// What passes, with the condition.
 fn what(passage: &Passage) -> String {
-    let part = if passage.is_even {
-        ""
-    } else {
-        "part or all of "
-    };
+    let part = if passage.is_even { "" } else { "some or all: " };
     let condition = condition(passage).into_iter();
     let condition: String = condition.map(|it| format!(", {it}")).collect();
     format!("{part}{}{condition}", passage.traffic)
@@ -149,7 +149,7 @@ fn condition(passage: &Passage) -> Option<String> {
     Some(on_checks(*how, checks))
 }
 
-/// For machines that pass these posture checks, which are in quotes, or for those that do not: then nothing changes for the others.
+/// For machines that pass these posture checks, which are in quotes, or only for those that fail them.
 pub(super) fn on_checks(how: Checks, checks: &BTreeSet<String>) -> String {
     let which = match checks.len() {
         0 => "the posture checks".to_owned(),
@@ -160,7 +160,7 @@ pub(super) fn on_checks(how: Checks, checks: &BTreeSet<String>) -> String {
     match how {
         Checks::Pass => format!("for machines that pass {which}"),
         Checks::Fail | Checks::OneFails => {
-            format!("for machines that do not pass {which}, no change for the others")
+            format!("only for machines that fail {which}")
         }
     }
 }

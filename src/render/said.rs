@@ -85,7 +85,7 @@ mod tests {
     use crate::file::Place;
     use crate::model::address::Address;
     use crate::model::kind::Kind;
-    use crate::model::notice::{OfInventory, OfKey, OfMember, OfObject, Open};
+    use crate::model::notice::{Meanwhile, OfInventory, OfKey, OfMember, OfObject, Open};
     use crate::model::problem::Protection;
 
     fn at(notice: Notice, line: usize) -> Notice {
@@ -124,6 +124,22 @@ mod tests {
              not deleted. If nobody needs it, delete it in NetBird.",
         ];
         assert_eq!(texts(&notices), wanted);
+    }
+
+    /// Nothing else says who was put back.
+    #[test]
+    fn who_was_put_back_is_named_whole() {
+        let group = Address::new(Kind::Group, "g");
+        let peers: Vec<String> = (1..=12).map(|n| format!("p{n}")).collect();
+        let facts = [
+            Meanwhile::TookOut(peers.clone()),
+            Meanwhile::ThrownOut(peers.clone()),
+        ];
+        for fact in facts {
+            let text = Notice::about(&group, fact).words();
+            assert!(!text.contains("more"), "{text}");
+            assert!(peers.iter().all(|peer| text.contains(peer)), "{text}");
+        }
     }
 
     #[test]
@@ -168,8 +184,8 @@ mod tests {
         let notices: Vec<Notice> = (0..4).map(|n| of("a", n)).chain([of("b", 1)]).collect();
         let wanted = [
             "group \"a\" lists 4 names that no peer has, so no peers are added for them: \"p0\", \"p1\", \"p2\", \"p3\"",
-            "group \"b\" lists \"p1\", but no peer in NetBird has this name, so no peer is added. Check the name. When the machine has \
-             enrolled, run apply --adopt peers/p1=ID (in a job: the input adopt of the apply workflow)",
+            "group \"b\" lists \"p1\", but no peer has this name, so no peer is added. Check the name. When its machine enrolled, \
+             run apply --adopt peers/p1=ID",
         ];
         assert_eq!(texts(&notices), wanted);
     }

@@ -4,7 +4,7 @@ use comfy_table::{Table, presets};
 
 use super::tree::{Block, Look, Row, Rows, Tree};
 use crate::base::sentence::{Piece, Sentence};
-use crate::base::text::{MOST_NAMES, joined, visible};
+use crate::base::text::{MOST_NAMES, joined, quote_name, visible};
 
 /// Whether to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Color {
     fn sentence(self, sentence: &Sentence) -> String {
         let piece = |piece: &Piece| match piece {
             Piece::Text(text) | Piece::Code(text) => visible(text).into_owned(),
-            Piece::Name(name) => format!("\"{}\"", visible(name)),
+            Piece::Name(name) => quote_name(name),
             Piece::Strong(text) => self.paint("33", &visible(text)),
         };
         sentence.0.iter().map(piece).collect()

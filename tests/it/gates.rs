@@ -66,7 +66,9 @@ fn more_deletions_than_agreed() {
         &["--prune", "all", "--allow-deletes", "11"],
         &[],
     )
-    .says_anywhere("--allow-deletes says 11, but this plan has");
+    .says_anywhere(
+        "--allow-deletes says 11, but this plan has 12 deletions: the number must be exact",
+    );
     refused(
         &bench,
         "deletions",

@@ -320,7 +320,7 @@ fn a_change_of_protocol_says_who_may_log_in_both_ways() {
     );
     bench.file(ssh("netbird-ssh"));
     bench.plan(&[]).expect(0).says_anywhere(
-        "every user of the account, as any local user can log in by SSH to its destinations",
+        "every user of the account, as any local user, can log in by SSH to its destinations",
     );
     // nobody was named: nothing is forgotten
     bench.apply(&[]).expect(0);
@@ -336,6 +336,6 @@ fn a_new_policy_of_netbirds_ssh_says_who_may_log_in() {
     let bench = Bench::scenario();
     bench.file(ssh("netbird-ssh"));
     bench.plan(&[]).expect(0).says_anywhere(
-        "every user of the account, as any local user can log in by SSH to its destinations",
+        "every user of the account, as any local user, can log in by SSH to its destinations",
     );
 }

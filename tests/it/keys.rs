@@ -144,7 +144,7 @@ fn a_key_in_use_keeps_its_life_time_and_is_named() {
     bench.file(fleet(86400));
     no_changes(&bench)
         .shows("setup key \"k\" expires at")
-        .shows("but by its expires_in in the file it should expire at another time. A machine has used the key, so it is not replaced.");
+        .shows("but its expires_in says otherwise. A machine used the key, so it is not replaced.");
     assert_eq!(bench.id("/setup-keys", "k"), key);
     bench.apply(&["--replace", "setup_keys/k"]).expect(0);
     no_changes(&bench).hides("expires at");

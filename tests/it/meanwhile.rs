@@ -114,7 +114,7 @@ fn what_the_file_says_is_set_again_and_that_is_said() {
     changed(&bench, "/routes", "r", json!({ "description": "by hand" }));
     bench.file(file);
     let run = bench.apply(&["--format", "json"]).expect(0);
-    let told = "somebody changed policy \"p\" during this run (description \"by hand\" → \"two\"). The run set the values of the file again.";
+    let told = "somebody changed policy \"p\" during this run (description \"by hand\" → \"two\"). This run sets the values of the file again.";
     let notices = run.json()["notices"].clone();
     let notices: Vec<&str> = notices
         .as_array()

@@ -81,7 +81,7 @@ fn what_the_file_says_is_set_and_the_rest_stays() {
     bench
         .plan(&[])
         .says_anywhere("section \"peers\" is removed from the file by this change")
-        .says_anywhere("NetBird keeps ");
+        .says_anywhere("NetBird keeps its present settings.");
     bench.declared(2.0, json!({ "groups": { "g": {} } }));
     bench.leaves_all(&["--prune", "all"]);
     assert_eq!(bench.one("/peers", "gw"), after);
@@ -100,9 +100,10 @@ fn an_entry_waits_for_its_machine_and_is_set_with_its_name() {
         .declared(0.0, file(false))
         .apply(&[])
         .expect(0)
-        .says_anywhere("peer \"gw\" has not enrolled yet. Until then, this entry is skipped")
+        .says_anywhere("peer \"gw\" has not enrolled yet. This entry is skipped until its peer is known.")
         .says_anywhere(
-            "peer \"nobody\" is declared for \"nobody\", but no peer in NetBird has this name",
+            "peer \"nobody\" is declared for \"nobody\", but no peer has this name. Check the name. When its machine enrolled, \
+             run apply --adopt peers/nobody=ID. This entry is skipped until its peer is known.",
         );
     bench.hour(1.0);
     let peer = bench

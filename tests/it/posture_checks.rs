@@ -222,8 +222,8 @@ fn a_check_that_changes_is_in_who_reaches_whom() {
         reach(&bench),
         str![[r#"
 Who reaches whom:
-  -  group "servers" (1 machine)  → group "staff" (1 machine)    everything, for machines that do not pass the posture check "company" (new version), no change for the others  by policy "ssh", because of posture check "company"
-  -  group "staff" (1 machine)    → group "servers" (1 machine)  everything, for machines that do not pass the posture check "company" (new version), no change for the others  by policy "ssh", because of posture check "company"
+  -  group "servers" (1 machine)  → group "staff" (1 machine)    everything, only for machines that fail the posture check "company" (new version)  by policy "ssh", because of posture check "company"
+  -  group "staff" (1 machine)    → group "servers" (1 machine)  everything, only for machines that fail the posture check "company" (new version)  by policy "ssh", because of posture check "company"
 "#]]
     );
     check["processes"] = json!([{ "linux": "/usr/bin/b" }]);
@@ -232,10 +232,10 @@ Who reaches whom:
         reach(&bench),
         str![[r#"
 Who reaches whom:
-  -  group "servers" (1 machine)  → group "staff" (1 machine)    everything, for machines that do not pass the posture check "company" (new version), no change for the others  by policy "ssh", because of posture check "company"
-  -  group "staff" (1 machine)    → group "servers" (1 machine)  everything, for machines that do not pass the posture check "company" (new version), no change for the others  by policy "ssh", because of posture check "company"
-  +  group "servers" (1 machine)  → group "staff" (1 machine)    everything, for machines that do not pass the posture check "company" (old version), no change for the others  by policy "ssh", because of posture check "company"
-  +  group "staff" (1 machine)    → group "servers" (1 machine)  everything, for machines that do not pass the posture check "company" (old version), no change for the others  by policy "ssh", because of posture check "company"
+  -  group "servers" (1 machine)  → group "staff" (1 machine)    everything, only for machines that fail the posture check "company" (new version)  by policy "ssh", because of posture check "company"
+  -  group "staff" (1 machine)    → group "servers" (1 machine)  everything, only for machines that fail the posture check "company" (new version)  by policy "ssh", because of posture check "company"
+  +  group "servers" (1 machine)  → group "staff" (1 machine)    everything, only for machines that fail the posture check "company" (old version)  by policy "ssh", because of posture check "company"
+  +  group "staff" (1 machine)    → group "servers" (1 machine)  everything, only for machines that fail the posture check "company" (old version)  by policy "ssh", because of posture check "company"
 "#]]
     );
 }
@@ -251,10 +251,10 @@ fn a_policy_that_asks_for_another_check_is_in_who_reaches_whom() {
         reach(&bench),
         str![[r#"
 Who reaches whom:
-  -  group "servers" (1 machine)  → group "staff" (1 machine)    everything, for machines that do not pass the posture check "newer", no change for the others    by policy "ssh"
-  -  group "staff" (1 machine)    → group "servers" (1 machine)  everything, for machines that do not pass the posture check "newer", no change for the others    by policy "ssh"
-  +  group "servers" (1 machine)  → group "staff" (1 machine)    everything, for machines that do not pass the posture check "company", no change for the others  by policy "ssh"
-  +  group "staff" (1 machine)    → group "servers" (1 machine)  everything, for machines that do not pass the posture check "company", no change for the others  by policy "ssh"
+  -  group "servers" (1 machine)  → group "staff" (1 machine)    everything, only for machines that fail the posture check "newer"    by policy "ssh"
+  -  group "staff" (1 machine)    → group "servers" (1 machine)  everything, only for machines that fail the posture check "newer"    by policy "ssh"
+  +  group "servers" (1 machine)  → group "staff" (1 machine)    everything, only for machines that fail the posture check "company"  by policy "ssh"
+  +  group "staff" (1 machine)    → group "servers" (1 machine)  everything, only for machines that fail the posture check "company"  by policy "ssh"
 "#]]
     );
     wanted["policies"]["ssh"]["source_posture_checks"] = json!([]);
@@ -263,8 +263,8 @@ Who reaches whom:
         reach(&bench),
         str![[r#"
 Who reaches whom:
-  +  group "servers" (1 machine)  → group "staff" (1 machine)    everything, for machines that do not pass the posture check "company", no change for the others  by policy "ssh"
-  +  group "staff" (1 machine)    → group "servers" (1 machine)  everything, for machines that do not pass the posture check "company", no change for the others  by policy "ssh"
+  +  group "servers" (1 machine)  → group "staff" (1 machine)    everything, only for machines that fail the posture check "company"  by policy "ssh"
+  +  group "staff" (1 machine)    → group "servers" (1 machine)  everything, only for machines that fail the posture check "company"  by policy "ssh"
 "#]]
     );
 }

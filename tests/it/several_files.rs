@@ -53,12 +53,12 @@ fn each_lists_what_the_other_manages_under_its_name() {
         .run("base", &["plan"])
         .expect(0)
         .shows("No changes")
-        .shows("managed by network/clients.json: policy \"web\"");
+        .shows("managed by \"network/clients.json\": policy \"web\"");
     files
         .run("clients", &["plan"])
         .expect(0)
         .shows("No changes")
-        .shows("managed by network/base.json: policy \"ssh\"");
+        .shows("managed by \"network/base.json\": policy \"ssh\"");
     let plan = files.run("clients", &["plan", "--format", "json"]).json();
     let ssh = json!({ "kind": "policy", "name": "ssh", "file": "network/base.json" });
     assert!(
@@ -68,7 +68,7 @@ fn each_lists_what_the_other_manages_under_its_name() {
     files
         .run("clients", &["drift"])
         .expect(0)
-        .shows("policy ssh (managed by network/base.json)");
+        .shows("policy ssh (managed by \"network/base.json\")");
     files.0.bench.assert_writes(&[]);
 }
 
@@ -82,7 +82,7 @@ fn only_the_file_that_declares_an_object_changes_it() {
     files.write("clients", &both);
     files
         .run("clients", &["apply", "--prune", "all"])
-        .says_anywhere("which network/base.json manages");
+        .says_anywhere("which \"network/base.json\" manages");
     let ssh = files.0.bench.one("/policies", "ssh");
     assert_eq!(ssh["rules"][0]["protocol"], "tcp");
 }

@@ -270,7 +270,7 @@ fn two_environments_of_a_repository_leave_each_others_objects_alone() {
         .expect(0)
         .shows("NetBird has another group with the name \"g0\" (id ")
         .shows(
-            ", which netbird.json manages. This file does not manage it and does not change it.",
+            ", which \"netbird.json\" manages. This file does not manage it and does not change it.",
         );
     site.run(&["plan", "-f", "lab.json"])
         .expect(3)

@@ -84,7 +84,7 @@ fn error_of(enrollment: &Enrollment, plan: &Plan, statuses: &[Status]) -> Option
             Some(Resource::Group(_)) => change.added_members().contains(&enrollment.peer),
             _ => change.operation.live().map(|live| &live.id) == Some(&enrollment.peer),
         };
-        concerns.then(|| format!("{}: {error}", change.address))
+        concerns.then(|| format!("{}: {error}", change.address.quoted()))
     })
 }
 

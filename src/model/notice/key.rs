@@ -80,8 +80,7 @@ facts! {
         )),
         /// It expires then, or never; its `expires_in` asks for something else, and it was used already.
         LivesOtherwise(expires: Option<Timestamp>) => Code::LivesOtherwise.says(format!(
-            "{} in NetBird, but by its expires_in in the file it should expire at another time. A machine has used the key, so it is not \
-             replaced. {}.",
+            "{} in NetBird, but its expires_in says otherwise. A machine used the key, so it is not replaced. {}.",
             match expires {
                 Some(at) => format!("expires at {at:.0}"),
                 None => "never expires".into(),
@@ -134,8 +133,9 @@ facts! {
         ),
         /// Its entry was removed, and its peer stays.
         PeerStays(why: PeerStays) => {
+            let perhaps = if matches!(why, PeerStays::Untold) { ", if there is one," } else { "" };
             Code::PeerStays.says(format!(
-                "is not in the file any more, but its peer is not deleted, because {}. If nobody needs the peer, delete it in NetBird.",
+                "is not in the file any more, but its peer{perhaps} is not deleted, because {}. If nobody needs the peer, delete it in NetBird.",
                 why.words()
             ))
         },

@@ -8,7 +8,7 @@ use super::key::UNTOLD;
 use crate::base::code::{Code, Saying};
 use crate::base::evidence::Evidence;
 use crate::base::id::Id;
-use crate::base::text::joined;
+use crate::base::text::{joined, shell};
 use crate::model::address::{Address, Who};
 use crate::model::facts::facts;
 use crate::model::kind::Kind;
@@ -51,12 +51,12 @@ facts! {
         /// No peer bears the name; what may be meant.
         Absent(meant: Option<String>) => {
             let otherwise = || {
-                let adopt = Address::new(Kind::Peer, name).adopt("ID");
-                format!(". Check the name. When the machine has enrolled, run {adopt}")
+                let meant = format!("{}=ID", Address::new(Kind::Peer, name).key());
+                format!(". Check the name. When its machine enrolled, run apply --adopt {}", shell(&meant))
             };
             let meant = meant.as_ref().map(|meant| format!("; {meant}"));
             Code::MemberAbsent.says(format!(
-                "{lists} {name:?}, but no peer in NetBird has this name{}{}",
+                "{lists} {name:?}, but no peer has this name{}{}",
                 so_none(at), meant.unwrap_or_else(otherwise)
             ))
         },
@@ -96,7 +96,7 @@ facts! {
                 Some(why) => why.said(name, at, if is_own { "is declared for" } else { lists }, added).text,
             };
             let end = if text.ends_with(['.', '?']) { "" } else { "." };
-            Code::PeerAwaited.says(format!("{text}{end} Until then, this entry is skipped."))
+            Code::PeerAwaited.says(format!("{text}{end} This entry is skipped until its peer is known."))
         },
     }
 
@@ -132,7 +132,8 @@ fn so_none(at: &Address) -> &'static str {
 }
 
 /// What to do for a machine that came otherwise than by the key of its name.
-const NEW_KEY: &str = "set \"enrolled\": false and reissue_after on the setup key, and enroll the machine with the new key";
+const NEW_KEY: &str = "set \"enrolled\": false and reissue_after to the present time on the setup key, and enroll the machine with \
+                       the new key";
 
 /// The command that says which machine a name means: that one, where it is one.
 fn adopt_peer(name: &str, others: &[Machine]) -> String {

@@ -51,7 +51,7 @@ facts! {
         },
         /// This one of its name is managed by that other file. A whole sentence.
         Strange { id: Id, file: String } => Code::Namesake.whole(format!(
-            "NetBird has another {} (id {id}), which {file} manages. This file does not manage it and does not change it.",
+            "NetBird has another {} (id {id}), which {file:?} manages. This file does not manage it and does not change it.",
             named(at, 1)
         )),
         /// It keeps that name in NetBird, since another one has its own.
@@ -157,11 +157,11 @@ facts! {
         ),
         /// These: everybody, where none are named.
         Of(after: Vec<Users>) => {
-            let all = match after.is_empty() {
-                true => ". To let in only some users, name them in \"authorized_groups\"",
-                false => "",
+            let (comma, all) = match after.is_empty() {
+                true => (",", ". To let in only some users, name them in \"authorized_groups\""),
+                false => ("", ""),
             };
-            format!("has the protocol netbird-ssh: {} can log in by SSH to its destinations{all}", users(after))
+            format!("has the protocol netbird-ssh: {}{comma} can log in by SSH to its destinations{all}", users(after))
         },
     }
 
@@ -240,30 +240,35 @@ facts! {
     fn said(&self, _at: &Address) -> Saying; impl Fact;
 }
 
+/// Names in quotes, all of them: nothing else says who they were.
+fn all_quoted(names: &[String]) -> String {
+    text::joined(names.iter().map(|name| format!("{name:?}")), ", ")
+}
+
 facts! {
     /// What somebody did while an apply ran, and the run undid.
     pub enum Meanwhile {
         /// They changed these fields.
         Changed(fields: Vec<FieldChange>) => {
             Code::Meanwhile.whole(format!(
-                "somebody changed {} during this run ({}). The run set the values of the file again.",
+                "somebody changed {} during this run ({}). This run sets the values of the file again.",
                 at.quoted(), text::joined(fields.iter().map(FieldChange::named), ", ")
             ))
         },
         /// They renamed it to that.
         Renamed(name: String) => Code::Meanwhile.whole(format!(
-            "somebody renamed {} to {name:?} during this run. The run set the name of the file again.",
+            "somebody renamed {} to {name:?} during this run. This run sets the name of the file again.",
             at.quoted()
         )),
         /// They took these out of the group.
         TookOut(peers: Vec<String>) => Code::Meanwhile.whole(format!(
             "somebody removed {} from {} during this run. The file lists them, so the run added them again.",
-            text::quoted(peers), at.quoted()
+            all_quoted(peers), at.quoted()
         )),
         /// These joined the group while it was written, which threw them out.
         ThrownOut(peers: Vec<String>) => Code::Meanwhile.whole(format!(
             "{} joined {} while this run wrote the group, and that write removed them. The run added them again.",
-            text::quoted(peers), at.quoted()
+            all_quoted(peers), at.quoted()
         )),
     }
 

@@ -382,7 +382,7 @@ two that runs made at once
 one of another environment
     create policy p
     managed by lab.json: policy p
-    note: NetBird has another policy with the name "p" (id daojn064mr64fain5cug), which lab.json manages. This file does not manage it and does not change it.
+    note: NetBird has another policy with the name "p" (id daojn064mr64fain5cug), which "lab.json" manages. This file does not manage it and does not change it.
 one that an environment may have which cannot be read
     skipped: policy p
     note: policy "p" is skipped: the inventory of the environment "lab" cannot be read, so "lab" perhaps manages this policy (id daojn064mr64fain5cug). Repair that inventory. If you are sure that "lab" does not manage it, run apply --adopt policies/p=daojn064mr64fain5cug (in a job: the input adopt of the apply workflow).
@@ -722,7 +722,7 @@ the zone leaves
 the zone leaves, and has a record by hand
     create group keep
     delete DNS record db.corp.example A: it is no longer in the file
-    held: DNS zone corp: not deleted, because it contains DNS record "x.corp.example A" (daojn00jmcb30b697pvg), which this plan does not delete
+    held: DNS zone corp: not deleted, because it contains DNS record "x.corp.example A" (daojn00jmcb30b697pvg), which is not deleted
 the zone is to be replaced, and the file says nothing of its records
     impossible: DNS zone corp cannot be replaced: that would delete DNS record "db.corp.example A" (daojn00l12pbmjsuhiq0) too, and the file does not declare it | declare the content in the file, too, or delete it in NetBird, or give the new one another name
 the zone is to be replaced, and has a record by hand

@@ -95,9 +95,10 @@ impl FollowUp<'_> {
                     Kind::AccountSettings => format!("{fields} of the {address}"),
                     _ => holder(address, live, actual),
                 };
-                let unsaid = match is_ours(address, live) {
-                    true => format!(" (in its {fields}, which the file does not set)"),
-                    false => String::new(),
+                let unsaid = match (is_ours(address, live), &*fields) {
+                    (true, "") => " (in a field that the file does not set)".into(),
+                    (true, _) => format!(" (in its {fields}, which the file does not set)"),
+                    (false, _) => String::new(),
                 };
                 users.as_mut().map(|users| users.insert(words + &unsaid));
             }

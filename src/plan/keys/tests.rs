@@ -282,7 +282,7 @@ nothing tells when it was made, and it is never to expire
 it is to live shorter, and is in use
     update setup key k
         auto_groups ["pilots"] → ["ops"]
-    note: setup key "k" expires at 2026-11-20T14:13:20Z in NetBird, but by its expires_in in the file it should expire at another time. A machine has used the key, so it is not replaced. For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k).
+    note: setup key "k" expires at 2026-11-20T14:13:20Z in NetBird, but its expires_in says otherwise. A machine used the key, so it is not replaced. For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k).
 it is to expire at all, and to have a limit, and is in use
     replace setup key k: NetBird cannot change this in a key: a new one is created, then the old one is deleted
         expires_in 0 → 86400

@@ -201,20 +201,20 @@ bound to one, and another bears the name
     update group g
         peers [] → ["x"]
     pending in g: {"pending"}
-    note: group "g" lists "done", which means the peer daojn06d1l5o9ei3jd1g. The peer daojn05s1nsc4uaq7gqg has this name too, but is not added. If it is the right machine, set "enrolled": false and reissue_after on the setup key, and enroll the machine with the new key. If not, rename it.
+    note: group "g" lists "done", which means the peer daojn06d1l5o9ei3jd1g. The peer daojn05s1nsc4uaq7gqg has this name too, but is not added. If it is the right machine, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key. If not, rename it.
 used, its peer is gone and another took the name
     pending in g: {"pending"}
-    note: group "g" lists the setup key "done", but the peer that enrolled with it was deleted, so no peer is added. The peer daojn05s1nsc4uaq7gqg has this name, but did not enroll with this key. For a machine in its place, set "enrolled": false and reissue_after on the setup key, and enroll the machine with the new key.
+    note: group "g" lists the setup key "done", but the peer that enrolled with it was deleted, so no peer is added. The peer daojn05s1nsc4uaq7gqg has this name, but did not enroll with this key. For a machine in its place, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key.
 used, its peer is gone, and a member bears the name, --prune all
     pending in g: {"pending"}
     unmanaged in g: ["done"]
     adopts group g as Adopted
     adopts setup key done as Adopted
     adopts setup key pending as Adopted
-    note: group "g" lists the setup key "done", but the peer that enrolled with it was deleted, so no peer is added. The peer daojn05s1nsc4uaq7gqg has this name, but did not enroll with this key. For a machine in its place, set "enrolled": false and reissue_after on the setup key, and enroll the machine with the new key.
+    note: group "g" lists the setup key "done", but the peer that enrolled with it was deleted, so no peer is added. The peer daojn05s1nsc4uaq7gqg has this name, but did not enroll with this key. For a machine in its place, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key.
 created again after its use: it joins when it enrolls
     pending in g: {"pending"}
-    note: group "g" lists "done", but no peer in NetBird has this name, so no peer is added; did you mean "gone"?
+    note: group "g" lists "done", but no peer has this name, so no peer is added; did you mean "gone"?
 the same, and the machine of its older life is a member: it stays till then
     pending in g: {"pending"}
     unmanaged in g: ["x"]
@@ -231,7 +231,7 @@ marked, its key gone: the one of the name
     pending in g: {"pending"}
 marked, its key gone, nobody of the name
     pending in g: {"pending"}
-    note: group "g" lists "done", but no peer in NetBird has this name, so no peer is added; did you mean "gone"?
+    note: group "g" lists "done", but no peer has this name, so no peer is added; did you mean "gone"?
 marked, its key gone, a person's peer of the name
     update group g
         peers [] → ["done"]
@@ -294,7 +294,7 @@ fn another_name_is_the_one_peer_of_that_name() {
     assert_data_eq!(table(rows), str![[r#"
 nobody
     pending in g: {"pending"}
-    note: group "g" lists "edge", but no peer in NetBird has this name, so no peer is added. Check the name. When the machine has enrolled, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow)
+    note: group "g" lists "edge", but no peer has this name, so no peer is added. Check the name. When its machine enrolled, run apply --adopt peers/edge=ID
 a member already
     pending in g: {"pending"}
 no member, and no history tells who was meant
@@ -303,7 +303,7 @@ no member, and no history tells who was meant
     pending in g: {"pending"}
 an ephemeral peer
     pending in g: {"pending"}
-    note: group "g" lists "edge", but no peer in NetBird has this name, so no peer is added. Check the name. When the machine has enrolled, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow)
+    note: group "g" lists "edge", but no peer has this name, so no peer is added. Check the name. When its machine enrolled, run apply --adopt peers/edge=ID
 namesakes: the member
     pending in g: {"pending"}
     note: group "g" lists "edge", which means the peer daojn00qcrormgvs1g00. The peer daojn28qcrormgvs1g00 has this name too, but is not added. If it is the right machine, run apply --adopt peers/edge=daojn28qcrormgvs1g00 (in a job: the input adopt of the apply workflow). If not, rename it.

@@ -67,6 +67,14 @@ fn a_group_in_use_names_whoever_uses_it() {
         ("a field that is not ours", Case::new(
             json!({ "groups": { "keep": {} }, "routes": { "r": { "network": "10.0.0.0/8", "peer_groups": ["keep"] } } }),
             live(json!({ "routes": [over(route("r", "10.0.0.0/8", &["keep"]), json!({ "groups": [id] }))] }))).prune_all().outcome()),
+        ("a group with the name of a part of a field", Case::new(
+            json!({ "groups": { "keep": {} }, "policies": { "ssh": { "sources": ["keep"], "destination_resource": { "peer": "gw" },
+                                                                     "protocol": "netbird-ssh" } } }),
+            json!({ "groups": [group("peer", &[]), group("keep", &[])], "peers": [peer("gw")],
+                    "policies": [policy_with("ssh", &["keep"], &[],
+                        json!({ "destinationResource": { "id": id_of_peer, "type": "peer" }, "protocol": "netbird-ssh",
+                                "authorized_groups": { groups(&["peer"])[0].clone(): ["root"], groups(&["keep"])[0].clone(): [] } }))] }))
+            .prune_all().outcome()),
     ];
     assert_data_eq!(table(rows), str![[r#"
 nobody
@@ -105,6 +113,10 @@ a field that is not ours
     held: group g: not deleted, because it is still used by route "r" (daojn050reig0m8bel20) (in its groups, which the file does not set)
     adopts group keep as Adopted
     adopts route r as Adopted
+a group with the name of a part of a field
+    held: group peer: not deleted, because it is still used by policy "ssh" (daojn02kjenj7mt240jg) (in its authorized_groups, which the file does not set)
+    adopts group keep as Adopted
+    adopts policy ssh as Adopted
 
 "#]].raw());
 }
@@ -132,7 +144,7 @@ fn what_something_held_needs_is_held_too() {
         case.outcome(),
         str![[r#"
 held: group g: not deleted, because it is still used by network resource "printer" (res1) of network "office"
-held: network office: not deleted, because it contains network resource "printer" (res1), which this plan does not delete
+held: network office: not deleted, because it contains network resource "printer" (res1), which is not deleted
 held: network resource printer: not deleted, because it is still used by policy "by-hand" (daojn04k4iku92gg43o0)
 
 "#]]
@@ -535,7 +547,7 @@ the lists were not asked for
 half of the peers
     unmanaged in g: ["(deleted peer daojn06d1l589ei3j680)"]
     note: groups in NetBird have 1 member that its list of peers lacks (daojn06d1l589ei3j680). They stay members. If the machines exist, something before NetBird cut the list, or this token does not see all machines.
-    note: group "g" lists "y", but no peer in NetBird has this name, so no peer is added. Check the name. When the machine has enrolled, run apply --adopt peers/y=ID (in a job: the input adopt of the apply workflow)
+    note: group "g" lists "y", but no peer has this name, so no peer is added. Check the name. When its machine enrolled, run apply --adopt peers/y=ID
 
 "#]].raw());
 }

@@ -57,7 +57,7 @@ one of two, which alone bears the name
     note: setup key "gw" is not in the file any more, but its peer is not deleted, because only names and times say that it is the peer "gw" (daojn05h52b8h06og03g). If nobody needs the peer, delete it in NetBird.
 a server that does not say when peers enrolled
     delete setup key gw: it is no longer in the file
-    note: setup key "gw" is not in the file any more, but its peer is not deleted, because it is not known which peer enrolled with it: this NetBird does not report when peers enrolled (0.55 and later do), and its event log has no entry for the key. If nobody needs the peer, delete it in NetBird.
+    note: setup key "gw" is not in the file any more, but its peer, if there is one, is not deleted, because it is not known which peer enrolled with it: this NetBird does not report when peers enrolled (0.55 and later do), and its event log has no entry for the key. If nobody needs the peer, delete it in NetBird.
 
 "#]].raw());
 }
@@ -151,7 +151,7 @@ a member whose key one of two used
 a member of which two more bear the name
     update group g
         peers [] → ["gw (daojn05h52b8h06og03g)"]
-    note: group "g" lists "gw", which means the peer daojn05h52b8h06og03g. The peers daojn06d1l189ei3hfs0 and daojn06d1l2o9ei3i48g have this name too, but are not added. If one of them is the right machine, set "enrolled": false and reissue_after on the setup key, and enroll the machine with the new key. If not, rename them.
+    note: group "g" lists "gw", which means the peer daojn05h52b8h06og03g. The peers daojn06d1l189ei3hfs0 and daojn06d1l2o9ei3i48g have this name too, but are not added. If one of them is the right machine, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key. If not, rename them.
 a member of a name that two bear
     adopts group g as Adopted
     adopts setup key gw as Adopted

@@ -268,9 +268,9 @@ pub(super) fn left_alone(document: &Document, plan: &Plan) -> Rows {
     }
     for (file, objects) in document.elsewhere() {
         let number = count(objects.len(), "object", "objects");
-        counts.push(format!("{number} of {file}"));
+        counts.push(format!("{number} of {file:?}"));
         let names = objects.into_iter().map(object);
-        let file = Sentence::from("managed by ").code(file).say(": ");
+        let file = Sentence::from("managed by ").name(file).say(": ");
         rows.push(row(file.listed(names, usize::MAX)));
     }
     for (group, members) in &plan.unmanaged_members {

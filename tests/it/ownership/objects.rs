@@ -292,7 +292,7 @@ fn what_was_let_go_and_another_environment_adopted_since_is_its_own() {
     lab(&bench, &json!({ "groups": { "x": {} } }));
     let all = bench.planned(&["--prune", "all"]);
     assert!(!all.contains(&"delete_group x".to_owned()), "{all:?}");
-    bench.plan(&[]).says_anywhere("which lab.json manages");
+    bench.plan(&[]).says_anywhere("which \"lab.json\" manages");
     assert_eq!(bench.let_go(), Vec::<String>::new());
 }
 
@@ -312,7 +312,7 @@ fn a_person_cannot_adopt_what_is_somebodys_already() {
             format!("policies/q={x}"),
             "it is the object of policy \"x\"",
         ),
-        (format!("groups/y={theirs}"), "lab.json manages it"),
+        (format!("groups/y={theirs}"), "\"lab.json\" manages it"),
     ] {
         let run = bench.apply(&["--adopt", &adopt]).expect(1);
         run.says("cannot adopt").says(why);
@@ -338,7 +338,7 @@ fn what_another_environment_has_is_neither_adopted_nor_pruned() {
     bench.apply(&["--prune", "all"]).expect(0);
     assert_eq!(bench.names("/groups"), ["All", "x", "y"]);
     bench.declared(3.0, json!({ "groups": { "x": {}, "y": {} } }));
-    bench.plan(&[]).says_anywhere("which lab.json manages");
+    bench.plan(&[]).says_anywhere("which \"lab.json\" manages");
     assert!(!bench.inventory().to_string().contains("groups/x"));
 }
 

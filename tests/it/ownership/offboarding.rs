@@ -411,26 +411,16 @@ fn a_machine_that_times_told_is_known_by_its_event_once_the_log_has_it() {
 /// Where a policy of a name in the file uses it, the file is a place to take it out.
 #[test]
 fn what_holds_a_machine_is_looked_for_in_the_file_too() {
-    for (declares, way_out) in [
-        (false, "remove that use in NetBird"),
-        (
-            true,
-            "remove that use in NetBird, or in the file if it is there",
-        ),
-    ] {
-        let bench = enrolled(&["k"]);
-        let with = |keys: &[&str]| {
-            let mut file = file(keys);
-            if declares {
-                file["policies"] = json!({ "to-k": { "sources": ["g"], "destinations": ["g"] } });
-            }
-            file
-        };
-        bench.applied(3.0, with(&["k"]));
-        let peer = bench.id("/peers", "k");
-        bench.create("/policies", policy_to(&bench, &peer));
-        bench.declared(9.0, with(&[]));
-        let run = bench.plan(&[]).expect(0);
-        run.shows(way_out);
-    }
+    let bench = enrolled(&["k"]);
+    let with = |keys: &[&str]| {
+        let mut file = file(keys);
+        file["policies"] = json!({ "to-k": { "sources": ["g"], "destinations": ["g"] } });
+        file
+    };
+    bench.applied(3.0, with(&["k"]));
+    let peer = bench.id("/peers", "k");
+    bench.create("/policies", policy_to(&bench, &peer));
+    bench.declared(9.0, with(&[]));
+    let run = bench.plan(&[]).expect(0);
+    run.shows("remove that use in NetBird, or in the file if it is there");
 }

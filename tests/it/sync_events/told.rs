@@ -104,12 +104,17 @@ fn a_failure_has_an_error_line_at_every_log_level() {
     let fault = || Fault::on("PUT", &bad).then(Effect::Status(500, refusal.clone()));
     let logs: [&[(&str, &str)]; 3] = [&[], &[("RUST_LOG", "off")], &[("CI", "1")]];
     for log in logs {
+        // a job's log is JSON
+        let error = match log {
+            [("CI", _)] => r#"error: setup key \"a\": peer \"a\": "#,
+            _ => r#"error: setup key "a": peer "a": "#,
+        };
         for quiet in [&[][..], &["-q"]] {
             site.bench.netbird().fault(fault());
             let args = [&["sync-events"], quiet].concat();
             let run = site.run_with(&args, log).expect(4);
-            run.says("error: setup key ")
-                .shows("FAILED: peer a: ")
+            run.says(error)
+                .shows("FAILED: peer \"a\": ")
                 .hides("Nothing to mark");
         }
     }

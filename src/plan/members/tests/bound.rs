@@ -93,7 +93,7 @@ fn whom_a_name_means() {
     });
     assert_data_eq!(table(rows), str![[r#"
 nobody bears it
-    note: group "g" lists "edge", but no peer in NetBird has this name, so no peer is added. Check the name. When the machine has enrolled, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow)
+    note: group "g" lists "edge", but no peer has this name, so no peer is added. Check the name. When its machine enrolled, run apply --adopt peers/edge=ID
     writes edge: None
 one bears it
     update group g
@@ -123,11 +123,11 @@ the same, and it is a member
 a recorded member that is listed no more
     update group g
         peers ["x"] → []
-    note: group "g" lists "edge", but no peer in NetBird has this name, so no peer is added. Check the name. When the machine has enrolled, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow)
+    note: group "g" lists "edge", but no peer has this name, so no peer is added. Check the name. When its machine enrolled, run apply --adopt peers/edge=ID
     writes edge: None
 a member that nobody listed
     unmanaged in g: ["x"]
-    note: group "g" lists "edge", but no peer in NetBird has this name, so no peer is added. Check the name. When the machine has enrolled, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow)
+    note: group "g" lists "edge", but no peer has this name, so no peer is added. Check the name. When its machine enrolled, run apply --adopt peers/edge=ID
     writes edge: None
 --adopt says who it is
     update group g

@@ -105,29 +105,29 @@ fn an_entry_names_a_peer_as_a_group_lists_its_members() {
 its name
     create route r
 nobody bears it
-    note: route "r" names "gw", but no peer in NetBird has this name. Check the name. When the machine has enrolled, run apply --adopt peers/gw=ID (in a job: the input adopt of the apply workflow). Until then, this entry is skipped.
+    note: route "r" names "gw", but no peer has this name. Check the name. When its machine enrolled, run apply --adopt peers/gw=ID. This entry is skipped until its peer is known.
 a peer took it since
-    note: route "r" names "gw", which means no machine yet, because any machine can choose its own name. The peer dav6l05h52b8h06og03g has this name now. If it is the right machine, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow). Until then, this entry is skipped.
+    note: route "r" names "gw", which means no machine yet, because any machine can choose its own name. The peer dav6l05h52b8h06og03g has this name now. If it is the right machine, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow). This entry is skipped until its peer is known.
 two bear it, one of them since
     create route r
     note: route "r" names "gw", which means the peer daojn05h52b8h06og03g. The peer dav6l05h52b8h06og03g has this name too, but is not used. If it is the right machine, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow). If not, rename it.
 two bear it
-    note: route "r" names "gw", which means no machine yet, because any machine can choose its own name. The peers daojn05h52b8h06og03g and daojn1dh52b8h06og03g have this name now. If one of them is the right machine, run apply --adopt peers/gw=ID (in a job: the input adopt of the apply workflow). Until then, this entry is skipped.
+    note: route "r" names "gw", which means no machine yet, because any machine can choose its own name. The peers daojn05h52b8h06og03g and daojn1dh52b8h06og03g have this name now. If one of them is the right machine, run apply --adopt peers/gw=ID (in a job: the input adopt of the apply workflow). This entry is skipped until its peer is known.
 of two it is the one that routes
     adopts route r as Adopted
 the one that routes is gone, and nobody bears the name
     unmanaged: route r
     note: NetBird has another route with the name "r" (id daojn050reig0m8bel20). This file does not manage it and does not change it.
-    note: route "r" names "gw", but no peer in NetBird has this name. Check the name. When the machine has enrolled, run apply --adopt peers/gw=ID (in a job: the input adopt of the apply workflow). Until then, this entry is skipped.
+    note: route "r" names "gw", but no peer has this name. Check the name. When its machine enrolled, run apply --adopt peers/gw=ID. This entry is skipped until its peer is known.
 a person's or a forgotten one
     create route r
 a key that waits
-    note: route "r" names "gw", but the machine of this setup key has not enrolled yet. Until then, this entry is skipped.
+    note: route "r" names "gw", but the machine of this setup key has not enrolled yet. This entry is skipped until its peer is known.
 the peer of a key that is used
     create route r
     note: route "r" names the setup key "gw", so the peer "host-7" (daojn1eud4nvoqpig1jg) is used: only the times of key and peer say so, not the event log. Check that it is the right machine.
 the peer of a used key is gone
-    note: route "r" names the setup key "gw", but the peer that enrolled with it was deleted. For a machine in its place, set "enrolled": false and reissue_after on the setup key, and enroll the machine with the new key. Until then, this entry is skipped.
+    note: route "r" names the setup key "gw", but the peer that enrolled with it was deleted. For a machine in its place, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key. This entry is skipped until its peer is known.
 a key that is gone
     create route r
 
