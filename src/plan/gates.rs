@@ -317,8 +317,8 @@ pub fn protected(plan: &Plan, protected: &Protected) -> Option<Refusal> {
     let mut text = format!("this plan {}", joined(told, " and "));
     // NetBird has another name for it
     let others = meant.iter().flat_map(|(change, named)| {
-        let is_same = |at: &&&Address| at.name != change.address.name;
-        named.iter().filter(is_same).map(|at| at.path())
+        let is_other = |at: &&&Address| at.name != change.address.name;
+        named.iter().filter(is_other).map(|at| at.path())
     });
     let others: BTreeSet<String> = others.collect();
     if !others.is_empty() {
