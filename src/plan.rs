@@ -275,10 +275,11 @@ pub fn plan(
         let record = record.join().expect("a recording thread does not panic");
         (record, (claimed, problems, followed, notices))
     });
-    let steps = order::order(&followed.changes, actual).unwrap_or_else(|found| {
-        problems.extend(found);
-        Vec::new()
-    });
+    let steps =
+        order::order(&followed.changes, actual, &options.ours.strange).unwrap_or_else(|found| {
+            problems.extend(found);
+            Vec::new()
+        });
     if !problems.is_empty() {
         problems.sort();
         problems.dedup();
@@ -348,7 +349,7 @@ pub fn plan(
 /// Returns a plan of these changes and nothing else, in order; without steps where there is none. It has no file, so
 /// nothing says who is a member beside those who join.
 pub fn ordered(changes: Vec<Change>, actual: &Actual) -> Plan {
-    let steps = order::order(&changes, actual).unwrap_or_default();
+    let steps = order::order(&changes, actual, &BTreeMap::new()).unwrap_or_default();
     let members = changes.iter().filter_map(|change| {
         let members = change.operation.live()?.resource.members()?;
         Some((change.address.name.clone(), members.clone()))

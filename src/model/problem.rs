@@ -75,6 +75,11 @@ facts! {
                 false => "delete that object in NetBird, or write it into the file as it is and change it there",
             },
         ),
+        /// This lives, that other file manages it, and NetBird does not take both.
+        StrangeInTheWay(other: String, id: Id, file: String) => says(
+            format!("cannot be written: NetBird has {other} ({id}), which {file:?} manages, and allows only one of the two"),
+            "remove the entry from one of the two files, or give this one another value",
+        ),
         /// One of its name stands in another object, in words, and does not go.
         Elsewhere(parent: String, id: Id) => says(
             format!("cannot be written: NetBird has one with this name ({id}) in {parent}, and the name can exist only once in an account"),

@@ -170,6 +170,11 @@ pub(super) fn is_protected(kind: Kind, live: &Live, actual: &Actual) -> bool {
     }
 }
 
+/// Whether NetBird takes a name of this kind once.
+fn is_once(kind: Kind) -> bool {
+    kind == Kind::Group || kind.descriptor().has_unique_names
+}
+
 /// Finds what each entry stands for.
 fn bind(desired: &Desired, actual: &Actual, options: &Options) -> Bound {
     let mut objects: BTreeMap<Kind, Vec<&Live>> = BTreeMap::new();
@@ -381,10 +386,9 @@ impl<'a> Binder<'a> {
                 &namesakes.filter(stays).copied().collect::<Vec<_>>(),
             );
         }
-        let is_once = kind == Kind::Group || kind.descriptor().has_unique_names;
         for (address, _) in found
             .iter()
-            .filter(|(_, stands)| is_once && matches!(stands[..], [None]))
+            .filter(|(_, stands)| is_once(kind) && matches!(stands[..], [None]))
         {
             let keeps_name = &self.bound.keeps_name;
             let mut namesakes = scene.named.get(address.name.as_str()).into_iter().flatten();
@@ -529,9 +533,19 @@ impl<'a> Binder<'a> {
         }
         let bound = &mut self.bound;
         let mut tell = |what| bound.notices.push(Notice::about(address, what));
+        let is_anywhere = address.kind.descriptor().is_anywhere;
         for live in strange {
             let (id, file) = (live.id.clone(), ours.strange[&live.id].clone());
-            tell(OfObject::Strange { id, file });
+            let mut wanted = desired.resource(address).iter();
+            let is_taken = is_once(address.kind)
+                || is_anywhere
+                || wanted.any(|wanted| wanted.excludes(&live.resource));
+            if !is_taken || lacks_none {
+                tell(OfObject::Strange { id, file });
+                continue;
+            }
+            tell(OfObject::SkippedAsStrange { id, file });
+            bound.skipped.insert(address.clone());
         }
         if !beside.is_empty() && self.options.prune != Prune::All {
             tell(OfObject::Beside(beside));

@@ -36,8 +36,12 @@ pub enum Part {
     Breaking,
 }
 
-/// Returns the steps of the changes, or why there is no order.
-pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Vec<Problem>> {
+/// Returns the steps of the changes, or why there is no order. `strange`: what other files manage.
+pub(super) fn order(
+    changes: &[Change],
+    actual: &Actual,
+    strange: &BTreeMap<Id, String>,
+) -> Result<Vec<Step>, Vec<Problem>> {
     let (mut makes, mut breaks, mut renames) = (Vec::new(), Vec::new(), Vec::new());
     for (index, change) in changes.iter().enumerate() {
         let live = change.operation.live();
@@ -83,6 +87,7 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
     let mut order = Order {
         changes,
         actual,
+        strange,
         step_of,
         renames,
         breaks,
@@ -107,6 +112,7 @@ pub(super) fn order(changes: &[Change], actual: &Actual) -> Result<Vec<Step>, Ve
 struct Order<'a> {
     changes: &'a [Change],
     actual: &'a Actual,
+    strange: &'a BTreeMap<Id, String>,
     /// The step by which a live object goes, or else changes.
     step_of: HashMap<&'a Id, Step>,
     /// What gives a name up.
@@ -154,7 +160,7 @@ impl<'a> Order<'a> {
             // what waits itself is an exchange
             let step = live.and_then(|live| self.step_of.get(&live.id));
             if step.is_none_or(|step| self.placed.contains(step)) {
-                self.problems.push(problem(change, address, live));
+                self.problems.push(self.problem(change, address, live));
             }
         }
         match &change.operation {
@@ -251,8 +257,11 @@ impl<'a> Order<'a> {
     /// same network or domains and share a group of routers, or a peer in one. A route through a single peer is never
     /// in the way, but others can be in its way.
     fn blocks(&self, other: &Resource, wanted: &Resource) -> bool {
+        if wanted.excludes(other) {
+            return true;
+        }
         let (Resource::Route(other), Resource::Route(wanted)) = (other, wanted) else {
-            return wanted.excludes(other);
+            return false;
         };
         let peers = |groups: &BTreeSet<String>| {
             let groups = groups.iter();
@@ -266,8 +275,7 @@ impl<'a> Order<'a> {
             wanted.extend(single);
             !wanted.is_disjoint(&peers(&other.peer_groups))
         };
-        wanted.same_prefix(other)
-            && (!wanted.peer_groups.is_disjoint(&other.peer_groups) || shares_a_peer())
+        wanted.same_prefix(other) && shares_a_peer()
     }
 
     /// Returns the members that a group has when routes are written: new ones are in by then, and none has left.
@@ -279,23 +287,25 @@ impl<'a> Order<'a> {
         let members = live.chain(after).filter_map(Resource::members);
         members.flatten().collect()
     }
-}
 
-/// Returns why a change cannot be carried out beside what is in its way.
-fn problem(change: &Change, address: &Address, live: Option<&Live>) -> Problem {
-    let is_anywhere = address.kind.descriptor().is_anywhere;
-    let what = match (address.kind, live) {
-        (Kind::Route, None) => Impossible::NewRouteTwin(address.name.clone()),
-        (Kind::Route, Some(live)) => Impossible::RouteTwin(live.name.clone(), live.id.clone()),
-        (_, Some(live)) if is_anywhere => {
-            let parent = address.parent().map(|parent| parent.quoted());
-            Impossible::Elsewhere(parent.unwrap_or_default(), live.id.clone())
-        }
-        (kind, Some(live)) => {
-            let there = Address::new(kind, &live.name).quoted();
-            Impossible::InTheWay(format!("{there} ({})", live.id))
-        }
-        (_, None) => Impossible::InTheWay(address.quoted()),
-    };
-    Problem::new(&change.address, what)
+    /// Returns why a change cannot be carried out beside what is in its way.
+    fn problem(&self, change: &Change, address: &Address, live: Option<&Live>) -> Problem {
+        let is_anywhere = address.kind.descriptor().is_anywhere;
+        let named = |live: &Live| Address::new(address.kind, &live.name).quoted();
+        let file = live.and_then(|live| self.strange.get(&live.id));
+        let what = match (address.kind, live) {
+            (_, Some(live)) if let Some(file) = file => {
+                Impossible::StrangeInTheWay(named(live), live.id.clone(), file.clone())
+            }
+            (Kind::Route, None) => Impossible::NewRouteTwin(address.name.clone()),
+            (Kind::Route, Some(live)) => Impossible::RouteTwin(live.name.clone(), live.id.clone()),
+            (_, Some(live)) if is_anywhere => {
+                let parent = address.parent().map(|parent| parent.quoted());
+                Impossible::Elsewhere(parent.unwrap_or_default(), live.id.clone())
+            }
+            (_, Some(live)) => Impossible::InTheWay(format!("{} ({})", named(live), live.id)),
+            (_, None) => Impossible::InTheWay(address.quoted()),
+        };
+        Problem::new(&change.address, what)
+    }
 }

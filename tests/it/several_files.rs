@@ -138,3 +138,69 @@ fn both_have_records_in_a_zone_of_neither() {
     files.run("base", &["plan"]).expect(0).shows("No changes");
     assert_eq!(records(), ["one.corp.example", "three.corp.example"]);
 }
+
+/// What NetBird takes once, under the same name in both files.
+#[test]
+fn what_the_other_file_has_and_netbird_takes_once_is_skipped() {
+    let files = Files::applied();
+    let shared = json!({
+        "networks": { "office": { "resources": { "printer": { "address": "10.20.0.9/32" } } } },
+        "routes": { "lab": { "network": "10.30.0.0/24", "peer_groups": ["servers"], "groups": ["staff"] } },
+        "dns": { "zones": { "corp": { "domain": "corp.example", "distribution_groups": ["staff"], "enabled": true } } }
+    });
+    let with = |mut file: Value, network: &str| {
+        let shared = shared.as_object().unwrap().clone();
+        file.as_object_mut().unwrap().extend(shared);
+        let office = file["networks"].as_object_mut().unwrap();
+        let office = office.remove("office").unwrap();
+        file["networks"][network] = office;
+        file
+    };
+    files.write("base", &with(base(), "office"));
+    files.run("base", &["apply"]).expect(0);
+    files.0.bench.server().clear_requests();
+    files.write("clients", &with(clients(), "branch"));
+    let mut plan = files.run("clients", &["plan"]).expect(0);
+    for skipped in [
+        "route \"lab\" is skipped: \"network/base.json\" manages this route",
+        "DNS zone \"corp\" is skipped: \"network/base.json\" manages this DNS zone",
+        "network resource \"printer\" is skipped: \"network/base.json\" manages this network resource",
+    ] {
+        plan = plan.shows(skipped);
+    }
+    // the rest is applied
+    files.run("clients", &["apply"]).expect(4);
+    files.0.bench.one("/networks", "branch");
+    let base = files.run("base", &["plan"]);
+    base.expect(0).shows("No changes");
+}
+
+/// The same under another name: nobody is told to delete what the other file manages.
+#[test]
+fn what_the_other_file_has_under_another_name_is_named_with_that_file() {
+    let files = Files::applied();
+    let zone =
+        json!({ "domain": "corp.example", "distribution_groups": ["staff"], "enabled": true });
+    let route =
+        json!({ "network": "10.30.0.0/24", "peer_groups": ["servers"], "groups": ["staff"] });
+    let with = |mut file: Value, name: &str| {
+        file["dns"] = json!({ "zones": { name: zone } });
+        file["routes"] = json!({ name: route });
+        file
+    };
+    files.write("base", &with(base(), "one"));
+    files.run("base", &["apply"]).expect(0);
+    files.0.bench.server().clear_requests();
+    files.write("clients", &with(clients(), "two"));
+    let mut plan = files.run("clients", &["plan"]).expect(1);
+    for kind in ["route", "DNS zone"] {
+        plan = plan.says_anywhere(&format!(
+            "{kind} \"two\" cannot be written: NetBird has {kind} \"one\""
+        ));
+    }
+    let plan = plan
+        .says_anywhere(", which \"network/base.json\" manages, and allows only one of the two")
+        .says_anywhere("remove the entry from one of the two files");
+    assert!(!plan.stderr.contains("delete"), "{}", plan.stderr);
+    files.0.bench.assert_writes(&[]);
+}

@@ -203,6 +203,11 @@ impl Spec for Route {
         self.peer.iter_mut().collect()
     }
 
+    /// Routes through groups; whose machines are in both is not asked here.
+    fn excludes(&self, other: &Self) -> bool {
+        self.same_prefix(other) && !self.peer_groups.is_disjoint(&other.peer_groups)
+    }
+
     fn connects(&self) -> Value {
         json!([self.network, self.domains, self.peer, self.peer_groups])
     }

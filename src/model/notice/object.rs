@@ -54,6 +54,11 @@ facts! {
             "NetBird has another {} (id {id}), which {file:?} manages. This file does not manage it and does not change it.",
             named(at, 1)
         )),
+        /// Nothing is done about it: that other file manages this one, and NetBird does not take a second one.
+        SkippedAsStrange { id: Id, file: String } => Code::Skipped.says(format!(
+            "is skipped: {file:?} manages this {} (id {id}), and NetBird allows only one. Remove the entry from one of the two files.",
+            at.kind.label()
+        )),
         /// It keeps that name in NetBird, since another one has its own.
         KeepsName { now: String, other: Id } => Code::KeepsName.says(format!(
             "still has the name {now:?} in NetBird, because another {label} (id {other}) has the name {name:?}. Delete or rename the \
