@@ -176,6 +176,12 @@ impl Document {
         say(self.all_notices())
     }
 
+    /// Whether an inventory could not be read, so that the plan lacks something.
+    pub fn lacks_inventory(&self) -> bool {
+        self.all_notices()
+            .any(|notice| notice.code == Code::InventoryLacks)
+    }
+
     fn all_notices(&self) -> impl Iterator<Item = &Notice> {
         let of_plan = self.plan.iter().flat_map(|plan| &plan.notices);
         self.notices.iter().chain(of_plan)

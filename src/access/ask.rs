@@ -322,7 +322,7 @@ impl Asked<'_> {
     fn why_not(&self, target: &Target, class: ClassAt) -> String {
         let world = self.reach.world;
         let name = &target.place.name;
-        let clients: Vec<GroupAt> = target.clients().into_iter().collect();
+        let clients: Vec<GroupAt> = target.clients(&[self.side]).into_iter().collect();
         let is_client = self.reach.is_in(self.side, class, &clients);
         let is_paired = || !target.opened_by(self.reach, self.side, class).is_empty();
         match (target.is_on(self.side), is_client) {
@@ -335,7 +335,7 @@ impl Asked<'_> {
                 format!("route {name:?} is only for {clients}")
             }
             (true, true) if is_paired() => {
-                let guards = listed(world.called(&target.guards()));
+                let guards = listed(world.called(&target.guards(&[self.side])));
                 format!(
                     "route {name:?} has access_control_groups, and no policy lets the source reach {guards}"
                 )

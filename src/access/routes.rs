@@ -50,8 +50,8 @@ pub(super) fn targets<'w>(reach: &Reach<'w>) -> Vec<Target<'w>> {
 }
 
 impl Target<'_> {
-    fn of(&self, pick: fn(&Path) -> &Vec<GroupAt>) -> BTreeSet<GroupAt> {
-        let ways = self.ways.iter().flatten();
+    fn on(&self, sides: &[usize], pick: fn(&Path) -> &Vec<GroupAt>) -> BTreeSet<GroupAt> {
+        let ways = sides.iter().flat_map(|side| &self.ways[*side]);
         ways.flat_map(|way| pick(way.path)).copied().collect()
     }
 
@@ -62,9 +62,9 @@ impl Target<'_> {
         before.ne(after.iter().map(|way| way.path))
     }
 
-    /// Who gets it, before or after.
-    pub(super) fn clients(&self) -> BTreeSet<GroupAt> {
-        self.of(|path| &path.clients)
+    /// Who gets it on one of these sides.
+    pub(super) fn clients(&self, sides: &[usize]) -> BTreeSet<GroupAt> {
+        self.on(sides, |path| &path.clients)
     }
 
     /// Whether that group gets it on a side.
@@ -73,9 +73,9 @@ impl Target<'_> {
         ways.any(|way| way.path.clients.contains(&client))
     }
 
-    /// The groups whose policies guard it.
-    pub(super) fn guards(&self) -> BTreeSet<GroupAt> {
-        self.of(|path| &path.guards)
+    /// The groups whose policies guard it on one of these sides.
+    pub(super) fn guards(&self, sides: &[usize]) -> BTreeSet<GroupAt> {
+        self.on(sides, |path| &path.guards)
     }
 
     /// The machines that route on a side.
@@ -96,7 +96,7 @@ impl Target<'_> {
         let routing: BTreeSet<&GroupAt> = routers
             .flat_map(|node| node.groups.iter().flatten())
             .collect();
-        let guards = self.guards();
+        let guards = self.guards(&SIDES);
         let mut touched = BTreeSet::new();
         for rule in reach.differing_rules().map(|at| &reach.world.rules[at]) {
             reach.spend(rule.groups().count());
@@ -118,7 +118,7 @@ impl Target<'_> {
 
     /// The policies that are not the same before and after, and pair a class with a router or are about it and the guards.
     pub(super) fn changed_rules(&self, reach: &Reach, class: ClassAt) -> Vec<Address> {
-        let guards: Vec<GroupAt> = self.guards().into_iter().collect();
+        let guards: Vec<GroupAt> = self.guards(&SIDES).into_iter().collect();
         let about = |side: usize| {
             let guarding = bits(reach.rules_to(side, class, &guards));
             guarding.chain(self.opened_by(reach, side, class))

@@ -10,7 +10,7 @@ use super::{Ending, Failure, Result, Run, blank};
 use crate::access::{End, NoAnswer, Ports, Question, Traffic, ask};
 use crate::account::actual::Actual;
 use crate::account::fetch::{Needs, fetch};
-use crate::base::text::{did_you_mean, joined, quote};
+use crate::base::text::{did_you_mean, joined, quote, visible};
 use crate::commands::cli::{AccessArgs, AccessLevel};
 use crate::model::desired::Desired;
 use crate::model::kind::{ALL, Kind};
@@ -61,6 +61,11 @@ fn account(run: &Run, args: &AccessArgs) -> Result<(Actual, Option<Plan>, Member
     }
     let mut session = Session::open(run, AccessLevel::Groups, &mut blank(run))?;
     let plan = session.plan_whole()?;
+    for said in session.document.said() {
+        if said.is_warning() {
+            run.say.note(&visible(&said.text));
+        }
+    }
     Ok((session.actual, Some(plan), session.document.memberships))
 }
 

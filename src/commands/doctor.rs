@@ -11,7 +11,7 @@ mod job;
 mod netbird;
 mod rights;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -24,8 +24,9 @@ use crate::check::validate::validate;
 use crate::commands::cli::{DoctorArgs, Purpose};
 use crate::file;
 use crate::model::desired::Desired;
+use crate::model::kind::Kind;
 use crate::wire::api::Api;
-use crate::wire::api::objects::User;
+use crate::wire::api::objects::{SetupKey, User};
 use found::{Check, Look, not_made, open, wrong};
 
 /// The names of the checks, in the order in which a run meets them. They are the same in every version.
@@ -168,8 +169,16 @@ impl Doctor<'_> {
             let number = count(described.len(), "recipient", "recipients");
             return Ok(format!("{number}: {}", joined(described, ", ")));
         }
+        // a key of many uses is never marked as enrolled
+        let there = self.api.as_ref();
+        let there = there.and_then(|api| api.list(Kind::SetupKey.path()).ok());
+        let there = there.into_iter().flatten();
+        let there = there.filter_map(|key| Some(key.read::<SetupKey>().ok()?.name));
+        let there: BTreeSet<String> = there.collect();
         let keys = self.desired.iter().flat_map(|desired| desired.setup_keys());
-        let unsealed = keys.filter(|(_, key)| !key.enrolled && key.sealed_for.keys.is_empty());
+        let unsealed = keys.filter(|(name, key)| {
+            !key.enrolled && key.sealed_for.keys.is_empty() && !there.contains(*name)
+        });
         let number = unsealed.count();
         if number == 0 || self.purpose != Some(Purpose::Apply) {
             return open("none: an apply that creates setup keys needs one (AGE_PUBLIC_KEY)");

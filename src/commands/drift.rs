@@ -44,8 +44,11 @@ fn found(run: &Run, args: &DriftArgs) -> Result<(Drift, Plan, String)> {
     if let Some(notice) = of_token(&session.actual) {
         run.say.note(&visible(&notice.words()));
     }
-    for notice in session.document.said() {
-        log::info!("{}", notice.text);
+    for said in session.document.said() {
+        match said.is_warning() {
+            true => run.say.note(&visible(&said.text)),
+            false => log::info!("{}", said.text),
+        }
     }
     if let Some(api) = &session.api {
         drift.beside_the_kinds = beside_the_kinds(api);

@@ -148,11 +148,15 @@ impl History {
             true => Vec::new(),
             false => git.changes(Some(&applied), tip, &paths, MOST)?,
         };
-        let commits = changes.into_iter().rev().map(|(commit, _)| commit);
-        let commits = iter::once(applied).chain(commits).collect();
+        let since = changes.into_iter().rev();
+        let since = since
+            .map(|(commit, at)| Ok((commit, Timestamp::from_second(at)?)))
+            .collect::<Result<_, jiff::Error>>();
+        let since =
+            since.map_err(|error| Failure::error(format!("the time of a commit: {error}")))?;
         let (git, read) = (checkout.clone(), self.read.clone());
         let reader = InCheckout { git, before, read };
-        Ok(Versions::new(commits, Box::new(reader)))
+        Ok(Versions::new(applied, since, Box::new(reader)))
     }
 
     /// Returns what a reader of a plan that takes something away should know, where `applied` or a later version is missing.

@@ -393,11 +393,11 @@ impl InventoryPlace {
         !self.writes && about.is_some_and(|about| about.is_ok_and(|about| about.empty))
     }
 
-    /// Whether a plan may be made without the inventory: on a laptop, and in a fork's job without a token.
+    /// Whether a plan may be made without the inventory: on a laptop, and in a fork's job, where there is no token for the forge.
     fn may_do_without(&self) -> bool {
         let pull = self.context.pull_request.as_ref();
         let is_fork = pull.is_some_and(|pull| pull.is_fork);
-        !self.writes && (!self.context.is_ci || is_fork && self.forge.is_none())
+        !self.writes && self.forge.is_none() && (!self.context.is_ci || is_fork)
     }
 
     /// A text that is no inventory.

@@ -4,8 +4,12 @@
 //! that does the inventory.
 
 use std::fmt::Debug;
+use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+
+use jiff::Timestamp;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::git::Sha;
 use crate::model::desired::Desired;
@@ -31,6 +35,8 @@ pub struct Versions {
 struct Past {
     /// The commit that was applied last, and those since then that changed the file, the oldest first.
     commits: Vec<Sha>,
+    /// When those since then were made.
+    times: Vec<Timestamp>,
     /// What their files ask for, as far as they were read.
     read: Vec<OnceLock<Option<Arc<Desired>>>>,
     reader: Option<Box<dyn VersionReader>>,
@@ -59,11 +65,14 @@ impl Past {
 }
 
 impl Versions {
-    /// The versions behind the first of these commits, which was applied.
-    pub fn new(commits: Vec<Sha>, reader: Box<dyn VersionReader>) -> Self {
+    /// The versions behind a commit that was applied: what changed the file since then, and when, the oldest first.
+    pub fn new(applied: Sha, since: Vec<(Sha, Timestamp)>, reader: Box<dyn VersionReader>) -> Self {
+        let (since, times): (Vec<Sha>, Vec<Timestamp>) = since.into_iter().unzip();
+        let commits: Vec<Sha> = std::iter::once(applied).chain(since).collect();
         let past = Past {
             read: commits.iter().map(|_| OnceLock::new()).collect(),
             commits,
+            times,
             reader: Some(reader),
             ..Past::default()
         };
@@ -118,6 +127,28 @@ impl Versions {
     pub fn changed<T: PartialEq>(&self, fact: impl Fn(&Desired) -> T) -> Option<Cause> {
         let mut steps = self.steps();
         steps.find_map(|(cause, before, after)| (fact(before) != fact(after)).then_some(cause))
+    }
+
+    /// Returns what came into the file since the last apply, each with the time of the commit that put it there; none for what
+    /// is in no commit yet.
+    pub fn gained<'a, T: Eq + Hash>(
+        &'a self,
+        of: impl Fn(&'a Desired) -> FxHashSet<T>,
+    ) -> FxHashMap<T, Option<Timestamp>> {
+        let mut gained = FxHashMap::default();
+        for (cause, before, after) in self.steps() {
+            let at = match cause {
+                Cause::Commit(at) => self.past.times.get(at).copied(),
+                Cause::Proposed => None,
+            };
+            let before = of(before);
+            for one in of(after) {
+                if !before.contains(&one) {
+                    gained.entry(one).or_insert(at);
+                }
+            }
+        }
+        gained
     }
 
     /// Returns what the file was before each of the changes, the newest first.

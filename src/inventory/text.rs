@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use rustc_hash::FxHashMap;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -44,13 +44,15 @@ impl Inventory {
     pub fn parse(text: &[u8]) -> Result<Self, Unreadable> {
         let refuse = |why: String| Err(Unreadable::Damaged(why));
         let mut fields: BTreeMap<String, &RawValue> = match serde_json::from_slice(text) {
-            Ok(fields) => fields,
-            Err(error) if error.is_data() => return refuse("it is not a JSON object".into()),
+            Ok(Once(fields)) => fields,
             Err(error) => {
-                return refuse(format!(
-                    "it is not JSON: {}",
-                    crate::base::json::why(&error)
-                ));
+                let what = if error.is_data() {
+                    "a JSON object"
+                } else {
+                    "JSON"
+                };
+                let why = crate::base::json::why(&error);
+                return refuse(format!("it is not {what}: {why}"));
             }
         };
         match take(&mut fields, "format_version") {
@@ -63,16 +65,17 @@ impl Inventory {
             account: take::<Option<_>>(fields, "account")?.unwrap_or_default(),
             file: take::<Option<_>>(fields, "file")?.unwrap_or_default(),
             applied_commit: take(fields, "applied_commit")?,
-            created: take(fields, "created")?,
-            adopted: take(fields, "adopted")?,
-            let_go: take(fields, "let_go")?,
+            created: take::<Once<_>>(fields, "created")?.0,
+            adopted: take::<Once<_>>(fields, "adopted")?.0,
+            let_go: take::<Once<_>>(fields, "let_go")?.0,
             released: take(fields, "released")?,
-            gone: take(fields, "gone")?,
-            members: take(fields, "members")?,
-            enrolled: take(fields, "enrolled")?,
-            names: take(fields, "names")?,
+            gone: take::<Once<_>>(fields, "gone")?.0,
+            enrolled: take::<Once<_>>(fields, "enrolled")?.0,
+            names: take::<Once<_>>(fields, "names")?.0,
             ..Inventory::default()
         };
+        let members = take::<Once<Once<Id>>>(fields, "members")?.0.into_iter();
+        inventory.members = members.map(|(group, of)| (group, of.0)).collect();
         for field in fields.keys().cloned().collect::<Vec<_>>() {
             let value = take(fields, &field)?;
             inventory.unknown.insert(field, value);
@@ -164,6 +167,39 @@ fn take<T: DeserializeOwned + Default>(
         let why = crate::base::json::why(&error);
         Unreadable::Damaged(format!("its field {field:?} has another form: {why}"))
     })
+}
+
+/// A JSON object. Of a name that it has twice nobody knows which value counts, so that is an error.
+struct Once<T>(BTreeMap<String, T>);
+
+impl<T> Default for Once<T> {
+    fn default() -> Self {
+        Once(BTreeMap::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Once<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Once::default())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Once<T> {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<Self, A::Error> {
+        while let Some((name, value)) = entries.next_entry::<String, T>()? {
+            let twice = format!("it has {name:?} twice");
+            if self.0.insert(name, value).is_some() {
+                return Err(A::Error::custom(twice));
+            }
+        }
+        Ok(self)
+    }
 }
 
 /// A machine that the event log tells is its id; another one says what told it.
@@ -276,6 +312,18 @@ mod tests {
             (
                 r#"{"format_version": 1, "account": "a", "created": {"#,
                 "it is not JSON",
+            ),
+            (
+                r#"{"format_version": 1, "account": "a", "created": {}, "created": {"groups/g": ["i"]}}"#,
+                "it has \"created\" twice",
+            ),
+            (
+                r#"{"format_version": 1, "account": "a", "created": {"groups/g": ["i"], "groups/g": ["j"]}}"#,
+                "it has \"groups/g\" twice",
+            ),
+            (
+                r#"{"format_version": 1, "account": "a", "members": {"g": {"m": "i", "m": "j"}}}"#,
+                "it has \"m\" twice",
             ),
         ] {
             let error = Inventory::parse(text.as_bytes()).unwrap_err().to_string();

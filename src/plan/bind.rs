@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::account::actual::{Actual, Early, NewNames};
 use crate::account::snapshot::Snapshot;
 use crate::base::id::Id;
+use crate::base::text::did_you_mean;
 use crate::inventory::{Inventory, RecordedAs};
 use crate::model::address::Address;
 use crate::model::desired::Desired;
@@ -413,8 +414,9 @@ impl<'a> Binder<'a> {
         let lacks = entries
             .iter()
             .filter(|at| !recorded.contains_key(at.name.as_str()));
-        let lacking: FxHashMap<&str, &Address> = lacks.map(|at| (at.name.as_str(), *at)).collect();
         let old_name = |at: &Address| self.desired.renamed_from.get(at);
+        let mut lacking: FxHashMap<&str, &Address> =
+            lacks.map(|at| (at.name.as_str(), *at)).collect();
         let mut own = Own::default();
         // an entry that says which one it was goes before the one that has the old name now
         for at in entries
@@ -427,6 +429,12 @@ impl<'a> Binder<'a> {
         for at in entries {
             let all = recorded.remove(at.name.as_str());
             own.extend(all.map(|all| (*at, all)));
+        }
+        // an old name can be the one that somebody gave the object in NetBird
+        for at in lacking.values().copied().collect::<Vec<_>>() {
+            if let Some(old) = old_name(at).filter(|_| !own.contains_key(at)) {
+                lacking.entry(old).or_insert(at);
+            }
         }
         let mut leaving = Vec::new();
         for (name, live) in recorded
@@ -549,6 +557,25 @@ impl<'a> Binder<'a> {
         }
         if !beside.is_empty() && self.options.prune != Prune::All {
             tell(OfObject::Beside(beside));
+        }
+        if stands == [None]
+            && unclear.is_empty()
+            && let Some(old) = desired.renamed_from.get(address)
+            && !self
+                .actual
+                .of_kind(scene.kind)
+                .any(|(_, live)| live.name == *old)
+        {
+            let names = self
+                .recorded
+                .values()
+                .filter(|(key, _)| key.kind == scene.kind);
+            let names = names.map(|(key, _)| key.name.as_str());
+            let hint = did_you_mean(old, names.chain(scene.named.keys().copied()));
+            tell(OfObject::NothingToRename {
+                old: old.clone(),
+                hint,
+            });
         }
         if !unclear.is_empty() {
             let ids = unclear.clone();

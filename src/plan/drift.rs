@@ -98,7 +98,7 @@ pub enum Mover {
         /// When it was made.
         at: Timestamp,
     },
-    /// The server: no version of the file that was looked at asks for what it has.
+    /// The server: an apply made the object, and no version of the file that was looked at asks for what it has.
     Server,
 }
 
@@ -184,8 +184,8 @@ fn is_enrollment(change: &Change, enrolling: &BTreeMap<Id, String>) -> bool {
     change.renames_peer() || joins && added.iter().all(is_new)
 }
 
-/// Says for each mismatch which side moved: the newest version of the file that asks for what NetBird has, if any, was
-/// the last agreement. `versions` are the newest first, the committed one at the head.
+/// Says for each mismatch which side moved, where that is known: the newest version of the file that asks for what NetBird has, if
+/// any, was the last agreement. `versions` are the newest first, the committed one at the head.
 pub fn blame_versions(
     drift: &mut Drift,
     versions: impl IntoIterator<Item = Version>,
@@ -225,7 +225,10 @@ pub fn blame_versions(
         newer = Some(version);
     }
     for item in &mut drift.mismatched {
-        item.cause = Some(causes.remove(&item.address).unwrap_or(Mover::Server));
+        // an apply made a recorded object as the file said then
+        let recorded = options.ours.inventory.of(&item.address.key());
+        let server = (!recorded.is_empty()).then_some(Mover::Server);
+        item.cause = causes.remove(&item.address).or(server);
     }
 }
 

@@ -77,6 +77,10 @@ pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Addre
             Meaning::Alone(_) => drop(delta.names.insert(name, None)),
             Meaning::Asked(id) => drop(delta.rebound.insert(name, id.clone())),
             Meaning::Key => drop(delta.unused_names.insert(name)),
+            // the key of that name and its machine are gone
+            Meaning::Nobody(_) if !inventory.names.contains_key(&name) => {
+                drop(delta.names.insert(name, None));
+            }
             Meaning::Recorded(_) | Meaning::Nobody(_) => {}
         }
     }

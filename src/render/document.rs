@@ -196,7 +196,7 @@ fn beside(plan: &Plan, [adopt, let_go]: [&str; 2]) -> Vec<Sentence> {
 }
 
 /// What is held back or skipped is not as the file says.
-fn no_changes(plan: &Plan) -> Vec<Sentence> {
+fn no_changes(document: &Document, plan: &Plan) -> Vec<Sentence> {
     let mut parts = vec![Sentence::from("No changes")];
     parts.extend(beside(plan, ["to adopt", "to let go"]));
     if !plan.held.is_empty() {
@@ -204,7 +204,10 @@ fn no_changes(plan: &Plan) -> Vec<Sentence> {
         parts.push(format!("{held} held back").into());
     }
     if parts.len() == 1 {
-        parts.push("NetBird is as the file says".into());
+        parts.push(match document.lacks_inventory() {
+            true => "deletions are not known".into(),
+            false => "NetBird is as the file says".into(),
+        });
     }
     parts
 }
@@ -215,7 +218,7 @@ fn to_do(heading: Sentence, document: &Document, plan: &Plan) -> Sentence {
     let strong = |text: String| Sentence::default().strong(text);
     let beside = beside(plan, ["to adopt", "to let go"]);
     let parts = match (plan.is_empty(), memberships) {
-        (true, None) => no_changes(plan),
+        (true, None) => no_changes(document, plan),
         (true, Some(number)) => {
             let parts = [Sentence::from("nothing to do now"), strong(number)];
             parts.into_iter().chain(beside).collect()
@@ -262,7 +265,7 @@ fn done(heading: Sentence, document: &Document, plan: &Plan) -> Sentence {
     if parts.is_empty() {
         let is_empty = plan.is_empty() && plan.adoptions.is_empty();
         parts = match (is_empty, document.changed) {
-            (true, _) => no_changes(plan),
+            (true, _) => no_changes(document, plan),
             (false, true) => vec!["no operation was completed".into()],
             (false, false) => vec!["nothing was changed".into()],
         };

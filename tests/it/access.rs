@@ -206,3 +206,26 @@ fn every_key_that_lets_machines_in_is_named() {
         r#"policy "ssh", because of setup key "q1", setup key "q2", setup key "q3", setup key "q4""#
     );
 }
+
+/// The route is for fewer groups after: an answer about one side names the groups of that side.
+#[test]
+fn why_a_route_is_out_of_reach_is_told_of_the_side_that_was_asked_about() {
+    let bench = two_machines();
+    let route = |groups: Value, guards: Value| {
+        let mut routed = file(json!({ "ssh": ssh() }));
+        routed["routes"] = json!({ "lan": { "network": "10.30.0.0/24", "peer_groups": ["stations"], "groups": groups,
+                                            "access_control_groups": guards } });
+        routed
+    };
+    bench.file(route(json!(["pilots"]), json!(["db"])));
+    bench.apply(&[]).expect(0);
+    bench.file(route(json!(["db"]), json!([])));
+    let ask = ["access", "group/pilots", "route/lan"];
+    bench.run(&ask).expect(0).shows(
+        "route \"lan\" has access_control_groups, and no policy lets the source reach group \"db\"\n",
+    );
+    bench
+        .run(&[&ask[..], &["--after"]].concat())
+        .expect(0)
+        .shows("route \"lan\" is only for group \"db\"\n");
+}

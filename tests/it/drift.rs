@@ -94,6 +94,22 @@ fn what_was_edited_by_hand_is_the_servers_doing() {
 }
 
 #[test]
+fn of_what_was_never_applied_nobody_is_accused() {
+    let bench = Bench::in_git();
+    let [a, b] = ["a", "b"].map(|name| bench.group(name));
+    let rule = json!({ "name": "p", "enabled": true, "action": "accept", "bidirectional": true, "protocol": "all",
+                       "sources": [a], "destinations": [b] });
+    bench.create(
+        "/policies",
+        json!({ "name": "p", "enabled": true, "rules": [rule] }),
+    );
+    bench.declared(1.0, file(22));
+    let run = bench.run(&["drift"]).expect(2);
+    assert!(!run.stdout.contains("was changed"), "{}", run.stdout);
+    run.shows("  policy p\n");
+}
+
+#[test]
 fn a_commit_that_was_not_applied_is_the_files_doing() {
     let bench = agreed();
     bench.declared(3.0, file(80));

@@ -75,7 +75,7 @@ fn an_empty_directory_becomes_a_repository_that_works() {
     let run = init(&bench, &[]).expect(0);
     assert_eq!(run.stdout.matches("  unchanged ").count(), 6);
     run.shows("yours        netbird.json")
-        .shows("Nothing to do.");
+        .shows("The files need no change.");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_file_with_comments_is_set_up_and_stays_the_only_one() {
     assert!(!before.contains(&"netbird.json".to_owned()));
     init(&bench, &["-f", "netbird.jsonc"])
         .expect(0)
-        .shows("Nothing to do.");
+        .shows("The files need no change.");
     init(&bench, &[])
         .expect(1)
         .says("the network is in netbird.jsonc, and has one file")
@@ -179,7 +179,9 @@ fn what_differs_is_shown_and_left_alone_until_it_is_forced() {
     run.shows("overwritten  .gitea/workflows/plan.yml")
         .shows("git diff\ngit switch -c netbird-gitops-update\ngit add .gitea/workflows\n");
     assert_eq!(read(&bench, path), kept);
-    init(&bench, &[]).expect(0).shows("Nothing to do.");
+    init(&bench, &[])
+        .expect(0)
+        .shows("The files need no change.");
     assert_eq!(
         read(&bench, "netbird.json"),
         "{\"groups\": {\"mine\": {}}}\n"
@@ -259,8 +261,12 @@ fn a_second_network_has_files_of_its_own_and_leaves_the_first_alone() {
     assert!(apply.contains("paths: [lab/netbird.json]"), "{apply}");
     bench.run(&[&["validate"], &lab[2..]].concat()).expect(0);
     // once more, of either: nothing is left to say, and the first is as it was
-    init(&bench, &lab).expect(0).shows("Nothing to do.");
-    init(&bench, &[]).expect(0).shows("Nothing to do.");
+    init(&bench, &lab)
+        .expect(0)
+        .shows("The files need no change.");
+    init(&bench, &[])
+        .expect(0)
+        .shows("The files need no change.");
     let now: Vec<String> = first.iter().map(|path| read(&bench, path)).collect();
     assert_eq!((now, tree(&bench)), (texts, both));
     init(&bench, &["--environment", "lab"])
@@ -362,7 +368,9 @@ fn each_kind_of_workflow_is_written_and_kept_by_an_update() {
         let bench = Bench::fake();
         init(&bench, args).expect(0);
         // as after an upgrade, by nothing but its name
-        init(&bench, &["--force"]).expect(0).shows("Nothing to do.");
+        init(&bench, &["--force"])
+            .expect(0)
+            .shows("The files need no change.");
         assert_eq!(read(&bench, &format!("{directory}/plan.yml")), ours(plan));
         assert_eq!(read(&bench, &format!("{directory}/apply.yml")), ours(apply));
         assert_eq!(tree(&bench).len(), 7, "{args:?}");

@@ -268,10 +268,7 @@ fn two_environments_of_a_repository_leave_each_others_objects_alone() {
         |args: &[&str]| site.run(&[args, &["-f", "lab.json", "--environment", "lab"]].concat());
     of_lab(&["plan"])
         .expect(0)
-        .shows("NetBird has another group with the name \"g0\" (id ")
-        .shows(
-            ", which \"netbird.json\" manages. This file does not manage it and does not change it.",
-        );
+        .shows("group \"g0\" is skipped: \"netbird.json\" manages this group (id ");
     site.run(&["plan", "-f", "lab.json"])
         .expect(3)
         .says("the inventory \"default\" belongs to netbird.json, but this file is lab.json. Nothing was changed.");

@@ -46,13 +46,19 @@ impl VersionReader for Files {
     }
 }
 
-/// Returns versions of the file since the last apply, the first of them applied. The ids of the others count from zero.
+/// Returns versions of the file since the last apply, the first of them applied, the others made at `NOW`. The ids of these count
+/// from zero.
 pub(crate) fn committed(files: Vec<Arc<Desired>>) -> Versions {
     let sha = |at: usize| format!("{:040x}", at.wrapping_sub(1));
     let sha = |at: usize| Sha::parse(&sha(at)).expect("a commit's id");
     let commits: Vec<Sha> = (0..files.len()).map(sha).collect();
     let files = commits.iter().cloned().zip(files).collect();
-    Versions::new(commits, Box::new(Files(files)))
+    let now = Timestamp::from_second(NOW).expect("a second of this century");
+    let mut commits = commits.into_iter().map(|commit| (commit, now));
+    match commits.next() {
+        Some((applied, _)) => Versions::new(applied, commits.collect(), Box::new(Files(files))),
+        None => Versions::default(),
+    }
 }
 
 /// A file and a live account, and what else a plan is made for.

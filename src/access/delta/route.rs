@@ -20,7 +20,7 @@ impl Maker<'_> {
         let touched = touched.flat_map(|group| self.reach.in_group(group));
         let touched: HashSet<&ClassAt> = touched.collect();
         let rule = Address::new(Kind::Route, &target.place.name);
-        for client in target.clients() {
+        for client in target.clients(&SIDES) {
             let reach = &self.reach;
             let mut tallies: [Tally; 2] = Default::default();
             for class in reach.in_group(client) {

@@ -16,7 +16,7 @@ impl Steps {
 }
 
 impl Init<'_> {
-    /// Returns what to do next; that there is nothing is said, too.
+    /// Returns what to do next; that no file needs a change is said, too.
     pub(super) fn next(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
         for (at, (what, commands)) in self.steps().0.into_iter().enumerate() {
@@ -24,7 +24,9 @@ impl Init<'_> {
             blocks.extend((!commands.is_empty()).then_some(Block::Copy(commands)));
         }
         if blocks.is_empty() {
-            blocks.push(Block::Paragraph("Nothing to do.".into()));
+            let text =
+                "The files need no change. netbird-gitops doctor shows what else is missing.";
+            blocks.push(Block::Paragraph(text.into()));
         }
         blocks
     }

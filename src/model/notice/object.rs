@@ -59,6 +59,12 @@ facts! {
             "is skipped: {file:?} manages this {} (id {id}), and NetBird allows only one. Remove the entry from one of the two files.",
             at.kind.label()
         )),
+        /// It is new, though its entry says that it had that name; what may be meant.
+        NothingToRename { old: String, hint: Option<String> } => Code::KeepsName.says(format!(
+            "is created as a new {label}: NetBird has no {label} {old:?} to rename{}",
+            hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default(),
+            label = at.kind.label()
+        )),
         /// It keeps that name in NetBird, since another one has its own.
         KeepsName { now: String, other: Id } => Code::KeepsName.says(format!(
             "still has the name {now:?} in NetBird, because another {label} (id {other}) has the name {name:?}. Delete or rename the \

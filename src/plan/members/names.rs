@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use compact_str::CompactString;
+use jiff::Timestamp;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::Known;
@@ -20,6 +21,7 @@ use crate::model::notice::{Machine, Notice, OfRun};
 use crate::plan::keys::Decisions;
 use crate::plan::options::Options;
 use crate::plan::ours::Standing;
+use crate::wire::api::objects::Peer;
 
 /// What tells whom a name means.
 #[derive(Debug, PartialEq)]
@@ -63,6 +65,11 @@ impl Names {
             }
             uses
         });
+        // when the commit was made that wrote a name
+        let named_at = LazyLock::new(|| {
+            let versions = &ours.versions;
+            versions.gained(|file| file.machine_names().map(|(_, name)| name).collect())
+        });
         let asked = ours.asked.iter().filter(|(at, _)| at.kind == Kind::Peer);
         let asked: BTreeMap<&str, &Id> = asked.map(|(at, id)| (at.name.as_str(), id)).collect();
         let is_alive = |id: &&Id| actual.peers.contains(id);
@@ -78,21 +85,25 @@ impl Names {
             if let Some(id) = asked.get(name) {
                 return Some(Meaning::Asked((*id).clone()));
             }
-            let came = || {
-                let machines = ours.inventory.enrolled.get(name).into_iter().flatten();
-                let machines = machines.map(|machine| &machine.id);
-                // those that came since the inventory was written
-                let key = Address::new(Kind::SetupKey, name).key();
-                let keys = ours.inventory.of(&key).into_iter();
-                let news = keys.filter_map(|(key, _)| actual.bindings.of_key(key)?.peer());
-                machines.chain(news).rfind(is_alive)
-            };
+            let machines = ours.inventory.enrolled.get(name).into_iter().flatten();
+            let machines = machines.map(|machine| &machine.id);
+            // those that came since the inventory was written
+            let key = Address::new(Kind::SetupKey, name).key();
+            let keys = ours.inventory.of(&key).into_iter();
+            let news = keys.filter_map(|(key, _)| actual.bindings.of_key(key)?.peer());
+            let came: Vec<&Id> = machines.chain(news).collect();
             // what a person says of the name of a key that is gone (`--adopt`) counts more than who came by it
             let said = known.and_then(Option::as_ref).filter(is_alive);
-            Some(match (said.or_else(came), known) {
-                (Some(id), _) => Meaning::Recorded(id.clone()),
-                (None, Some(gone)) => Meaning::Nobody(gone.clone()),
-                (None, None) => first_use(name, &uses[name], actual, ours.standing),
+            let alive = said.or_else(|| came.iter().copied().rfind(is_alive));
+            Some(match (alive, known, came.last()) {
+                (Some(id), ..) => Meaning::Recorded(id.clone()),
+                (None, Some(gone), _) => Meaning::Nobody(gone.clone()),
+                // a name that is free again is anybody's
+                (None, None, Some(gone)) => Meaning::Nobody(Some((*gone).clone())),
+                (None, None, None) => {
+                    let since = named_at.get(name).copied().flatten();
+                    first_use(name, &uses[name], since, actual, ours.standing)
+                }
             })
         };
         let used: FxHashSet<&str> = desired.machine_names().map(|(_, name)| name).collect();
@@ -144,27 +155,32 @@ impl Meaning {
 }
 
 /// Returns whom a name means that the file uses for the first time: a machine that its entries have already, or the only one that
-/// has the name, or that came by a key; but for the first inventory.
-fn first_use(name: &str, addresses: &[&Address], actual: &Actual, standing: Standing) -> Meaning {
+/// had the name when the commit was made that wrote it (`since`); but for the first inventory.
+fn first_use(
+    name: &str,
+    addresses: &[&Address],
+    since: Option<Timestamp>,
+    actual: &Actual,
+    standing: Standing,
+) -> Meaning {
     let live = addresses.iter().flat_map(|address| actual.at(address));
     let used = live.flat_map(|live| {
         let members = live.resource.members().into_iter().flatten();
         members.chain(live.resource.peers().into_iter().filter_map(PeerRef::id))
     });
     let used: BTreeSet<&Id> = used.collect();
-    let bearing = actual.peers_named(name).filter(|peer| !peer.ephemeral);
-    let bearing: Vec<&Id> = bearing.map(|peer| &peer.id).collect();
-    if let Some(id) = bearing.iter().find(|id| used.contains(**id)) {
-        return Meaning::First(Some((*id).clone()));
+    let bearing = || actual.peers_named(name).filter(|peer| !peer.ephemeral);
+    if let Some(peer) = bearing().find(|peer| used.contains(&peer.id)) {
+        return Meaning::First(Some(peer.id.clone()));
     }
-    let came_by_key = |id: &&Id| actual.bindings.key_of(id).is_some();
-    let came_by_key: Vec<&Id> = bearing.iter().copied().filter(came_by_key).collect();
-    match (&bearing[..], &came_by_key[..], standing) {
-        ([only], ..) | (_, [only], _) if standing == Standing::First => {
-            Meaning::Alone((*only).clone())
-        }
-        ([only], ..) | (_, [only], _) => Meaning::First(Some((*only).clone())),
-        _ => Meaning::First(None),
+    let came_later =
+        |peer: &&Peer| since.is_some_and(|at| peer.created_at.is_some_and(|it| it > at));
+    let mut bearing = bearing().filter(|peer| !came_later(peer));
+    let only = bearing.next().filter(|_| bearing.next().is_none());
+    let only = only.map(|peer| peer.id.clone());
+    match only {
+        Some(id) if standing == Standing::First => Meaning::Alone(id),
+        only => Meaning::First(only),
     }
 }
 

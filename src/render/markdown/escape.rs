@@ -1,17 +1,12 @@
 //! Untrusted text in markdown: it renders as itself and does nothing, in Gitea and wherever else GFM is read.
 //!
 //! Gitea links and mentions after it has rendered the markdown, so an escape that markdown undoes is not enough
-//! (docs/gitea-api.md, "Comments"): a word joiner (U+2060) keeps such words apart, and shows nothing. What people copy,
-//! the id of a commit, the number of a pull request, a place in a file or a time, stands in a code span instead, with
-//! nothing in it that is not seen.
-
-use jiff::Timestamp;
+//! (docs/gitea-api.md, "Comments"). A word that they would act on stands in a code span, with nothing in it that is not seen: people
+//! copy such words. Where a sign alone would act, a word joiner (U+2060) keeps it apart, and shows nothing.
 
 use crate::base::text::{joined, visible, wrapped};
 
 const JOINER: char = '\u{2060}';
-/// In the place of a stored key, as `git show` takes it.
-const STORED: &str = ":.netbird-gitops/";
 
 /// Returns a code span that holds the text and nothing else.
 pub fn code(text: &str) -> String {
@@ -46,9 +41,7 @@ pub fn text(text: &str) -> String {
     let mut rest = &*shown;
     let mut before = ' ';
     while let Some(char) = rest.chars().next() {
-        let copied = time(rest).or_else(|| number(rest));
-        let copied = copied.or_else(|| place(rest).filter(|_| before.is_whitespace()));
-        let size = match copied.filter(|_| !before.is_alphanumeric()) {
+        let size = match copied(rest).filter(|_| !before.is_alphanumeric()) {
             Some(size) => {
                 out.push_str(&code(&rest[..size]));
                 size
@@ -56,7 +49,7 @@ pub fn text(text: &str) -> String {
             None if char.is_alphanumeric() => {
                 let size = rest.find(|char: char| !char.is_alphanumeric());
                 let size = size.unwrap_or(rest.len());
-                push_word(&mut out, &rest[..size], rest[size..].starts_with('.'));
+                out.push_str(&rest[..size]);
                 size
             }
             None => {
@@ -70,38 +63,19 @@ pub fn text(text: &str) -> String {
     out
 }
 
-/// Returns the length of the number of an issue or a pull request that the text begins with, if it does.
-fn number(text: &str) -> Option<usize> {
-    let digits = text.strip_prefix('#')?.bytes();
-    let digits = digits.take_while(u8::is_ascii_digit).count();
-    (digits > 0).then_some(1 + digits)
-}
-
-/// Returns the length of the place in a file, as `netbird.json:12:7`, or on the branch of the inventory that the text begins
-/// with, if it does.
-fn place(text: &str) -> Option<usize> {
-    let word = text.split(char::is_whitespace).next()?;
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_position = || {
-        let (rest, column) = word.rsplit_once(':')?;
-        let (file, line) = rest.rsplit_once(':')?;
-        Some(!file.is_empty() && is_number(line) && is_number(column))
+/// Returns the length of the word that the text begins with, if something in it would be linked, mentioned or formatted: a URL,
+/// an address with a port, a time, a place in a file, the number of a pull request, the id of a commit, a variable.
+fn copied(text: &str) -> Option<usize> {
+    let ends = |char: char| char.is_whitespace() || "\"'`()[]{}<>|\\,;".contains(char);
+    let word = &text[..text.find(ends).unwrap_or(text.len())];
+    let word = word.trim_end_matches(['.', ':', '!', '?']);
+    let is_commit = word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_link = || {
+        word.get(..4)
+            .is_some_and(|it| it.eq_ignore_ascii_case("www."))
     };
-    // a pipe and a backslash are not the same inside of a cell and outside
-    let is_plain = !word.contains(['|', '\\']);
-    let is_place = word.contains(STORED) || is_position().unwrap_or_default();
-    (is_plain && is_place).then_some(word.len())
-}
-
-/// Returns the length of the time (RFC 3339) that the text begins with, if it does.
-fn time(text: &str) -> Option<usize> {
-    if !text.starts_with(|char: char| char.is_ascii_digit()) {
-        return None;
-    }
-    let is_of_time = |char: char| char.is_ascii_digit() || "TZ:.+-".contains(char);
-    let most = text.find(|char| !is_of_time(char)).unwrap_or(text.len());
-    let found = text[..most].trim_end_matches(['.', ':', '-', '+']);
-    found.parse::<Timestamp>().ok().map(|_| found.len())
+    let acts = || word.contains([':', '@', '#', '_']) && word.contains(char::is_alphanumeric);
+    (is_commit || is_link() || acts()).then_some(word.len())
 }
 
 /// Returns markdown as the beginning of a line, where it must not begin a list or the like.
@@ -110,16 +84,6 @@ pub(super) fn inert_start(text: String) -> String {
     match text.starts_with(begins) {
         true => format!("{JOINER}{text}"),
         false => text,
-    }
-}
-
-/// Pushes a word; one that looks like the id of a commit is a code span, and `www` before a dot is broken up.
-fn push_word(out: &mut String, word: &str, before_a_dot: bool) {
-    let is_commit = word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    match before_a_dot && word.eq_ignore_ascii_case("www") {
-        true => out.extend([&word[..1], "\u{2060}", &word[1..]]),
-        false if is_commit => out.push_str(&code(word)),
-        false => out.push_str(word),
     }
 }
 

@@ -47,6 +47,24 @@ fn recipients_are_read_and_needed_where_keys_are_to_come() {
     let plan = setup.found(&["--for", "plan"], &[("AGE_PUBLIC_KEY", "")]);
     plan.failed(&[])
         .is("recipients", None, "needs one (AGE_PUBLIC_KEY)");
+    // a key that is there is not created
+    let mut file = file();
+    file["setup_keys"]["fleet"] = json!({ "type": "reusable", "expires_in": 0 });
+    setup.site.commit(file.clone());
+    let fleet = json!({ "name": "fleet", "type": "reusable", "expires_in": 0, "usage_limit": 0, "auto_groups": [] });
+    let fleet = setup.site.bench.create("/setup-keys", fleet);
+    with("").only("recipients", "the file has 1 key to create", &[]);
+    file["setup_keys"].as_object_mut().unwrap().remove("hawk");
+    setup.site.commit(file);
+    with("")
+        .failed(&[])
+        .is("recipients", None, "needs one (AGE_PUBLIC_KEY)");
+    setup.site.bench.server().call(
+        "DELETE",
+        &format!("/setup-keys/{}", crate::run::id(&fleet)),
+        Value::Null,
+    );
+    with("").only("recipients", "the file has 1 key to create", &[]);
     setup.site.commit(json!({ "groups": { "a": {} } }));
     with("")
         .failed(&[])

@@ -14,8 +14,7 @@ fn shown(text: &str) -> String {
         let at = at + before.len() - "20".len();
         text.replace_range(at..at + "2000-00-00".len(), "[day]");
     }
-    // what keeps links from being made in a comment would keep ports from being found
-    redact(&text.replace('\u{2060}', ""))
+    redact(&text)
 }
 
 #[test]

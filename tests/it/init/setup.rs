@@ -103,7 +103,9 @@ fn a_repository_gets_its_settings_in_two_runs_and_keeps_them() {
         assert_eq!(rules[1]["push_whitelist_usernames"], json!(["gitops-bot"]));
         assert_eq!(rules[1]["enable_push_whitelist"], true);
         gitea.clear_requests();
-        setup(&site, &[], &[]).expect(0).shows("Nothing to do.");
+        setup(&site, &[], &[])
+            .expect(0)
+            .shows("The files need no change.");
         assert_eq!(writes(&site), [""; 0]);
     }
 }

@@ -113,10 +113,14 @@ impl Cloned {
     /// That a laptop's plan says that deletions are missing, and its apply is refused.
     fn knows_no_inventory(&self) {
         let plan = self.on_a_laptop(&["plan"]).expect(0);
-        plan.shows("No changes")
+        plan.shows("No changes, deletions are not known\n")
             .hides("adopt")
             .says_anywhere("this clone has no inventory, so deletions are missing from this plan")
             .says_anywhere(&format!("git fetch origin {FETCH}"));
+        for question in [&["drift"][..], &["access", "g", "g", "--after"]] {
+            let run = self.on_a_laptop(question).expect(0);
+            run.says("this clone has no inventory, so deletions are missing");
+        }
     }
 }
 

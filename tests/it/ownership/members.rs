@@ -259,3 +259,54 @@ fn a_member_that_somebody_elses_group_lists_is_not_ours_to_remove() {
     assert_eq!(members(&bench, "g"), Vec::<String>::new());
     assert_eq!(members(&bench, "h"), ["a"]);
 }
+
+/// A name means who had it when the commit was made that wrote it, however late that is applied.
+#[test]
+fn who_takes_the_name_after_the_commit_is_nobody() {
+    let bench = settled();
+    bench.declared(1.0, file(&["cam-9"]));
+    bench.hour(2.0);
+    let later = bench.peer("cam-9");
+    let hint = format!("--adopt peers/cam-9={later}");
+    bench.plan(&[]).expect(0).shows(&hint);
+    bench.apply(&[]).expect(0);
+    assert_eq!(members(&bench, "g"), Vec::<String>::new());
+    // who had it before is meant, and is not hidden by whoever takes it then
+    let bench = settled();
+    bench.hour(0.5);
+    let before = bench.peer("cam-9");
+    bench.declared(1.0, file(&["cam-9"]));
+    bench.hour(2.0);
+    bench.peer("cam-9");
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.inventory()["names"], json!({ "cam-9": before }));
+}
+
+/// The name of a key that is gone is free again: whoever takes it has nothing of the machine that came by the key.
+#[test]
+fn who_takes_the_name_of_a_machine_that_is_gone_with_its_key_is_nobody() {
+    for is_declared in [true, false] {
+        let bench = Bench::in_git();
+        let keys = bench.enrolled(&["k"]);
+        let mut wanted = file(&["k"]);
+        wanted["setup_keys"] = keys;
+        bench.applied(0.0, wanted.clone());
+        assert_eq!(members(&bench, "g"), ["k"]);
+        if !is_declared {
+            wanted["setup_keys"] = json!({});
+            bench.declared(1.0, wanted.clone());
+            bench.apply(&[]).expect(0);
+        }
+        let mut gone = vec![("/peers", "k")];
+        gone.extend(is_declared.then_some(("/setup-keys", "k")));
+        for (path, name) in gone {
+            let path = format!("{path}/{}", bench.id(path, name));
+            bench.server().call("DELETE", &path, Value::Null);
+        }
+        bench.hour(2.0);
+        bench.peer("k");
+        bench.apply(&[]).expect(0);
+        bench.apply(&[]).expect(0);
+        assert_eq!(members(&bench, "g"), Vec::<String>::new(), "{is_declared}");
+    }
+}

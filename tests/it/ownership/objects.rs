@@ -292,7 +292,9 @@ fn what_was_let_go_and_another_environment_adopted_since_is_its_own() {
     lab(&bench, &json!({ "groups": { "x": {} } }));
     let all = bench.planned(&["--prune", "all"]);
     assert!(!all.contains(&"delete_group x".to_owned()), "{all:?}");
-    bench.plan(&[]).says_anywhere("which \"lab.json\" manages");
+    bench
+        .plan(&[])
+        .says_anywhere("which \"lab.json\" manages");
     assert_eq!(bench.let_go(), Vec::<String>::new());
 }
 
@@ -338,7 +340,9 @@ fn what_another_environment_has_is_neither_adopted_nor_pruned() {
     bench.apply(&["--prune", "all"]).expect(0);
     assert_eq!(bench.names("/groups"), ["All", "x", "y"]);
     bench.declared(3.0, json!({ "groups": { "x": {}, "y": {} } }));
-    bench.plan(&[]).says_anywhere("which \"lab.json\" manages");
+    bench
+        .plan(&[])
+        .says_anywhere("\"lab.json\" manages this group");
     assert!(!bench.inventory().to_string().contains("groups/x"));
 }
 

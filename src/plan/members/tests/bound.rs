@@ -8,7 +8,9 @@ use crate::base::id::Id;
 use crate::model::address::Address;
 use crate::model::kind::Kind;
 use crate::plan::ours::Standing;
-use crate::testing::{Case, MADE, group, id, over, peer, peer_at, table};
+use crate::testing::{
+    Case, MADE, NOW, enrolled, group, id, key, over, peer, peer_at, table, used_at,
+};
 
 /// The group `g` that lists `edge`, with these members, peers and this inventory.
 fn case(members: &[&str], peers: Vec<Value>, inventory: Value) -> Case {
@@ -16,6 +18,12 @@ fn case(members: &[&str], peers: Vec<Value>, inventory: Value) -> Case {
     let live = json!({ "groups": [group("g", members)], "peers": peers });
     let created = json!({ "created": { "groups/g": [id(Kind::Group, "g")] } });
     Case::new(file, live).inventory(over(created, inventory))
+}
+
+/// A commit at `NOW` put the name into the file.
+fn since(case: Case) -> Case {
+    let named = json!({ "groups": { "g": { "peers": ["edge"] } } });
+    case.since(&[json!({ "groups": { "g": {} } }), named])
 }
 
 fn first(case: Case) -> Case {
@@ -33,6 +41,13 @@ fn whom_a_name_means() {
         ("nobody bears it", case(&[], vec![], none())),
         ("one bears it", case(&[], vec![edge()], none())),
         ("two bear it", case(&[], vec![edge(), other()], none())),
+        ("two bear it, one came by a key of another name", {
+            let file = json!({ "groups": { "g": { "peers": ["edge"] } } });
+            let used = over(key("guest", &[]), used_at(MADE + 9));
+            let live = json!({ "groups": [group("g", &[])], "peers": [edge(), other()], "setup_keys": [used],
+                               "events": [over(enrolled("guest", "edge"), json!({ "target_id": other()["id"] }))] });
+            Case::new(file, live).inventory(json!({}))
+        }),
         (
             "two bear it, one is a member",
             case(&["edge"], vec![edge(), other()], none()),
@@ -48,6 +63,22 @@ fn whom_a_name_means() {
         (
             "bound to one that is gone",
             case(&[], vec![edge()], bound(json!("gone"))),
+        ),
+        (
+            "the key of that name is gone, and so is its machine",
+            case(
+                &[],
+                vec![edge()],
+                json!({ "enrolled": { "edge": ["gone"] } }),
+            ),
+        ),
+        (
+            "one bore it when the commit was made that names it, and one came later",
+            since(case(&[], vec![edge(), peer_at("edge", NOW + 9)], none())),
+        ),
+        (
+            "one took it after the commit that names it",
+            since(case(&[], vec![peer_at("edge", NOW + 9)], none())),
         ),
         (
             "before there is an inventory",
@@ -102,6 +133,10 @@ one bears it
 two bear it
     note: group "g" lists "edge", which means no machine yet, because any machine can choose its own name. The peers daojn00qcrormgvs1g00 and daojn28qcrormgvs1g00 have this name now. If one of them is the right machine, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow)
     writes edge: None
+two bear it, one came by a key of another name
+    adopts group g as Adopted
+    note: group "g" lists "edge", which means no machine yet, because any machine can choose its own name. The peers daojn00qcrormgvs1g00 and daojn28qcrormgvs1g00 have this name now. If one of them is the right machine, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow)
+    writes edge: None
 two bear it, one is a member
     note: group "g" lists "edge", which means the peer daojn00qcrormgvs1g00. The peer daojn28qcrormgvs1g00 has this name too, but is not added. If it is the right machine, run apply --adopt peers/edge=daojn28qcrormgvs1g00 (in a job: the input adopt of the apply workflow). If not, rename it.
     writes edge: Some(Id("daojn00qcrormgvs1g00"))
@@ -113,6 +148,17 @@ bound to one of another name by now
     note: group "g" lists "edge", which means the peer daojqt6d1l5o9ei3jd1g. The peer daojn00qcrormgvs1g00 has this name too, but is not added. If it is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow). If not, rename it.
 bound to one that is gone
     note: group "g" lists "edge", but the machine that it meant (gone) does not exist any more. The peer daojn00qcrormgvs1g00 has this name now. If it is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow)
+the key of that name is gone, and so is its machine
+    note: group "g" lists "edge", but the machine that it meant (gone) does not exist any more. The peer daojn00qcrormgvs1g00 has this name now. If it is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow)
+    writes edge: None
+one bore it when the commit was made that names it, and one came later
+    update group g
+        peers [] → ["edge (100.92.14.7)"]
+    note: group "g" lists "edge", which means the peer daojn00qcrormgvs1g00. The peer dbcch28qcrormgvs1g00 has this name too, but is not added. If it is the right machine, run apply --adopt peers/edge=dbcch28qcrormgvs1g00 (in a job: the input adopt of the apply workflow). If not, rename it.
+    writes edge: Some(Id("daojn00qcrormgvs1g00"))
+one took it after the commit that names it
+    note: group "g" lists "edge", which means no machine yet, because any machine can choose its own name. The peer dbcch28qcrormgvs1g00 has this name now. If it is the right machine, run apply --adopt peers/edge=dbcch28qcrormgvs1g00 (in a job: the input adopt of the apply workflow)
+    writes edge: None
 before there is an inventory
     note: these names in the file mean no machine yet, because any machine can choose its own name: "edge". If the machines that have these names now are the right ones, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow).
     note: group "g" lists "edge", which means no machine yet, because any machine can choose its own name. The peer daojn00qcrormgvs1g00 has this name now. If it is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow)

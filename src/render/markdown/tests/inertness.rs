@@ -153,28 +153,24 @@ fn a_code_span_holds_the_whole_name() {
 #[test]
 fn running_text_is_inert() {
     for (name, shown) in [
-        ("@everyone", "@\u{2060}everyone"),
+        ("@everyone", "`@everyone`"),
         ("netbird.json:12:7  groups", "`netbird.json:12:7`  groups"),
-        (
-            "a:1:2|b:3:4",
-            "a:\u{2060}1:\u{2060}2&#124;b:\u{2060}3:\u{2060}4",
-        ),
-        ("owner/repo#12", "owner/repo#\u{2060}12"),
+        ("a:1:2|b:3:4", "`a:1:2`&#124;`b:3:4`"),
+        ("owner/repo#12", "`owner/repo#12`"),
         ("of pull request #12, too", "of pull request `#12`, too"),
-        ("#x", "#\u{2060}x"),
+        ("#x", "`#x`"),
         ("!12", "&#33;\u{2060}12"),
-        (":tada: x", ":\u{2060}tada: x"),
-        ("https://evil.example", "https:\u{2060}//evil.example"),
-        ("WWW.evil.example", "W\u{2060}WW.evil.example"),
+        (":tada: x", "`:tada`: x"),
+        ("https://evil.example.", "`https://evil.example`."),
+        ("(WWW.evil.example)", "(`WWW.evil.example`)"),
+        ("a:\"b\"", "a:\u{2060}\"b\""),
+        ("set AGE_PUBLIC_KEY", "set `AGE_PUBLIC_KEY`"),
         ("wwww.example", "wwww.example"),
         ("at deadbeef1 now", "at `deadbeef1` now"),
         ("decade", "decade"),
         ("<b>&amp;", "&#60;b&#62;&#38;amp;"),
         ("[ok](x)", "&#91;ok&#93;(x)"),
-        (
-            "a|b\\c`d*e_f~g$h",
-            "a&#124;b&#92;c&#96;d&#42;e&#95;f&#126;g&#36;h",
-        ),
+        ("a|b\\c`d*e_f~g$h", "a&#124;b&#92;c&#96;`d*e_f~g$h`"),
         ("Büro 機器-01 🦉", "Büro 機器-01 🦉"),
     ] {
         assert_eq!(text(name), shown);
@@ -293,12 +289,11 @@ proptest! {
 
     #[test]
     fn running_text_keeps_nothing_that_acts(evil in any_text()) {
-        // numbers, times and ids of commits stand in code spans: nothing else does
         let shown = text(&evil);
         let (mut shown, spans): (Vec<_>, Vec<_>) = shown.split('`').enumerate().partition(|(place, _)| place % 2 == 0);
         let shown: String = shown.drain(..).map(|(_, part)| part).collect::<Vec<_>>().join(" ");
-        let copied = |char: char| char.is_ascii_alphanumeric() || "#:.+-".contains(char);
-        prop_assert!(spans.iter().all(|(_, span)| span.chars().all(copied)), "{:?}", spans);
+        let one_word = |span: &str| !span.is_empty() && !span.contains(|char: char| char.is_whitespace() || "|\\\u{2060}".contains(char));
+        prop_assert!(spans.iter().all(|(_, span)| one_word(span)), "{:?}", spans);
         prop_assert!(!shown.contains(['<', '>', '|', '\\', '`', '*', '_', '[', ']', '~', '$', '\n', '!']), "{}", shown);
         for (at, char) in shown.char_indices().filter(|(_, char)| matches!(char, '@' | ':' | '#')) {
             let rest = &shown[at + 1..];
