@@ -148,12 +148,10 @@ impl History {
             true => Vec::new(),
             false => git.changes(Some(&applied), tip, &paths, MOST)?,
         };
+        // of a date that is none nobody is known to have come before
+        let time = |at| Timestamp::from_second(at).unwrap_or(Timestamp::MIN);
         let since = changes.into_iter().rev();
-        let since = since
-            .map(|(commit, at)| Ok((commit, Timestamp::from_second(at)?)))
-            .collect::<Result<_, jiff::Error>>();
-        let since =
-            since.map_err(|error| Failure::error(format!("the time of a commit: {error}")))?;
+        let since = since.map(|(commit, at)| (commit, time(at))).collect();
         let (git, read) = (checkout.clone(), self.read.clone());
         let reader = InCheckout { git, before, read };
         Ok(Versions::new(applied, since, Box::new(reader)))

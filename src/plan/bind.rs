@@ -558,25 +558,6 @@ impl<'a> Binder<'a> {
         if !beside.is_empty() && self.options.prune != Prune::All {
             tell(OfObject::Beside(beside));
         }
-        if stands == [None]
-            && unclear.is_empty()
-            && let Some(old) = desired.renamed_from.get(address)
-            && !self
-                .actual
-                .of_kind(scene.kind)
-                .any(|(_, live)| live.name == *old)
-        {
-            let names = self
-                .recorded
-                .values()
-                .filter(|(key, _)| key.kind == scene.kind);
-            let names = names.map(|(key, _)| key.name.as_str());
-            let hint = did_you_mean(old, names.chain(scene.named.keys().copied()));
-            tell(OfObject::NothingToRename {
-                old: old.clone(),
-                hint,
-            });
-        }
         if !unclear.is_empty() {
             let ids = unclear.clone();
             tell(match ours.unread.clone() {
@@ -585,6 +566,25 @@ impl<'a> Binder<'a> {
             });
             bound.skipped.insert(address.clone());
             bound.unclear.extend(unclear);
+        }
+        let is_new = stands == [None]
+            && !bound.skipped.contains(address)
+            && ours.inventory.of(&address.key()).is_empty();
+        if let Some(old) = desired.renamed_from.get(address).filter(|_| is_new)
+            && !self
+                .actual
+                .of_kind(scene.kind)
+                .any(|(_, live)| live.name == *old)
+        {
+            let recorded = self.recorded.values();
+            let recorded = recorded.filter(|(key, _)| key.kind == scene.kind);
+            let names = recorded.map(|(key, _)| key.name.as_str());
+            let hint = did_you_mean(old, names.chain(scene.named.keys().copied()));
+            let what = OfObject::NothingToRename {
+                old: old.clone(),
+                hint,
+            };
+            bound.notices.push(Notice::about(address, what));
         }
         if ours.standing != Standing::Unknown {
             let adopted = adopted

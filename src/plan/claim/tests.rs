@@ -202,6 +202,16 @@ fn what_an_entry_stands_for() {
             Case::new(follows("old"), live(&[everybody("old")])).inventory(json!({})),
         ),
         (
+            "renamed by the file from the name that somebody gave it in NetBird",
+            Case::new(follows("x"), live(&[renamed("old", "x")]))
+                .inventory(json!({ "created": { "policies/old": key(Kind::Policy, "old") } })),
+        ),
+        (
+            "renamed by the file from what is not there",
+            Case::new(follows("olf"), live(&[everybody("old")]))
+                .inventory(json!({ "created": { "policies/old": key(Kind::Policy, "old") } })),
+        ),
+        (
             "one by hand",
             Case::new(file(), live(&[everybody("p")])).inventory(json!({})),
         ),
@@ -341,6 +351,14 @@ renamed by the file from what nobody recorded
     update policy p
         name "old" → "p"
     adopts policy p as Adopted
+renamed by the file from the name that somebody gave it in NetBird
+    update policy p
+        name "x" → "p"
+    moves to policies/p
+renamed by the file from what is not there
+    create policy p
+    delete policy old: it is no longer in the file
+    note: policy "p" is created as a new policy: NetBird has no policy "olf" to rename
 one by hand
     adopts policy p as Adopted
 one by hand that differs

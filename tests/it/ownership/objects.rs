@@ -292,9 +292,7 @@ fn what_was_let_go_and_another_environment_adopted_since_is_its_own() {
     lab(&bench, &json!({ "groups": { "x": {} } }));
     let all = bench.planned(&["--prune", "all"]);
     assert!(!all.contains(&"delete_group x".to_owned()), "{all:?}");
-    bench
-        .plan(&[])
-        .says_anywhere("which \"lab.json\" manages");
+    bench.plan(&[]).says_anywhere("which \"lab.json\" manages");
     assert_eq!(bench.let_go(), Vec::<String>::new());
 }
 
