@@ -140,6 +140,8 @@ pub struct Document {
     pub environment: String,
     /// The commit, shortened, where it is known.
     pub commit: Option<String>,
+    /// Whether the file is another one than that commit's.
+    pub changed_since_commit: bool,
     /// Who started the job.
     pub actor: Option<String>,
     /// The page of the job's run.

@@ -533,7 +533,7 @@ fn a_pending_key_is_a_machine_to_come() {
     assert_data_eq!(
         told(file, live),
         str![[r#"
-+ new machine (setup key "new") of group "a" → group "b" (1 machine): everything, by policy "p", because of setup key "new"
++ "new (not enrolled yet)" of group "a" → group "b" (1 machine): everything, by policy "p", because of setup key "new"
 
 "#]]
     );
@@ -585,7 +585,7 @@ fn a_membership_to_come_is_told_where_the_file_grants_it() {
     assert_data_eq!(
         access_lines(&delta).join("\n"),
         str![[
-            r#"+ new machine (setup key "k") of group "a" → group "b" (1 machine): everything, by policy "p", because of setup key "k""#
+            r#"+ "k (not enrolled yet)" of group "a" → group "b" (1 machine): everything, by policy "p", because of setup key "k""#
         ]]
     );
 }
@@ -612,6 +612,35 @@ fn a_rule_that_reaches_nobody_is_called_out() {
             format!("! nobody gets access by policy \"p\": {why}\n")
         );
     }
+}
+
+#[test]
+fn why_a_rule_reaches_nobody_is_about_what_it_names_after() {
+    let before = policy_with("p", &["a"], &["b"], json!({ "bidirectional": false }));
+    let live = account(json!({ "policies": [before] }));
+    for (policy, why) in [
+        (
+            json!({ "sources": ["none"] }),
+            "no machine in group \"none\"",
+        ),
+        (
+            json!({ "destinations": ["none"] }),
+            "nothing in group \"none\"",
+        ),
+        (
+            json!({ "sources": ["b"] }),
+            "the only source is also the only destination",
+        ),
+    ] {
+        let told = told(one(policy), live.clone());
+        let idle = told.lines().find(|line| line.starts_with('!'));
+        assert!(idle.is_some_and(|idle| idle.ends_with(why)), "{told}");
+    }
+    let file = json!({ "policies": { "p": { "sources": ["r"], "destination_resource": "printer", "protocol": "tcp" } } });
+    assert_eq!(
+        told(file, office(json!({}), json!({}))),
+        "! nobody gets access by policy \"p\": every machine in group \"r\" is a router of network resource \"printer\"\n"
+    );
 }
 
 #[test]

@@ -161,7 +161,7 @@ pub struct Applied {
     pub durations_ms: Vec<u64>,
     /// New keys whose secret is sealed.
     pub created_keys: BTreeMap<String, CreatedKey>,
-    /// A signal ended it early, or the server no longer takes the token.
+    /// A signal ended it early, or the server no longer takes the token or its user.
     pub interrupted: bool,
     /// What to do about the first failure, where the server's answer tells.
     pub hint: Option<String>,

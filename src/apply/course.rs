@@ -89,10 +89,10 @@ impl<'r, 'a> Course<'r, 'a> {
         if number == 0 || self.conduct.keep_going || applied.interrupted {
             return UNTIL.to_owned();
         }
-        let untried = count(number, "operation was", "operations were");
+        let wait = count(number, "operation waits", "operations wait");
         format!(
-            "{UNTIL}\n{untried} not tried. To try the operations that do not depend on the refused one, use --keep-going (the \
-             input keep_going of the apply workflow)."
+            "{UNTIL}\n{wait} until then; --keep-going (keep_going, an input of the apply workflow) carries out what does not \
+             depend on it"
         )
     }
 
@@ -195,7 +195,7 @@ impl<'r, 'a> Course<'r, 'a> {
         let of_api = error.downcast_ref::<ApiError>();
         self.refused |= of_api.is_some_and(|error| error.trouble == Trouble::Refused);
         let applied = &mut *self.run.applied;
-        applied.interrupted |= of_api.is_some_and(ApiError::is_access);
+        applied.interrupted |= of_api.is_some_and(ApiError::is_of_token);
         let text = format!("{error:#}");
         // what concerns files says its hint on a line of its own
         let (text, of_file) = match text.split_once("\nhint: ") {

@@ -39,7 +39,7 @@ pub(super) fn run(run: &Run, args: &AdoptArgs) -> Result<Ending> {
     let names = args.names.iter().map(|name| replaced(name));
     let names: BTreeSet<Address> = names
         .collect::<Result<_>>()
-        .map_err(|failure| failure.aside(Some(more.to_owned())))?;
+        .map_err(|failure| failure.aside(Some(more.into())))?;
     let snapshot = whole(&connect(run)?, false)?;
     let actual = read(&snapshot, run.say)?;
     if args.candidates {
@@ -66,7 +66,7 @@ pub(super) fn run(run: &Run, args: &AdoptArgs) -> Result<Ending> {
     }
     if !problems.is_empty() {
         let text = format!("{}\nnothing was written", problems.join("\n"));
-        return Err(Failure::error(text).hint(more));
+        return Err(Failure::error(text));
     }
     let json = |at: &Address| json!({ "kind": at.kind.section(), "name": at.name });
     let json: Vec<Value> = adopted.iter().map(json).collect();
@@ -117,6 +117,12 @@ fn adopt(text: &Source, at: &Address, export: &Export, actual: &Actual) -> Resul
         Some((_, why)) => format!("{name} cannot be declared: {}", visible(why)),
         None if at.kind == Kind::Group && at.name == ALL => {
             format!("{name} cannot be declared: it is NetBird's own, and entries can refer to it")
+        }
+        None if at.kind.is_one()
+            || at.kind == Kind::Peer && actual.peers_named(&at.name).next().is_some() =>
+        {
+            let usual = "all of it is as NetBird makes it, so an entry has nothing to say";
+            format!("{name} is not adopted: {usual}")
         }
         None => {
             let names = actual.objects.keys().filter(|other| other.kind == at.kind);

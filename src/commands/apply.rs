@@ -290,6 +290,7 @@ fn custody(plan: &Plan, args: &ApplyArgs, session: &Session, say: Say) -> Result
         let key = change.operation.after();
         let checked = key.map_or(Ok(()), |key| custody.recipients_of(key).check());
         checked.with_context(|| format!("{} cannot be sealed", change.address))?;
+        custody.dir.take(&change.address.name)?;
     }
     Ok(Some(custody))
 }

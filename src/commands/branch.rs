@@ -8,6 +8,10 @@ use crate::forge::ci::Context;
 pub(super) const STALE: &str = "the run of the newer commit applies it; if yours is the newer, push it first; \
                                 --any-commit applies yours all the same";
 
+/// What to do about an apply whose file is gone: the run of the newer commit fails.
+const GONE: &str =
+    "put the file back, or name its new path with --file; --any-commit applies yours all the same";
+
 /// Refuses a job of another branch than the repository's: what stands there was not reviewed. Nothing is refused where
 /// there is no job or it names no ref, and where nothing tells which branch is the repository's.
 pub(super) fn refuse_other_branches(command: &str, run: &Run) -> Result<()> {
@@ -28,7 +32,7 @@ pub(super) fn refuse_other_branches(command: &str, run: &Run) -> Result<()> {
         return Ok(());
     }
     let error = format!(
-        "{command} works only for the branch {branch}, and this job runs for {git_ref}; nothing was changed"
+        "{command} acts for the branch {branch} only, and this job is of {git_ref}; nothing was changed"
     );
     let hint = "or start the workflow there; --branch (GITEA_BRANCH) names another branch";
     Err(Failure::refused(error).hint(format!("merge into {branch}, {hint}")))
@@ -41,10 +45,13 @@ pub(super) fn overtaken(error: anyhow::Error, forge: &Forge, context: &Context) 
         return Err(Failure::from(error));
     };
     let refused = |text: String, hint: &str| Err(Failure::refused(text).hint(hint));
+    if stale.is_gone {
+        return refused(stale.to_string(), GONE);
+    }
     match forge.successor(context) {
         Ok(Successor::Run(commit)) => Ok(commit),
         Ok(Successor::Nobody(commit)) => refused(
-            format!("{stale}, and no run applies {commit} yet"),
+            format!("{stale}, and nobody applies {commit} yet"),
             "start the workflow by hand on the branch (workflow_dispatch): it applies the newest commit",
         ),
         Ok(Successor::Unrelated) => refused(stale.to_string(), STALE),

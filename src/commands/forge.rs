@@ -40,11 +40,15 @@ pub(super) struct Forge {
 
 /// The branch has another file than the one to apply.
 #[derive(Debug)]
-pub(super) struct Stale(String);
+pub(super) struct Stale {
+    text: String,
+    /// Whether it has none.
+    pub(super) is_gone: bool,
+}
 
 impl std::fmt::Display for Stale {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
@@ -154,15 +158,17 @@ impl Forge {
     /// Checks that the branch still has this file, but for `enrolled` flags: a stale apply must not win.
     pub(super) fn fresh(&self, ours: &[u8]) -> Result<()> {
         let BranchFile { branch, path } = self.target()?;
-        let stale = || {
-            let text = format!("{branch} has another {path} by now, so this apply is stale");
-            Err(Stale(text).into())
-        };
+        let stale = |text: String, is_gone| Err(Stale { text, is_gone }.into());
         match self.file(branch) {
-            Ok(file) if content_differs_but_for_enrolled(ours, &file.bytes) => stale(),
+            Ok(file) if content_differs_but_for_enrolled(ours, &file.bytes) => {
+                let text = format!("{branch} has another {path} by now, so this apply is stale");
+                stale(text, false)
+            }
             Ok(_) => Ok(()),
-            // a branch without the file has another one, too
-            Err(error) if error.trouble == (Trouble::Missing { is_file: true }) => stale(),
+            Err(error) if error.trouble == (Trouble::Missing { is_file: true }) => {
+                let text = format!("{branch} has no {path} any more, so this apply is stale");
+                stale(text, true)
+            }
             Err(error) => {
                 let text = "it is not known whether this file is still the one to apply";
                 Err(anyhow::Error::new(error).context(text))
@@ -248,7 +254,7 @@ pub(super) fn path_in_repository(file: &Path) -> Result<String, Failure> {
         return Ok(given.trim_start_matches("./").to_owned());
     }
     let file = file.display();
-    let text = format!("{file} is not in a checkout, so its path in the repository is not known");
+    let text = format!("{file} is in no checkout, so its path in the repository is not known");
     let hint = "run in a checkout, or give the file's path in the repository with --file";
     Err(Failure::error(text).hint(hint))
 }

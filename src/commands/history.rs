@@ -128,6 +128,12 @@ impl History {
         self.tip.as_ref()
     }
 
+    /// Whether a file is another one than that of the newest commit. False where git does not tell.
+    pub(super) fn is_other(&self, file: &Source) -> bool {
+        let committed = self.at().map(|(git, path, tip)| git.show(tip, path));
+        matches!(committed, Some(Ok(text)) if text.as_deref() != Some(file.text().as_bytes()))
+    }
+
     /// Returns what the commits since `applied` made of the file, which had the path `before` then. Where nothing was applied yet,
     /// or the checkout does not have them all, there are none: all that leaves the file is one change.
     pub(super) fn versions(&self, applied: Option<&str>, before: &str) -> Result<Versions> {
@@ -294,17 +300,18 @@ impl VersionReader for InCheckout {
 
 /// The checkout is the base's: what is behind the link of the head is not looked for.
 fn relinked(file: &Path) -> Failure {
+    let what = "or changes a link or a submodule on the way to it";
     let text = format!(
-        "the pull request makes {} a link to another file, or changes a link or a submodule on its path",
+        "the pull request makes {} another link, {what}",
         file.display()
     );
-    Failure::error(text).hint("replace the link by the file itself")
+    Failure::error(text).hint("put the file itself where the link is")
 }
 
 fn unknown_head(context: &Context) -> Failure {
     let pull = context.pull_request.as_ref();
     let number = pull.map(|pull| pull.number).unwrap_or_default();
-    let text = "are not in this checkout, so no plan can be made of it";
+    let text = "are not in this checkout, so there is no plan of it";
     let hint = format!("fetch them before: git fetch origin +refs/pull/{number}/head");
     Failure::error(format!("the commits of pull request #{number} {text}")).hint(hint)
 }
@@ -383,14 +390,10 @@ fn left(merge: MergeView, file: &Path, needs: bool) -> Result<Option<Vec<u8>>> {
     let file = file.display();
     match merge.file {
         MergedFile::File(text) => Ok(Some(text)),
-        MergedFile::Absent => {
-            let text = format!("the result of the merge does not have {file}");
-            Err(Failure::error(text))
-        }
+        MergedFile::Absent => Err(Failure::error(format!("the merge would leave no {file}"))),
         MergedFile::Conflict => {
             let failure = Failure::error(format!("{file} conflicts with the base branch"));
-            Err(failure
-                .hint("merge the base branch into this one, or rebase; then a plan can be made"))
+            Err(failure.hint("merge or rebase, then there is a plan of the merge"))
         }
         MergedFile::Untold(why) if needs => Err(Failure::error(Notice::general(why).words())),
         MergedFile::Untold(_) => Ok(None),

@@ -148,9 +148,7 @@ impl InventoryPlace {
         };
         let path = match &forge {
             Some(forge) => forge.path().to_owned(),
-            None => {
-                path_in_repository(&run.file).unwrap_or_else(|_| run.file.display().to_string())
-            }
+            None => path_in_repository(&run.file).unwrap_or_else(|_| run.file_name()),
         };
         let commit = run.context.sha.clone();
         Ok(InventoryPlace {
@@ -190,8 +188,7 @@ impl InventoryPlace {
             (Ok(None), At::File { path, is_named }) if *is_named && self.context.is_ci => {
                 let text = format!("there is no inventory {}", path.display());
                 return Err(Failure::refused(text).hint(
-                    "in a job an apply does not create the first inventory: run apply outside of a job, or put the file where the job \
-                     finds it",
+                    "only a person at a terminal begins the first inventory: run apply there, or put the file where the job finds it",
                 ));
             }
             (Ok(None), _) => {
@@ -411,9 +408,17 @@ impl InventoryPlace {
         if matches!(self.at, At::Clone(..)) && (!is_newer || self.may_do_without()) {
             return self.unread(why, None, !is_newer);
         }
-        let is_of_branch = matches!(self.at, At::Forge(_)) && !is_newer;
-        let hint = "look at the history of the branch, and put its last good text back";
-        let hint = is_of_branch.then(|| hint.to_owned());
+        let reads = |text: &[u8]| Inventory::parse(text).is_ok();
+        let hint = match &self.at {
+            At::Forge(branch) if !is_newer => Some(match branch.last_that(reads) {
+                Ok(Some(commit)) => {
+                    let path = branch.path();
+                    format!("put its last good text back: {path} of commit {commit}")
+                }
+                _ => "look at the history of the branch, and put its last good text back".into(),
+            }),
+            _ => None,
+        };
         Err(self.failure(&why).aside(hint))
     }
 
@@ -483,8 +488,7 @@ fn without_forge(run: &Run, branch: &str, folder: &str) -> Result<At> {
     let git = match Git::around(file)? {
         Opened::Checkout(git) => git,
         Opened::NoGit if has_git_above(&std::path::absolute(file).unwrap_or_default()) => {
-            let why =
-                "git is not installed, so the remote \"origin\" cannot be asked for the inventory";
+            let why = "git is not installed, so the clone's remote cannot be asked";
             return Ok(At::Nowhere(why));
         }
         Opened::NotACheckout | Opened::NoGit => return Ok(beside),
@@ -496,9 +500,9 @@ fn without_forge(run: &Run, branch: &str, folder: &str) -> Result<At> {
         None => match git.remote_has(branch) {
             Some(false) => beside,
             Some(true) => At::Nowhere(REMOTE_HAS_IT),
-            None => {
-                At::Nowhere("git cannot reach the remote \"origin\", and GITEA_TOKEN is not set")
-            }
+            None => At::Nowhere(
+                "the clone's remote cannot be asked, and there is no token for the forge",
+            ),
         },
     })
 }

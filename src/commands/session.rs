@@ -136,13 +136,14 @@ impl<'a> Session<'a> {
             Err(failure) if failure.is_of_other_file && is_there => return Err(failure),
             found => found,
         };
-        // a file that is not there has no history
-        let (on_disk, mut history) = match (on_disk, history) {
-            (Err(error), Err(_)) if !is_there => return Err(error.into()),
-            (on_disk, history) => (on_disk, history?),
+        let mut history = history?;
+        let tip = history.tip().map(|tip| tip.short().to_owned());
+        let told = document.commit.take();
+        // a job of the clock names the commit that began it, and not the one that it checked out
+        document.commit = match pull {
+            Some(_) => told.or(tip),
+            None => tip.or(told),
         };
-        let commit = history.tip().map(|tip| tip.short().to_owned());
-        document.commit = document.commit.take().or(commit);
         document.notices.append(&mut history.notices);
         // the committed file is meant, not the one on disk
         let committed = match run.command {
@@ -154,6 +155,8 @@ impl<'a> Session<'a> {
             None => on_disk?,
         };
         document.file_digest = hex(&Sha256::digest(source.text())[..6]);
+        // in a pull request the file is that of the merge
+        document.changed_since_commit = pull.is_none() && history.is_other(&source);
         let valid = valid?;
         document.notices.extend(notices::of_planned_file(&valid));
         // a base without a valid file grants nothing
@@ -473,13 +476,14 @@ impl<'a> Session<'a> {
 
 pub(super) fn recorded(path: &Path) -> Result<Snapshot> {
     let text = files::read(path, files::LARGE);
-    let create = "to create a recorded account, run netbird-gitops export --raw > live.json";
-    let text = text.map_err(|error| Failure::of_file("read", path, &error).hint(create))?;
+    let text = text.map_err(|error| Failure::of_file("read", path, &error))?;
     // as a map first: serde takes a list, an empty one too, for a struct
     let lists = serde_json::from_slice::<serde_json::Map<_, _>>(&text);
     let snapshot = lists.and_then(|lists| serde_json::from_value(lists.into()));
     snapshot.map_err(|error| {
         let (path, why) = (path.display(), json::why(&error));
-        Failure::error(format!("{path} is not a recorded account: {why}")).hint(create)
+        let hint =
+            "it holds the answers of the server's lists: {\"groups\": […], \"setup_keys\": […], …}";
+        Failure::error(format!("{path} is not a recorded account: {why}")).hint(hint)
     })
 }

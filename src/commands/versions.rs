@@ -27,10 +27,12 @@ pub(super) fn of_netbird(api: &Api, error: anyhow::Error) -> Failure {
     Failure::from(error).aside(old)
 }
 
-/// Says that this server is an old one, if it is.
+/// Says that this server is an old one, if it is: behind a wrong URL not even its users are there.
 pub(super) fn old_netbird(api: &Api) -> Option<String> {
-    let error = api.version().err().filter(ApiError::is_absent);
-    error.map(|_| OLD_NETBIRD.to_owned())
+    api.version().err().filter(ApiError::is_absent)?;
+    let users = api.list("/users");
+    let is_there = users.is_ok_and(|users| !users.is_empty());
+    is_there.then(|| OLD_NETBIRD.to_owned())
 }
 
 /// Returns whether the commands work with that Gitea or Forgejo, whatever its workflows do.
@@ -62,16 +64,14 @@ pub(super) fn told_of_gitea(version: &str) -> Option<String> {
     if let Some((version, _)) = version.split_once("+gitea-") {
         let oldest = FORGEJO.0;
         return (found < FORGEJO).then(|| {
-            format!(
-                "this server is Forgejo {version}; netbird-gitops needs Forgejo {oldest} or later"
-            )
+            format!("this server is Forgejo {version}: everything works from {oldest} on")
         });
     }
     let [commands, workflows] =
         [GITEA, GITEA_WORKFLOWS].map(|(major, minor)| format!("{major}.{minor}"));
     (found < GITEA_WORKFLOWS).then(|| {
         format!(
-            "this server is Gitea {version}; the commands need Gitea {commands} or later, the workflows {workflows} or later"
+            "this server is Gitea {version}: the commands work from {commands} on, the workflows from {workflows} on"
         )
     })
 }
@@ -104,11 +104,11 @@ mod tests {
         for (old, words) in [
             (
                 "1.25.4",
-                "this server is Gitea 1.25.4; the commands need Gitea 1.23 or later, the workflows 1.26 or later",
+                "this server is Gitea 1.25.4: the commands work from 1.23 on, the workflows from 1.26 on",
             ),
             (
                 "12.0.4+gitea-1.22.0",
-                "this server is Forgejo 12.0.4; netbird-gitops needs Forgejo 15 or later",
+                "this server is Forgejo 12.0.4: everything works from 15 on",
             ),
         ] {
             assert_eq!(told_of_gitea(old).as_deref(), Some(words));

@@ -188,12 +188,6 @@ impl Refused {
     }
 }
 
-/// What the whole file is called: its fields are sections.
-pub(crate) const THE_FILE: &str = "the file";
-
-/// Most fields that are named where another one is not known.
-const MOST_NAMED: usize = 15;
-
 /// Where people write comments.
 const COMMENTS: &[&str] = &[
     "//",
@@ -433,10 +427,6 @@ impl Cursor<'_> {
             return;
         }
         let name = self.name();
-        let unknown = match table.what == THE_FILE {
-            true => format!("unknown section {}", quote(name)),
-            false => format!("unknown field {}", quote(name)),
-        };
         match table.refused_as(name) {
             Some(refused) if refused.is_fine_off && self.is_off() => {
                 let notice = log.notice(Code::Ignored, self.key_place(), refused.message);
@@ -446,7 +436,7 @@ impl Cursor<'_> {
                 let field = refused.meant.and_then(|meant| table.field(meant));
                 let (message, hint) = match field.map(|field| field.row) {
                     Some(row) => (
-                        unknown,
+                        format!("unknown field {}", quote(name)),
                         Some(format!("write \"{}\": {}", row.name, row.doc)),
                     ),
                     None => (refused.message.to_owned(), refused.hint.map(str::to_owned)),
@@ -459,14 +449,9 @@ impl Cursor<'_> {
                 let hint = did_you_mean(name, table.names()).or_else(|| begun(name, table.names()));
                 let hint = hint.unwrap_or_else(|| {
                     let verb = if what.ends_with('s') { "have" } else { "has" };
-                    match table.names().count() {
-                        0..=MOST_NAMED => format!("{what} {verb} {}", joined(table.names(), ", ")),
-                        many => {
-                            format!("{what} {verb} {many} fields: docs/netbird-json.md lists them")
-                        }
-                    }
+                    format!("{what} {verb} {}", joined(table.names(), ", "))
                 });
-                let flaw = log.error(self.key_place(), unknown);
+                let flaw = log.error(self.key_place(), format!("unknown field {}", quote(name)));
                 flaw.coded(Code::UnknownField).suggest(hint);
             }
         }

@@ -149,7 +149,7 @@ impl Git {
                 visible(name),
                 other.short()
             ))
-            .hint("merge the base branch into this one, or rebase; then a plan can be made")),
+            .hint("merge or rebase, then there is a plan of the merge")),
         }
     }
 
@@ -173,7 +173,7 @@ impl Git {
                     "{path} has more than {MAX_LINES} lines in commit {}: too many to merge",
                     commit.short()
                 ))
-                .hint("merge the base branch into this one, or rebase; then a plan can be made"));
+                .hint("merge or rebase, then there is a plan of the merge"));
             }
         }
         let [start, base, head] = versions.map(|entry| entry.id);

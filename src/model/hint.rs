@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use crate::base::id::Id;
 use crate::base::text::did_you_mean;
 use crate::model::kind::ALL;
+use crate::model::kind::values::names;
 
 /// Most comparisons of names that a plan spends on what may be meant. Beyond that nobody is asked any more: a file of unknown names
 /// would cost the product of their number and that of all names.
@@ -26,7 +27,10 @@ pub fn group<'a>(name: &str, groups: impl IntoIterator<Item = &'a str>) -> Optio
     let looks = looks(name);
     let looks =
         looks.map(|it| format!("this looks like {it}: this list takes groups, by their names"));
-    looks.or_else(|| did_you_mean(name, groups.into_iter().filter(is_near)))
+    // a name that no file can say helps nobody
+    let can_be_said = |group: &&str| names::flaw(group).is_none();
+    let groups = groups.into_iter().filter(is_near).filter(can_be_said);
+    looks.or_else(|| did_you_mean(name, groups))
 }
 
 /// Returns what may be meant by a member that is neither a setup key nor a peer; `names` are those of both.
@@ -37,6 +41,8 @@ pub fn member<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Optio
     }
     let members = "members are the names of setup keys and of peers";
     let looks = looks(name).map(|it| format!("this looks like {it}: {members}"));
+    let names = names.into_iter();
+    let names = names.filter(|name| names::own_flaw(name).is_none());
     looks.or_else(|| did_you_mean(name, names))
 }
 
@@ -74,6 +80,14 @@ mod tests {
         );
         let near = group("opss", [ALL, "ops"]);
         assert_eq!(near.as_deref(), Some("did you mean \"ops\"?"));
+    }
+
+    #[test]
+    fn what_a_file_cannot_say_is_not_meant() {
+        let blank = group("ops", ["ops "]);
+        assert_eq!(blank.as_deref(), Some("did you mean \"ops \"?"));
+        assert_eq!(group("ops", ["ops\t"]), None);
+        assert_eq!(member("gw", ["gw "]), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::account::actual::Actual;
 use crate::base::id::Id;
+use crate::base::text::joined;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::kind::{Kind, Live, Resource};
@@ -51,9 +52,9 @@ pub(super) fn fields_naming(live: &Live, group: &str) -> String {
         Value::Object(users) => field == "authorized_groups" && users.contains_key(group),
         _ => false,
     };
-    let fields = live.resource.fields().into_iter();
-    let fields: Vec<String> = fields
-        .filter_map(|(field, value)| names(&field, &value).then_some(field))
-        .collect();
-    fields.join(", ")
+    let said = live.resource.said();
+    let parts = said.as_array().into_iter().flatten();
+    let fields = parts.filter_map(Value::as_object).flatten();
+    let naming = fields.filter(|(field, value)| names(field, value));
+    joined(naming.map(|(field, _)| field), ", ")
 }

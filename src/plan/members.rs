@@ -186,7 +186,12 @@ fn by_key(member: &str, at: &Address, live: &BTreeSet<Id>, known: Known) -> Foun
         Some(Used::Machine(Came { peer, .. })) => {
             return Found::Peers(vec![peer.clone()], namesakes(peer));
         }
-        None if declared.enrolled => return by_name(member, live, known),
+        None if declared.enrolled => {
+            return match by_name(member, live, known) {
+                Found::Nobody(OfMember::Absent(_)) => Found::Nobody(OfMember::OfNoMachine),
+                found => found,
+            };
+        }
         // those that are to be replaced
         None => {
             let older = decision.machines.iter().map(|of| &of.peer);

@@ -78,11 +78,16 @@ fn capital(it: &str) -> String {
 /// The file, and the server.
 fn about(document: &Document) -> Sentence {
     let mut about = Sentence::default().code(&document.file);
-    let commit = document.commit.as_ref().map(|it| ("commit ", it));
-    let digest = (!document.file_digest.is_empty()).then_some(("sha256 ", &document.file_digest));
-    for (at, (word, id)) in commit.into_iter().chain(digest).enumerate() {
+    let since = match document.changed_since_commit {
+        true => ", changed since",
+        false => "",
+    };
+    let commit = document.commit.iter().map(|id| ("commit ", id, since));
+    let digest = Some(&document.file_digest).filter(|digest| !digest.is_empty());
+    let digest = digest.map(|digest| ("sha256 ", digest, ""));
+    for (at, (word, id, more)) in commit.chain(digest).enumerate() {
         let begins = if at == 0 { " (" } else { ", " };
-        about = about.say(format!("{begins}{word}")).code(id);
+        about = about.say(format!("{begins}{word}")).code(id).say(more);
     }
     if about.0.len() > 1 {
         about = about.say(")");

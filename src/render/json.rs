@@ -72,6 +72,7 @@ pub fn document(document: &Document, applied: bool) -> String {
         "file": document.file,
         "file_sha256": document.file_digest,
         "commit": document.commit,
+        "changed_since_commit": document.changed_since_commit,
         "actor": document.actor,
         "run": document.run,
         "server": document.server,

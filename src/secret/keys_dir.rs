@@ -64,23 +64,28 @@ impl KeysDir {
         Ok(KeysDir { path, taken })
     }
 
-    /// Takes the file name for a key, and room on the disk; to be called before the key is made.
+    /// Takes the file name for a key; to be called before the first write.
     ///
     /// See [`file_name`]; where another file differs from that name only by case, which some systems take for the same,
     /// the name gets its hash as well. An older file of that name stays as it is until [`Reservation::store`].
-    pub fn reserve(&self, key_name: &str) -> Result<Reservation> {
+    pub fn take(&self, key_name: &str) -> Result<PathBuf> {
         let target = self.path.join(self.take_name(key_name)?);
-        let refuse = |error: io::Error| {
-            let why = file_error(&error);
-            anyhow!("cannot reserve {}: {why}{HINT}", target.display())
-        };
-        if fs::symlink_metadata(&target).is_ok_and(|metadata| metadata.is_dir()) {
-            return Err(refuse(io::ErrorKind::IsADirectory.into()));
+        match fs::symlink_metadata(&target) {
+            Ok(metadata) if metadata.is_dir() => {
+                Err(cannot_reserve(&target)(io::ErrorKind::IsADirectory.into()))
+            }
+            _ => Ok(target),
         }
-        let file = temporary(&self.path).map_err(refuse)?;
+    }
+
+    /// Takes the file name for a key, and room on the disk; to be called before the key is made.
+    pub fn reserve(&self, key_name: &str) -> Result<Reservation> {
+        let target = self.take(key_name)?;
+        let refuse = cannot_reserve(&target);
+        let file = temporary(&self.path).map_err(&refuse)?;
         let written = file.as_file().write_all(&[0; RESERVED]);
         let synced = written.and_then(|()| file.as_file().sync_all());
-        synced.map_err(refuse)?;
+        synced.map_err(&refuse)?;
         Ok(Reservation { file, target })
     }
 
@@ -109,6 +114,12 @@ impl KeysDir {
 /// Says what cannot be done with the keys directory, and why.
 fn cannot(what: &str, dir: &Path) -> impl FnOnce(io::Error) -> anyhow::Error {
     let text = format!("cannot {what} the keys directory {}", dir.display());
+    move |error| anyhow!("{text}: {}{HINT}", file_error(&error))
+}
+
+/// Says that a file cannot be kept free for a key, and why.
+fn cannot_reserve(target: &Path) -> impl Fn(io::Error) -> anyhow::Error + use<> {
+    let text = format!("cannot reserve {}", target.display());
     move |error| anyhow!("{text}: {}{HINT}", file_error(&error))
 }
 

@@ -4,7 +4,7 @@ use fakes::{Effect, Fault};
 use serde_json::{Value, json};
 use snapbox::{assert_data_eq, file};
 
-use crate::run::{Bench, id, redact};
+use crate::run::{Bench, Job, Site, id, redact};
 
 fn full() -> Value {
     serde_json::from_str(include_str!("../../examples/full.json")).unwrap()
@@ -229,27 +229,37 @@ fn it_stops_at_the_first_failure_and_says_what_is_left() {
 
 #[test]
 fn with_keep_going_independent_items_go_on() {
-    let bench = Bench::fake();
-    bench.file(three_policies());
-    let refusal = json!({ "message": "no", "code": 422 });
-    bench.netbird().fault(
-        Fault::on("POST", "/groups")
-            .nth(2)
-            .then(Effect::Status(422, refusal)),
-    );
-    let run = bench.apply(&["--keep-going", "--format", "json"]).expect(4);
-    let wanted = [
-        "create_group a success",
-        "create_group b failed",
-        "create_group c success",
-        "create_policy pa success",
-        "create_policy pb skipped",
-        "create_policy pc success",
-    ];
-    assert_eq!(run.operations(), wanted);
+    let refused_once = |status: u16| {
+        let bench = Bench::fake();
+        bench.file(three_policies());
+        let refusal = json!({ "message": "no", "code": status });
+        let fault = Fault::on("POST", "/groups").nth(2);
+        bench
+            .netbird()
+            .fault(fault.then(Effect::Status(status, refusal)));
+        bench.apply(&["--keep-going", "--format", "json"]).expect(4)
+    };
+    for status in [400, 403, 422] {
+        let run = refused_once(status);
+        let wanted = [
+            "create_group a success",
+            "create_group b failed",
+            "create_group c success",
+            "create_policy pa success",
+            "create_policy pb skipped",
+            "create_policy pc success",
+        ];
+        assert_eq!(run.operations(), wanted, "{status}");
+        assert_eq!(
+            run.json()["summary"],
+            json!({ "adopted": 0, "created": 4, "updated": 0, "deleted": 0, "failed": 1 })
+        );
+    }
+    // without its token nothing is tried any more
+    let run = refused_once(401);
     assert_eq!(
-        run.json()["summary"],
-        json!({ "adopted": 0, "created": 4, "updated": 0, "deleted": 0, "failed": 1 })
+        run.operations()[1..3],
+        ["create_group b failed", "create_group c skipped"]
     );
 }
 
@@ -270,7 +280,7 @@ fn a_refusal_that_every_run_meets_says_what_waits_behind_it() {
         let run = bench.run_with(&["apply"], &[("NETBIRD_GITOPS_KEEP_GOING", off)]);
         let run = run.expect(4).says("no such key");
         let run = run
-            .says("2 operations were not tried. To try the operations that do not depend on the refused one, use --keep-going");
+            .says("2 operations wait until then; --keep-going (keep_going, an input of the apply");
         assert_eq!(
             run.stdout.matches("  not tried  ").count(),
             2,
@@ -384,6 +394,39 @@ fn the_commit_and_the_files_digest_are_told() {
         .run_with(&["apply"], &[("GITHUB_SHA", "0123456789abcdef0123")])
         .expect(0);
     run.shows("(commit 0123456789, sha256 ");
+}
+
+#[test]
+fn a_file_that_is_in_no_commit_is_not_said_to_be_in_one() {
+    let site = Site::fake();
+    let file = |groups: Value| json!({ "groups": groups });
+    site.commit(file(json!({ "g": {} })));
+    let tip = site.repo().tip("main");
+    site.checkout(&tip);
+    let job = Job::push(&site, &tip);
+    let committed = format!("(commit {}, sha256 ", &tip[..10]);
+    site.run(&["plan"]).expect(0).shows(&committed);
+    site.in_job(&["apply"], &job).expect(0).shows(&committed);
+    // the clock names the commit that it was set up with
+    site.repo().push("main", "other.txt", b"x", "more");
+    let newest = site.repo().tip("main");
+    site.checkout(&newest);
+    let clock = Job::schedule(&site, &tip);
+    let run = site.in_job(&["plan"], &clock).expect(0);
+    run.shows(&format!("(commit {}, sha256 ", &newest[..10]));
+    // edited, and not committed
+    site.bench.file(file(json!({ "g": {}, "h": {} })));
+    let edited = format!("(commit {}, changed since, sha256 ", &newest[..10]);
+    site.run(&["plan"]).expect(0).shows(&edited);
+    let markdown = site.run(&["plan", "--format", "markdown"]).expect(0);
+    markdown.shows(&format!(
+        "(commit `{}`, changed since, sha256 `",
+        &newest[..10]
+    ));
+    let apply = ["apply", "--any-commit", "--format", "json"];
+    let result = site.in_job(&apply, &job).expect(0).json();
+    assert_eq!(result["commit"], newest[..10]);
+    assert_eq!(result["changed_since_commit"], true);
 }
 
 #[test]

@@ -334,7 +334,7 @@ fn a_marked_key_whose_peer_is_gone_is_said_and_never_made_again() {
         ["create_group db success", "create_group other success"]
     );
     let run = bench.plan(&[]).expect(0).shows("No changes");
-    run.shows("lists \"db-01\", but no peer has this name");
+    run.shows("lists the setup key \"db-01\", but NetBird has no peer that is known to have enrolled with it");
 }
 
 #[test]

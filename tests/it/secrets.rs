@@ -268,6 +268,10 @@ fn where_no_file_can_be_the_plan_is_refused_before_the_first_write() {
         .says("it is not a directory")
         .says("--keys-dir");
     bench.assert_writes(&[]);
+    fs::create_dir_all(bench.path("other/k.age")).unwrap();
+    let run = bench.apply(&["--keys-dir", "other"]).expect(1);
+    run.says("cannot reserve other/k.age: it is a directory");
+    bench.assert_writes(&[]);
     bench.apply(&["--keys-dir", "elsewhere/keys"]).expect(0);
     assert_eq!(files(&bench.path("elsewhere/keys")), ["k.age"]);
 }

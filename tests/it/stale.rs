@@ -35,11 +35,23 @@ fn another_file_on_the_branch_ends_it_before_the_first_write() {
 }
 
 #[test]
-fn a_branch_without_the_file_is_another_file_too() {
-    let site = stale(one_key(), json!({ "groups": {} }));
+fn nobody_applies_a_branch_without_the_file() {
+    let site = Site::fake();
+    site.commit(one_key());
+    let one = site.repo().tip("main");
+    site.checkout(&one);
     site.gitea().change("main").delete("netbird.json").push();
-    let run = site.run(&["apply"]).expect(3);
-    run.says("main has another netbird.json by now");
+    let tip = site.repo().tip("main");
+    let id = site.gitea().run("apply.yml", "main", &one, "in_progress");
+    site.gitea().run("apply.yml", "main", &tip, "queued");
+    let job = Job::push(&site, &one).with("GITHUB_RUN_ID", &id.to_string());
+    for run in [site.run(&["apply"]), site.in_job(&["apply"], &job)] {
+        let run = run.expect(3);
+        let run = run
+            .says("main has no netbird.json any more, so this apply is stale; nothing was changed")
+            .says("put the file back");
+        assert!(!run.stderr.contains("the newer commit"), "{}", run.stderr);
+    }
     site.bench.assert_writes(&[]);
 }
 

@@ -54,8 +54,10 @@ impl Maker<'_> {
         // of an account without machines nothing can be said
         let is_machine = |node: &Node| !node.is_resource() && node.is[AFTER];
         let is_news = is_idle && rule.accepts(AFTER) && rule.is_changed && rule.differs();
-        if is_news && world.nodes.iter().any(is_machine) {
-            let (policy, why) = (&rule.name, self.why_idle(&from, &to));
+        if let Some(grant) = rule.on(AFTER).filter(|_| is_news)
+            && world.nodes.iter().any(is_machine)
+        {
+            let (policy, why) = (&rule.name, self.why_idle(grant));
             let idle = format!("nobody gets access by policy {policy:?}: {why}");
             delta.idle.push(idle);
         }
@@ -243,27 +245,30 @@ impl Maker<'_> {
         }
     }
 
-    fn why_idle(&self, from: &BTreeSet<GroupAt>, to: &BTreeSet<GroupAt>) -> String {
+    /// Why nobody gets anything by what a rule lets through after.
+    fn why_idle(&self, grant: &Grant) -> String {
         let world = self.reach.world;
-        let names = |groups: &BTreeSet<GroupAt>| listed(world.called(groups));
-        let nodes = |groups: &BTreeSet<GroupAt>| -> Vec<&Node> {
+        let names = |groups: &[GroupAt]| listed(world.called(groups));
+        let nodes = |groups: &[GroupAt]| -> Vec<&Node> {
             let groups = groups.iter().map(|group| &world.groups[*group as usize]);
             let members = groups.flat_map(|group| &group.members[AFTER]);
             members.map(|node| &world.nodes[*node as usize]).collect()
         };
-        if nodes(from).iter().all(|node| node.is_resource()) {
-            return format!("there is no machine in {}", names(from));
+        let (sources, destinations) = (names(&grant.from), names(&grant.to));
+        if nodes(&grant.from).iter().all(|node| node.is_resource()) {
+            return format!("there is no machine in {sources}");
         }
-        let is_cut_off = |node: &&Node| node.is_resource() && !node.is_on[AFTER];
-        match nodes(to) {
-            nodes if nodes.is_empty() => format!("there is nothing in {}", names(to)),
-            nodes if nodes.iter().all(is_cut_off) => {
-                format!(
-                    "no enabled router with a machine leads to {}, or the resource itself is disabled",
-                    names(to)
-                )
+        let nodes = nodes(&grant.to);
+        let mut resources = nodes.iter().filter(|node| node.is_resource());
+        match nodes.is_empty() {
+            true => format!("there is nothing in {destinations}"),
+            false if resources.clone().any(|node| !node.is_on[AFTER]) => format!(
+                "no enabled router with a machine leads to {destinations}, or the resource itself is disabled"
+            ),
+            false if resources.next().is_some() => {
+                format!("every machine in {sources} is a router of {destinations}")
             }
-            _ => "the only source is also the only destination".to_owned(),
+            false => "the only source is also the only destination".to_owned(),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! one that every file passes, so nothing invalid is written.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::slice;
 
 use serde_json::{Map, Value, json};
 
@@ -14,6 +15,7 @@ use crate::check::edit::Style;
 use crate::check::validate::validate;
 use crate::file::{Finding, Source, step};
 use crate::model::address::Address;
+use crate::model::desired::Desired;
 use crate::model::kind::values::names;
 use crate::model::kind::{ALL, EXPIRY, Kind, Live, NameOf, PeerRef, Resource, TEMPORARY};
 use crate::wire::api::objects;
@@ -182,7 +184,7 @@ fn fields(live: &Live, export: &Export, actual: &Actual) -> Result<Map<String, V
     for peer in resource.peers_mut() {
         let found = peer.id().and_then(|id| actual.peers.get(id));
         let Some(found) = found else {
-            return Err("it names a peer that NetBird does not have any more".into());
+            return Err("it names a peer that is gone".into());
         };
         match unnamed(found, export, actual) {
             Some(why) => return Err(format!("it names the peer {:?}: {why}", found.name)),
@@ -244,7 +246,7 @@ fn unnamed(peer: &objects::Peer, export: &Export, actual: &Actual) -> Option<&'s
     } else if names::own_flaw(&peer.name).is_some() {
         Some("a file cannot have that name")
     } else if !key.is_none_or(means) {
-        Some("a setup key that it did not enroll with has this name")
+        Some("its name is that of a setup key that is not its own")
     } else if key.is_none() && is_shared() {
         Some("several peers have this name")
     } else {
@@ -367,7 +369,7 @@ fn flawed(export: &Export) -> BTreeMap<Address, String> {
     let source = Source::from_text("export", export.file().to_string());
     let found: Vec<(String, String)> = match source.map(|source| validate(&source)) {
         Err(error) => vec![(String::new(), error.message)],
-        Ok(Ok(_)) => return BTreeMap::new(),
+        Ok(Ok(valid)) => return respelled(export, &valid.desired),
         Ok(Err(problems)) => {
             let found = |it: &Finding| (it.place.path.clone(), it.message.clone());
             problems.errors().map(found).collect()
@@ -387,4 +389,54 @@ fn flawed(export: &Export) -> BTreeMap<Address, String> {
         }
     }
     flawed
+}
+
+/// The entries that a file reads otherwise than they stand in it, and why: a plan would change what lives.
+fn respelled(export: &Export, desired: &Desired) -> BTreeMap<Address, String> {
+    let why = |(address, entry): (&Address, &Value)| {
+        let entries = entry
+            .as_array()
+            .map_or(slice::from_ref(entry), Vec::as_slice);
+        let mut read = entries.iter().zip(desired.resource(address));
+        read.find_map(|(entry, read)| {
+            let fields = read.export().unwrap_or_default();
+            let differs =
+                |(name, read): &(String, Value)| entry.get(name).is_some_and(|live| live != read);
+            let (name, read) = fields.into_iter().find(differs)?;
+            let live = &entry[&name];
+            Some((
+                address.clone(),
+                format!("its {name} is {live}, and a file can only say {read}"),
+            ))
+        })
+    };
+    // who the members of a group are, a file's names do not say yet
+    let entries = export.entries.iter();
+    let entries = entries.filter(|(address, _)| address.kind != Kind::Group);
+    entries.filter_map(why).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Case, group};
+
+    #[test]
+    fn what_a_file_reads_otherwise_is_left_out() {
+        let check = |country: &str| {
+            let geo = json!({ "action": "allow", "locations": [{ "country_code": country }] });
+            json!({ "id": country, "name": country, "checks": { "geo_location_check": geo } })
+        };
+        let live =
+            json!({ "groups": [group("g", &[])], "posture_checks": [check("NL"), check("nl")] });
+        let export = export(&Case::new(json!({}), live).actual());
+        let left_out = export
+            .left_out
+            .iter()
+            .map(|(address, why)| format!("{address} {why}"));
+        let wanted = r#"posture check nl its geo is {"action":"allow","locations":[{"country":"nl"}]}, and a file can only say {"action":"allow","locations":[{"country":"NL"}]}"#;
+        assert_eq!(left_out.collect::<Vec<_>>(), [wanted]);
+        let kept: Vec<String> = export.entries.keys().map(Address::path).collect();
+        assert_eq!(kept, ["groups/g", "posture_checks/NL"]);
+    }
 }

@@ -24,7 +24,21 @@ struct TreeEntry {
     kind: String,
 }
 
+#[derive(Debug, Deserialize)]
+struct OneOf {
+    sha: String,
+}
+
 impl Repo {
+    /// Returns the last commits of a branch that changed a file, the newest first: a page of them, as large as the server makes it.
+    pub fn commits_of(&self, branch: &str, path: &str) -> Result<Vec<String>> {
+        let (branch, path) = (encode(branch), encode(path));
+        let url =
+            format!("/commits?sha={branch}&path={path}&stat=false&verification=false&files=false");
+        let commits: Vec<OneOf> = self.get(&url, "commits")?;
+        Ok(commits.into_iter().map(|commit| commit.sha).collect())
+    }
+
     /// Returns the paths of all files of a commit, in one request for each thousand entries.
     ///
     /// Errors when there is no such commit: with 400 on Gitea and Forgejo, or 404.

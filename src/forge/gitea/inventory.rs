@@ -21,6 +21,9 @@ const ROOT: &str = ".netbird-gitops";
 /// The largest inventory that is read or written, in bytes. At 80 bytes an entry that is 800,000 entries.
 const SIZE_MAX: u64 = 64 << 20;
 
+/// How many commits are looked at for an inventory that can be read.
+const LOOKS: usize = 20;
+
 /// The branch of a repository, and the folder of one environment in it: `.netbird-gitops/ENVIRONMENT`.
 #[derive(Debug, Clone)]
 pub struct InventoryBranch {
@@ -77,6 +80,22 @@ impl InventoryBranch {
             Err(error) if error.is_not_found() => Err(absent),
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns the newest commit whose inventory `reads`, of the last that changed it; `None` where none of these has one.
+    pub fn last_that(&self, reads: impl Fn(&[u8]) -> bool) -> Result<Option<String>> {
+        for commit in self
+            .repo
+            .commits_of(&self.branch, &self.path())?
+            .into_iter()
+            .take(LOOKS)
+        {
+            let file = unless_absent(self.repo.file(&commit, &self.path(), SIZE_MAX))?;
+            if file.is_some_and(|file| reads(&file.bytes)) {
+                return Ok(Some(commit));
+            }
+        }
+        Ok(None)
     }
 
     /// Sees that the token reads the default branch: what is not found then, is not there.

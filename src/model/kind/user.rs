@@ -54,13 +54,23 @@ impl Word for UserRole {
         ("billing_admin", UserRole::BillingAdmin),
         ("owner", UserRole::Owner),
     ];
+    const REFUSED: &'static [(UserRole, &'static str)] = &[
+        (
+            UserRole::BillingAdmin,
+            "a self-hosted NetBird takes billing_admin and then refuses such a user everything",
+        ),
+        (
+            UserRole::Owner,
+            "no file makes an owner: whoever owns the account hands it over in NetBird",
+        ),
+    ];
 }
 
 const TABLE: Table<User> = Table {
     what: "a user",
     fields: fields![
         /// What the user may do in NetBird: user, auditor, network_admin or admin. Somebody has to agree to another role.
-        word role: Takes(Shape::Schema(ROLES), role),
+        word role: Takes(Shape::Schema(ROLES), word::read::<UserRole>),
         /// Groups that the user's machines are in; never All. Those of an identity provider stay, whether they are listed or not.
         own(groups) auto_groups: names::GRANTED,
         /// Whether the user is locked out of NetBird, with the user's machines. Somebody has to agree to false.
@@ -83,23 +93,6 @@ const TABLE: Table<User> = Table {
 };
 
 const ROLES: &str = r#"{"enum": ["user", "auditor", "network_admin", "admin"]}"#;
-
-/// Reads the role of a user. The owner is made by the one who is it.
-fn role(value: &Cursor<'_>, log: &mut Log) -> Option<UserRole> {
-    let role = word::read::<UserRole>(value, log)?;
-    let why = match role {
-        UserRole::Owner => {
-            "no file makes an owner: whoever owns the account hands it over in NetBird"
-        }
-        UserRole::BillingAdmin => {
-            "a self-hosted NetBird takes billing_admin and then refuses such a user everything"
-        }
-        _ => return Some(role),
-    };
-    log.error(value.place(), why)
-        .suggest("write user, auditor, network_admin or admin");
-    None
-}
 
 /// Two entries of one address, which case does not tell apart.
 fn check(users: &[&InFile<'_>], log: &mut Log) {

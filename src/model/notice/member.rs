@@ -60,6 +60,15 @@ facts! {
                 so_none(at), meant.unwrap_or_else(otherwise)
             ))
         },
+        /// It is a key that is marked enrolled, and NetBird has neither a machine that came by it nor one of its name.
+        OfNoMachine => {
+            let adopt = adopt_peer(name, &[]);
+            Code::MemberAbsent.says(format!(
+                "{lists} the setup key {name:?}, but NetBird has no peer that is known to have enrolled with it{}. If its machine has another name now, \
+                 run {adopt}. For a machine in its place, {NEW_KEY}.",
+                so_none(at)
+            ))
+        },
         /// It means nobody, or this one that does not exist any more; these others have the name.
         MeansNobody { gone: Option<Id>, others: Vec<Machine> } => {
             let meant = match gone {

@@ -214,7 +214,7 @@ used, its peer is gone, and a member bears the name, --prune all
     note: group "g" lists the setup key "done", but the peer that enrolled with it was deleted, so no peer is added. The peer daojn05s1nsc4uaq7gqg has this name, but did not enroll with this key. For a machine in its place, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key.
 created again after its use: it joins when it enrolls
     pending in g: {"pending"}
-    note: group "g" lists "done", but no peer has this name, so no peer is added; did you mean "gone"?
+    note: group "g" lists the setup key "done", but NetBird has no peer that is known to have enrolled with it, so no peer is added. If its machine has another name now, run apply --adopt peers/done=ID (in a job: the input adopt of the apply workflow). For a machine in its place, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key.
 the same, and the machine of its older life is a member: it stays till then
     pending in g: {"pending"}
     unmanaged in g: ["x"]
@@ -231,7 +231,7 @@ marked, its key gone: the one of the name
     pending in g: {"pending"}
 marked, its key gone, nobody of the name
     pending in g: {"pending"}
-    note: group "g" lists "done", but no peer has this name, so no peer is added; did you mean "gone"?
+    note: group "g" lists the setup key "done", but NetBird has no peer that is known to have enrolled with it, so no peer is added. If its machine has another name now, run apply --adopt peers/done=ID (in a job: the input adopt of the apply workflow). For a machine in its place, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key.
 marked, its key gone, a person's peer of the name
     update group g
         peers [] → ["done"]

@@ -48,6 +48,8 @@ fn a_group_in_use_names_whoever_uses_it() {
         ("settings of the account that the server does not check", by(json!({
             "accounts": [{ "id": "account", "settings": { "peer_expose_groups": [id], "ipv6_enabled_groups": [id],
                                          "extra": { "network_traffic_logs_groups": [id] } } }] }))),
+        ("a setting that no file has", by(json!({
+            "accounts": [{ "id": "account", "settings": { "extra": { "network_traffic_logs_groups": [id] } } }] }))),
         ("parts that not every server has", by(json!({ "parts": {
             "/reverse-proxies/services": [{ "domain": "app.example", "access_groups": [id], "targets": [] },
                                           { "domain": "b.example", "auth": { "bearer_auth": { "distribution_groups": [id] } } }],
@@ -90,7 +92,10 @@ a resource, a peer and a router, by the names of their networks
     held: group g: not deleted, because it is still used by network resource "printer" (res1) of network "office", network resource res2, which no longer exists, network router router1 of network "office" through g, peer "gw" as a resource of it
     adopts group keep as Adopted
 settings of the account that the server does not check
-    held: group g: not deleted, because it is still used by ipv6_enabled_groups, peer_expose_groups of the account settings
+    held: group g: not deleted, because it is still used by ipv6_enabled_groups, peer_expose_groups, network_traffic_logs_groups of the account settings
+    adopts group keep as Adopted
+a setting that no file has
+    held: group g: not deleted, because it is still used by network_traffic_logs_groups of the account settings
     adopts group keep as Adopted
 parts that not every server has
     held: group g: not deleted, because it is still used by agent network budget rule "ceiling", agent network policy "agents", reverse proxy service "app.example", reverse proxy service "b.example"

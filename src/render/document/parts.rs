@@ -44,13 +44,9 @@ pub(super) fn warnings(document: &Document, plan: &Plan) -> Rows {
         row(what.say(": ").then(impact.what).say("."))
     }));
     if !idle.is_empty() {
-        let what = match idle.len() {
-            1 => "Deletes ".to_owned(),
-            number => format!("Deletes {number} objects: "),
-        };
+        let what = Sentence::from("Deletes, and nobody loses anything by it: ");
         let idle = idle.iter().map(|(change, _)| object(&change.address));
-        let what = Sentence::from(what).listed(idle, MOST_NAMES);
-        rows.push(row(what.say(". Nobody loses anything.")));
+        rows.push(row(what.listed(idle, MOST_NAMES).say(".")));
     }
     Rows::titled("", rows).shown_as(Look::Warning)
 }
@@ -199,7 +195,7 @@ pub(super) fn notices(document: &Document) -> Rows {
             ..Row::of(mark, said.text.as_str(), rank)
         }
     });
-    Rows::titled("Notes", said)
+    Rows::titled("", said)
 }
 
 /// What was ours once and stays, why, and what to do.

@@ -62,9 +62,15 @@ impl ApiError {
         self.trouble == Trouble::Refused && is_taken
     }
 
-    /// Is it the token, its user or its role: nothing that another request could change?
+    /// Is it the token, its user or its role?
     pub fn is_access(&self) -> bool {
         is_access(&self.trouble)
+    }
+
+    /// Is it the token or its user, so that any other request is refused, too? What the role does not allow may be about one
+    /// object.
+    pub fn is_of_token(&self) -> bool {
+        self.is_access() && self.trouble != Trouble::Forbidden
     }
 }
 
@@ -77,19 +83,19 @@ fn is_access(trouble: &Trouble) -> bool {
 fn hint(trouble: &Trouble, answer: &ErrorAnswer) -> Option<String> {
     let hint = match trouble {
         Trouble::Unauthenticated => {
-            "the token is expired, revoked, cut off, or of another server: set NETBIRD_API_TOKEN to a new token of the service \
-             user\nplan needs the role auditor, apply the role admin; in a job the token comes from the secret \
+            "the token is not valid: expired, revoked, cut short, or of another server. Make a new one for the service \
+             user (role auditor for plan, admin for apply) and give it as NETBIRD_API_TOKEN; in a job that is the secret \
              NETBIRD_PLAN_TOKEN (plan, drift) or NETBIRD_APPLY_TOKEN (apply, sync-events)"
         }
         Trouble::Pending => "an administrator has to approve the token's user in NetBird first",
-        Trouble::Blocked => "unblock the token's user in NetBird, or use a token of another user",
+        Trouble::Blocked => "unblock the token's user in NetBird, or use a token of another",
         Trouble::Forbidden => {
-            "the role of the token's user is too weak: use a service user with the role auditor for plan, admin for apply"
+            "the role of the token's user is too weak: plan needs auditor, apply admin. Best is a service user"
         }
         Trouble::PathUnknown => {
             let path = answer.call.path();
             return Some(format!(
-                "this server does not have {path}: it is too old, or the base URL is wrong"
+                "this server has no {path}: an older server, or a wrong base URL"
             ));
         }
         Trouble::Throttled => {
@@ -102,8 +108,8 @@ fn hint(trouble: &Trouble, answer: &ErrorAnswer) -> Option<String> {
             return Some(format!("the server's log has the cause{id}"));
         }
         Trouble::PolicyWithoutRules => {
-            "somebody may be writing policies right now: run again\nif it fails again, a policy has no rules: find its id in \
-             NetBird's activity log, and remove the policy with DELETE /api/policies/ID"
+            "somebody may be writing policies right now: run again. If it stays so, one policy was left without rules: its \
+             id is in NetBird's activity log, and DELETE /api/policies/ID removes it"
         }
         _ => return None,
     };

@@ -22,6 +22,8 @@ impl Token {
     pub fn parse(text: &str) -> Result<Token, NoToken> {
         let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
         let is_quote = |c: char| matches!(c, '"' | '\'' | '`');
+        // RFC 6750, 2.1
+        let is_of_tokens = |c: char| c.is_ascii_alphanumeric() || "-._~+/=".contains(c);
         let first = text.split_once(char::is_whitespace).map(|(word, _)| word);
         let problem = match first.map(str::to_ascii_lowercase).as_deref() {
             _ if text.is_empty() => {
@@ -36,8 +38,11 @@ impl Token {
                 Some("the token has a scheme word (Token, Bearer) before it")
             }
             Some(_) => Some("the token has white space in it"),
-            None if !text.chars().all(|c| c.is_ascii_graphic()) => {
-                Some("the token has a character in it that no header can carry")
+            None if text.trim_end_matches('=').contains('=') => {
+                Some("the token has a name and an equals sign before it")
+            }
+            None if !text.chars().all(is_of_tokens) => {
+                Some("the token has a character in it that no token has")
             }
             None => None,
         };
@@ -80,7 +85,7 @@ impl Token {
 /// Returns a hint about a token that was refused, with where the token came from.
 pub fn with_origin(hint: &str, origin: Option<&str>) -> String {
     match origin {
-        Some(origin) => format!("{hint}\nthe token came from {origin}"),
+        Some(origin) => format!("{hint}; the token came from {origin}"),
         None => hint.to_owned(),
     }
 }
@@ -106,6 +111,7 @@ mod tests {
             " nbp_abc",
             "\tnbp_abc\r\n",
             "\u{feff}nbp_abc",
+            "eyJhbGciOi.eyJzdWIi-_.c2ln/+==",
             "Token",
         ] {
             let token = Token::parse(good).unwrap();
@@ -129,8 +135,16 @@ mod tests {
             ("Authorization: Token nbp_abc", "scheme word"),
             ("nbp_abc nbp_def", "white space in it"),
             ("nbp_\nabc", "white space in it"),
-            ("nbp_äbc", "no header can carry"),
-            ("nbp_\u{0}abc", "no header can carry"),
+            (
+                "NETBIRD_API_TOKEN=nbp_abc",
+                "a name and an equals sign before it",
+            ),
+            ("nbp_äbc", "no token has"),
+            ("nbp_\u{0}abc", "no token has"),
+            ("nbp_abc,", "no token has"),
+            ("{\"token\":\"nbp_abc\"}", "no token has"),
+            ("nbp_abc\\n", "no token has"),
+            ("***", "no token has"),
         ] {
             let error = Token::parse(bad).unwrap_err();
             assert!(error.text.contains(wanted), "{bad:?}: {error:?}");

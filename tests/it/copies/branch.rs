@@ -115,7 +115,7 @@ fn where_it_is_lost_the_next_apply_adopts_what_the_file_declares_and_deletes_not
         site.commit(file);
         let plan = site.run(&["plan"]).expect(0);
         plan.shows("No changes, 2 to adopt")
-            .shows("there is no inventory yet. The first apply creates it.");
+            .shows("there is no inventory yet. The first apply makes it.");
         site.bench.server().clear_requests();
         site.run(&["apply"]).expect(0);
         site.bench.assert_writes(&[]);
@@ -190,6 +190,11 @@ fn a_garbled_one_ends_plan_and_apply_with_where_its_last_good_text_is() {
         site.commit(one_key());
         site.run(&["apply"]).expect(0);
         let text = site.gitea().file(BRANCH, INVENTORY[1]);
+        let good = site.repo().tip(BRANCH);
+        let put_back = format!(
+            "put its last good text back: {} of commit {good}",
+            INVENTORY[1]
+        );
         for garbled in [
             "",
             "{",
@@ -202,8 +207,7 @@ fn a_garbled_one_ends_plan_and_apply_with_where_its_last_good_text_is() {
             site.bench.server().clear_requests();
             for command in ["plan", "apply"] {
                 let run = site.run(&[command]).expect(1);
-                run.says("cannot read the inventory")
-                    .says("put its last good text back");
+                run.says("cannot read the inventory").says(&put_back);
             }
             site.bench.assert_writes(&[]);
         }

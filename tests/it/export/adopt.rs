@@ -141,13 +141,14 @@ fn what_is_declared_stays_as_it_is() {
 #[test]
 fn what_is_not_there_or_cannot_be_said_is_refused() {
     let bench = on(FILE);
-    refused(&bench, &["policies/P"])
-        .says("policy P is not in NetBird; did you mean \"p\"?")
-        .says("netbird-gitops adopt --candidates lists what can be adopted");
+    refused(&bench, &["policies/P"]).says("policy P is not in NetBird; did you mean \"p\"?");
     refused(&bench, &["policies/several"])
         .says("policy several cannot be declared: it has 2 rules");
     refused(&bench, &["groups/staff"]).says("group staff cannot be declared: it is issued by jwt");
     refused(&bench, &["groups/All"]).says("group All cannot be declared: it is NetBird's own");
+    let usual = "is not adopted: all of it is as NetBird makes it, so an entry has nothing to say";
+    refused(&bench, &["peers/m1"]).says(&format!("peer m1 {usual}"));
+    refused(&bench, &["dns_settings"]).says(&format!("DNS settings {usual}"));
     // named twice, told once
     let twice = refused(&bench, &["policies/P", "policies/P"]);
     assert_eq!(

@@ -226,7 +226,7 @@ fn a_listed_key_without_its_peer_harms_nothing() {
     bench.delete("/setup-keys", "db-01");
     bench
         .leaves_all(&[])
-        .says_anywhere("lists \"db-01\", but no peer has this name");
+        .says_anywhere("has no peer that is known to have enrolled with it");
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn settings() {
 "peer_inactivity_expiration": 9223372037
     account.settings.peer_inactivity_expiration: 9223372037 is too large: expected a whole number from 1 to 9223372036
 "peer_login_expiration": "1h"
-    account.settings.peer_login_expiration: expected a whole number of seconds, found the string "1h" | write 3600
+    account.settings.peer_login_expiration: expected a whole number from 3600 to 15552000, found the string "1h"
 "peer_login_expiration_enabled": "yes"
     account.settings.peer_login_expiration_enabled: expected true or false, found the string "yes" | write true
 "jwt_allow_groups": ["a", "", 1]
@@ -169,6 +169,27 @@ fn peers() {
     peers.gw.ssh: unknown field "ssh" | write "ssh_enabled": Whether NetBird's SSH server runs on it. With it, every policy of protocol all to the peer lets all users log in.
 "ssh_enabled": null
     peers.gw.ssh_enabled: null is not allowed | leave "ssh_enabled" out instead
+
+"#]],
+    );
+}
+
+#[test]
+fn roles_of_users() {
+    let rows = ["admin", "owner", "billing_admin", "root", "admn"];
+    assert_table(
+        r#"{"users": {"mira@example.com": {"role": "ROW"}}}"#,
+        &rows,
+        str![[r#"
+admin
+owner
+    users["mira@example.com"].role: no file makes an owner: whoever owns the account hands it over in NetBird | write one of "user", "auditor", "network_admin", "admin"
+billing_admin
+    users["mira@example.com"].role: a self-hosted NetBird takes billing_admin and then refuses such a user everything | write one of "user", "auditor", "network_admin", "admin"
+root
+    users["mira@example.com"].role: "root" is not a valid role: it is one of "user", "auditor", "network_admin", "admin"
+admn
+    users["mira@example.com"].role: "admn" is not a valid role: it is one of "user", "auditor", "network_admin", "admin" | did you mean "admin"?
 
 "#]],
     );

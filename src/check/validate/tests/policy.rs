@@ -139,7 +139,7 @@ fn both_sides_are_needed() {
     policies.p.sources[2]: null is not allowed: expected a name
     policies.p.sources[3]: expected a name, found a list
     policies.p.sources[4]: a name cannot be empty
-    note: policies.p.destinations[0]: the name "b " ends with a space | did you mean "b"?
+    note: policies.p.destinations[0]: the name "b " ends with a space
     note: policies.p.destinations[0]: group "b " is not declared in this file: an apply fails if NetBird does not have it | did you mean "b"?
 []
     policies.p: expected a policy { … }, found a list | write its fields in braces: description, enabled, sources, source_resource, destinations, destination_resource, bidirectional, protocol, ports, action, source_posture_checks, authorized_groups, renamed_from

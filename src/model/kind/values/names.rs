@@ -132,9 +132,9 @@ pub(crate) const PEERS: Takes<Option<BTreeSet<String>>> = Takes(
 pub(crate) const GROUPS: Takes<Option<BTreeSet<String>>> = Takes(Shape::NAMES, |list, log| {
     read(list, log, "a list of group names", |name, value, log| {
         check_live(name, || value.place(), log);
+        // which group is meant instead only those that there are can tell
         if let Some(flaw) = blank_end(name).filter(|_| flaw(name).is_none()) {
-            let notice = log.notice(Code::BlankEnd, value.place(), flaw.message);
-            notice.suggest(flaw.hint);
+            log.notice(Code::BlankEnd, value.place(), flaw.message);
         }
     })
 });
@@ -327,7 +327,7 @@ p
  
     policies.p.sources[0]: a name cannot be only spaces
 p 
-    note: policies.p.sources[0]: the name "p " ends with a space | did you mean "p"?
+    note: policies.p.sources[0]: the name "p " ends with a space
     note: policies.p.sources[0]: group "p " is not declared in this file: an apply fails if NetBird does not have it
 a\tb
     policies.p.sources[0]: the name "a\tb" contains a control character

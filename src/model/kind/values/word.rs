@@ -13,6 +13,8 @@ pub(crate) trait Word: Copy + PartialEq + 'static {
     const WORDS: &'static [(&'static str, Self)];
     /// Whether the file may have them in any case; they are in lower case then.
     const IS_ANY_CASE: bool = false;
+    /// Values that answers have and no file may say, and why.
+    const REFUSED: &'static [(Self, &'static str)] = &[];
     /// What to write instead of other words, which are in lower case here.
     const INSTEAD: &'static [(&'static [&'static str], &'static str)] = &[];
 
@@ -46,9 +48,20 @@ pub(crate) fn read<T: Word>(value: &Cursor<'_>, log: &mut Log) -> Option<T> {
         false => T::of(text),
     };
     let found = value.text().and_then(of);
+    let refusal = |value: T| T::REFUSED.iter().find(|(refused, _)| *refused == value);
+    let words = || {
+        let words = T::WORDS.iter();
+        let words = words.filter(|(_, value)| refusal(*value).is_none());
+        words.map(|(word, _)| *word)
+    };
+    let known = || format!("one of {}", joined(words().map(quote), ", "));
+    if let Some((_, why)) = found.and_then(refusal) {
+        let flaw = log.error(value.place(), *why);
+        flaw.suggest(format!("write {}", known()));
+        return None;
+    }
     if found.is_none() {
-        let words = || T::WORDS.iter().map(|(word, _)| *word);
-        let known = format!("one of {}", joined(words().map(quote), ", "));
+        let known = known();
         let text = value.one_string(log, &known, T::SEVERAL)?;
         let message = format!("{} is not a valid {}: it is {known}", quote(text), T::WHAT);
         let lower = text.to_lowercase();
