@@ -104,12 +104,34 @@ pub struct Members {
     pub to_come: usize,
     /// How many resources of networks.
     pub resources: usize,
-    /// Their names, where they are few of many, or where machines are named one by one.
-    pub names: Vec<String>,
+    /// What they are called, where they are few of many, or where machines are named one by one.
+    pub names: Vec<Member>,
     /// Whether these are few of many, so that their own line says it.
     pub is_few: bool,
     /// The resources among them that are whole networks.
     pub networks: Vec<String>,
+}
+
+/// A machine or a resource of a group, as people call it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Member {
+    /// One of that name.
+    Named(String),
+    /// The machines that will enroll with that setup key, as one.
+    New(String),
+}
+
+impl Member {
+    /// Whether it has not enrolled yet.
+    pub fn is_new(&self) -> bool {
+        matches!(self, Member::New(_))
+    }
+
+    /// Its name, or that of its setup key.
+    pub fn name(&self) -> &str {
+        let (Member::Named(name) | Member::New(name)) = self;
+        name
+    }
 }
 
 impl Side {

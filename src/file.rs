@@ -19,7 +19,9 @@ pub(crate) use cursor::{COMMENT, Cursor, Log, step};
 pub(crate) use finding::Flaw;
 pub(crate) use syntax::parse;
 pub use table::Outline;
-pub(crate) use table::{Field, Inner, Names, Objects, Presence, Refused, Row, Shape, Table, Takes};
+pub(crate) use table::{
+    Field, Inner, Names, Objects, Presence, Refused, Row, Shape, THE_FILE, Table, Takes,
+};
 
 pub use finding::{Finding, Findings, Place, Severity};
 
@@ -70,7 +72,7 @@ pub enum SourceFault {
 ///
 /// Errors when it is missing, no file, unreadable, over [`MAX_BYTES`], not UTF-8, or blank.
 pub fn load(path: &Path) -> Result<Source, SourceError> {
-    let name = path.display().to_string();
+    let name = files::shown(path);
     let error = match files::read(path, MAX_BYTES as u64) {
         Ok(bytes) => return Source::from_bytes(name, bytes),
         Err(error) => error,
@@ -81,9 +83,13 @@ pub fn load(path: &Path) -> Result<Source, SourceError> {
             format!("{name}: no such file"),
             "the checkout is sparse and may have left it out: git sparse-checkout disable, or name another one with --file",
         ),
+        io::ErrorKind::NotFound if name.contains("://") => SourceError::new(
+            format!("{name}: no such file"),
+            "--file takes the path of a file, not a URL",
+        ),
         io::ErrorKind::NotFound => SourceError::new(
             format!("{name}: no such file"),
-            "run in the directory that holds it, or name it with --file; netbird-gitops init makes one to begin with",
+            "run in the directory that holds it, or name it with --file; netbird-gitops init creates one to begin with",
         ),
         io::ErrorKind::IsADirectory => SourceError::new(
             format!("{name} is a directory, not a file"),

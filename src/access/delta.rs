@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::reach::{ClassAt, Reach, State};
 use super::traffic::Traffic;
 use super::world::{AFTER, BEFORE, Check, End, GroupAt, Node, NodeAt, Rule, What, World};
-use super::{Checks, Delta, Members, Passage, Place, Side, is_network, routes};
+use super::{Checks, Delta, Member, Members, Passage, Place, Side, is_network, routes};
 use crate::model::address::Address;
 
 /// Most machines of a group that are named one by one where it is not all of them.
@@ -198,7 +198,7 @@ impl Maker<'_> {
         let mut members = group.members.iter().flatten();
         let is_part = is_named && members.any(|node| !known.contains(node));
         let is_few = is_part && these.len() <= MOST_NAMES;
-        let mut names: Vec<String> = match self.peers || is_few {
+        let mut names: Vec<Member> = match self.peers || is_few {
             true => nodes().map(|node| self.name(node)).collect(),
             false => Vec::new(),
         };
@@ -223,10 +223,10 @@ impl Maker<'_> {
     }
 
     /// A machine or a resource as people name it.
-    fn name(&self, node: &Node) -> String {
-        match &node.what {
+    fn name(&self, node: &Node) -> Member {
+        Member::Named(match &node.what {
             What::Peer(id) => self.reach.world.label(id),
-            What::Key(name) => format!("{name} (not enrolled yet)"),
+            What::Key(name) => return Member::New(name.clone()),
             // the address says how much that is, and which of the two
             What::Resource(place, network) if self.is_moved(node, &place.name) => {
                 let network = self.reach.world.network(network);
@@ -236,7 +236,7 @@ impl Maker<'_> {
                 format!("{} {}", place.name, place.address)
             }
             What::Resource(place, _) => place.name.clone(),
-        }
+        })
     }
 
     /// Whether a resource of that name is at another place on the other side.

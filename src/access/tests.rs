@@ -533,7 +533,7 @@ fn a_pending_key_is_a_machine_to_come() {
     assert_data_eq!(
         told(file, live),
         str![[r#"
-+ "new (not enrolled yet)" of group "a" → group "b" (1 machine): everything, by policy "p", because of setup key "new"
++ new machine (setup key "new") of group "a" → group "b" (1 machine): everything, by policy "p", because of setup key "new"
 
 "#]]
     );
@@ -585,7 +585,7 @@ fn a_membership_to_come_is_told_where_the_file_grants_it() {
     assert_data_eq!(
         access_lines(&delta).join("\n"),
         str![[
-            r#"+ "k (not enrolled yet)" of group "a" → group "b" (1 machine): everything, by policy "p", because of setup key "k""#
+            r#"+ new machine (setup key "k") of group "a" → group "b" (1 machine): everything, by policy "p", because of setup key "k""#
         ]]
     );
 }

@@ -89,10 +89,10 @@ impl<'r, 'a> Course<'r, 'a> {
         if number == 0 || self.conduct.keep_going || applied.interrupted {
             return UNTIL.to_owned();
         }
-        let wait = count(number, "operation waits", "operations wait");
+        let untried = count(number, "operation was", "operations were");
         format!(
-            "{UNTIL}\n{wait} until then; --keep-going (keep_going, an input of the apply workflow) carries out what does not \
-             depend on it"
+            "{UNTIL}\n{untried} not tried. To try the operations that do not depend on the refused one, use --keep-going (the \
+             input keep_going of the apply workflow)."
         )
     }
 

@@ -67,10 +67,10 @@ impl Execution<'_> {
             let missing = &members_of(Some(after)) - &members;
             self.write_members(&live.id, None, &MemberMoves::joining(missing))?;
         } else {
-            same(after, &live).context("another run made it meanwhile, and otherwise")?;
+            same(after, &live).context("another run created it meanwhile, with other values")?;
         }
         self.found(address, &live);
-        Ok(StepOutcome::otherwise("was made by another run meanwhile"))
+        Ok(StepOutcome::otherwise("created by another run meanwhile"))
     }
 
     /// The answer of a creation was lost. It is not sent again: the list tells whether it arrived.
@@ -98,10 +98,11 @@ impl Execution<'_> {
                 ))
             }
             (None, _) => {
-                Err(error.context("it did not arrive: the list does not have it; run again"))
+                Err(error
+                    .context("it was not created (NetBird's list does not have it); run again"))
             }
             (Some(_), false) => {
-                let text = "several new ones of that name are there now";
+                let text = "NetBird has several new objects of that name";
                 Err(error.context(NotKnown(text.into())))
             }
         }

@@ -14,6 +14,14 @@ pub const MAX_BYTES: usize = 10 << 20;
 /// The largest file at all: a recorded account.
 pub const LARGE: u64 = 1 << 30;
 
+/// Returns a path as messages name it.
+pub fn shown(path: &Path) -> String {
+    match path == Path::new("-") {
+        true => "stdin".to_owned(),
+        false => path.display().to_string(),
+    }
+}
+
 /// Reads a file of at most so many bytes, or stdin.
 ///
 /// Errors with [`ErrorKind::FileTooLarge`], and with [`ErrorKind::Unsupported`] where it is neither a file nor a directory.

@@ -1,6 +1,7 @@
 //! `access`: whether one can reach another, by which rule, or what comes nearest.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use super::export::read;
 use super::session::{Session, recorded};
@@ -10,8 +11,10 @@ use super::{Ending, Failure, Result, Run, blank};
 use crate::access::{End, NoAnswer, Ports, Question, Traffic, ask};
 use crate::account::actual::Actual;
 use crate::account::fetch::{Needs, fetch};
-use crate::base::text::{did_you_mean, joined, quote, visible};
+use crate::base::text::{did_you_mean, joined, quote, quoted, visible};
+use crate::check::validate::validate;
 use crate::commands::cli::{AccessArgs, AccessLevel};
+use crate::file;
 use crate::model::desired::Desired;
 use crate::model::kind::{ALL, Kind};
 use crate::plan::Plan;
@@ -22,16 +25,24 @@ use crate::wire::api::objects::Peer;
 pub(super) fn run(run: &Run, args: &AccessArgs) -> Result<Ending> {
     let wanted = args.traffic.as_deref().map(traffic).transpose()?;
     let (actual, plan, memberships) = account(run, args)?;
+    let named = |text: &str| {
+        let found = named(&actual, plan.as_ref(), text);
+        found.map_err(|failure| match to_come(run, args, text) {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        })
+    };
     let question = Question {
-        from: named(&actual, plan.as_ref(), &args.from)?,
-        to: named(&actual, plan.as_ref(), &args.to)?,
+        from: named(&args.from)?,
+        to: named(&args.to)?,
         traffic: wanted,
     };
     if matches!(question.from.0, End::Resource | End::Route) {
         let from = quote(&args.from);
-        let error =
-            format!("{from} is not a group or a peer: it can be reached, but opens no connections");
-        return Err(Failure::error(error).hint("begin with a group or a peer"));
+        let error = format!(
+            "{from} is not a group or a peer: it can be reached, but it opens no connections"
+        );
+        return Err(Failure::error(error).hint("write a group or a peer as FROM"));
     }
     let answer = ask(&actual, plan.as_ref(), &memberships, &question);
     let answer = answer.map_err(|why| match why {
@@ -77,15 +88,38 @@ const ENDS: [(&str, End); 4] = [
     ("route", End::Route),
 ];
 
-/// Returns what KIND/NAME or a name alone means, by the name that rules have for it; of a peer its id. Errors where that is
-/// nothing, or several things.
-fn named(actual: &Actual, plan: Option<&Plan>, text: &str) -> Result<(End, String)> {
+/// Returns which ends KIND/NAME or a name alone can mean, and the name.
+fn parts(text: &str) -> (&[(&'static str, End)], &str) {
     let kind = text.split_once('/').and_then(|(word, name)| {
         let one = word.strip_suffix('s').unwrap_or(word);
         let at = ENDS.iter().position(|(known, _)| *known == one)?;
         Some((&ENDS[at..=at], name))
     });
-    let (ends, name) = kind.unwrap_or((&ENDS, text));
+    kind.unwrap_or((&ENDS, text))
+}
+
+/// Says that what is not found is in the file, if it is: an apply creates it.
+fn to_come(run: &Run, args: &AccessArgs, text: &str) -> Option<String> {
+    let (ends, name) = parts(text);
+    let source = file::load(&run.file).ok().filter(|_| !args.after)?;
+    let desired = validate(&source).ok()?.desired;
+    let kinds = ends.iter().map(|(_, end)| match end {
+        End::Group => Kind::Group,
+        End::Peer => Kind::SetupKey,
+        End::Resource => Kind::NetworkResource,
+        End::Route => Kind::Route,
+    });
+    let mut declared = kinds.flat_map(|kind| desired.of_kind(kind));
+    let is_declared = declared.any(|(declared, _)| declared == name);
+    let file = run.file_name();
+    is_declared
+        .then(|| format!("{file} declares it, but NetBird does not have it yet: add --after"))
+}
+
+/// Returns what KIND/NAME or a name alone means, by the name that rules have for it; of a peer its id. Errors where that is
+/// nothing, or several things.
+fn named(actual: &Actual, plan: Option<&Plan>, text: &str) -> Result<(End, String)> {
+    let (ends, name) = parts(text);
     let mut known = BTreeSet::new();
     let mut found = Vec::new();
     for (word, end) in ends {
@@ -99,9 +133,17 @@ fn named(actual: &Actual, plan: Option<&Plan>, text: &str) -> Result<(End, Strin
         [] => {
             let words = joined(ends.iter().map(|(word, _)| word), " or ");
             let error = format!("there is no {words} {}", quote(name));
-            let forms = "write NAME, group/NAME, peer/NAME, resource/NAME or route/NAME";
+            let address = name.split_once('/').map_or(name, |(address, _)| address);
             let hint = did_you_mean(name, known.iter().copied());
-            Err(Failure::error(error).hint(hint.unwrap_or_else(|| forms.to_owned())))
+            let hint = hint.unwrap_or_else(|| match ends {
+                _ if address.parse::<IpAddr>().is_ok() => {
+                    "name a resource or a route, not an address".to_owned()
+                }
+                [(word, _)] if known.is_empty() => format!("there is no {word}"),
+                [(word, _)] => format!("the names with {word}/ are {}", quoted(known)),
+                _ => "write NAME, group/NAME, peer/NAME, resource/NAME or route/NAME".to_owned(),
+            });
+            Err(Failure::error(error).hint(hint))
         }
         several => {
             let error = format!("{} is the name of several objects", quote(name));

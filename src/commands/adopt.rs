@@ -39,7 +39,7 @@ pub(super) fn run(run: &Run, args: &AdoptArgs) -> Result<Ending> {
     let names = args.names.iter().map(|name| replaced(name));
     let names: BTreeSet<Address> = names
         .collect::<Result<_>>()
-        .map_err(|failure| failure.aside(Some(more.into())))?;
+        .map_err(|failure| failure.aside(Some(more.to_owned())))?;
     let snapshot = whole(&connect(run)?, false)?;
     let actual = read(&snapshot, run.say)?;
     if args.candidates {
@@ -66,7 +66,7 @@ pub(super) fn run(run: &Run, args: &AdoptArgs) -> Result<Ending> {
     }
     if !problems.is_empty() {
         let text = format!("{}\nnothing was written", problems.join("\n"));
-        return Err(Failure::error(text));
+        return Err(Failure::error(text).hint(more));
     }
     let json = |at: &Address| json!({ "kind": at.kind.section(), "name": at.name });
     let json: Vec<Value> = adopted.iter().map(json).collect();

@@ -32,7 +32,7 @@ pub(super) fn refuse_other_branches(command: &str, run: &Run) -> Result<()> {
         return Ok(());
     }
     let error = format!(
-        "{command} acts for the branch {branch} only, and this job is of {git_ref}; nothing was changed"
+        "{command} works only for the branch {branch}, and this job runs for {git_ref}; nothing was changed"
     );
     let hint = "or start the workflow there; --branch (GITEA_BRANCH) names another branch";
     Err(Failure::refused(error).hint(format!("merge into {branch}, {hint}")))
@@ -51,7 +51,7 @@ pub(super) fn overtaken(error: anyhow::Error, forge: &Forge, context: &Context) 
     match forge.successor(context) {
         Ok(Successor::Run(commit)) => Ok(commit),
         Ok(Successor::Nobody(commit)) => refused(
-            format!("{stale}, and nobody applies {commit} yet"),
+            format!("{stale}, and no run applies {commit} yet"),
             "start the workflow by hand on the branch (workflow_dispatch): it applies the newest commit",
         ),
         Ok(Successor::Unrelated) => refused(stale.to_string(), STALE),

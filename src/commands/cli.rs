@@ -66,7 +66,7 @@ pub enum Command {
     Validate(ValidateArgs),
     /// Show what an apply would do
     Plan(PlanArgs),
-    /// Bring NetBird to the file
+    /// Change NetBird to what the file says
     Apply(ApplyArgs),
     /// Find peers that enrolled: rename them, put them into their groups, commit `enrolled: true`
     SyncEvents(SyncArgs),
@@ -192,10 +192,10 @@ pub struct Global {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "NetBird")]
 pub struct Server {
-    /// The server, with or without /api
+    /// URL of the NetBird server, with or without /api
     #[arg(long, env = "NETBIRD_API_URL", value_name = "URL")]
     pub netbird_url: Option<String>,
-    /// File that holds the token; without it NETBIRD_API_TOKEN holds the token itself, or NETBIRD_API_TOKEN_FILE
+    /// File that holds NetBird's token; without it NETBIRD_API_TOKEN holds the token itself, or NETBIRD_API_TOKEN_FILE
     /// names the file
     #[arg(long, value_name = "PATH")]
     pub netbird_token_file: Option<String>,
@@ -229,7 +229,8 @@ pub struct Scope {
     /// Replace an entry, as in setup_keys/NAME or policies/NAME
     #[arg(long, value_name = "KIND/NAME")]
     pub replace: Vec<String>,
-    /// Refuse to delete or replace that, whoever agreed; NETBIRD_GITOPS_PROTECT holds more, with commas or one a line
+    /// Refuse to delete or replace that object, also with an agreement; NETBIRD_GITOPS_PROTECT holds more, with commas or one
+    /// a line
     #[arg(long, value_name = "KIND/NAME", help_heading = "Gates")]
     pub protect: Vec<String>,
 }
@@ -238,10 +239,10 @@ pub struct Scope {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Inventory")]
 pub struct InventoryArgs {
-    /// Its file [default: on Gitea that of the branch, else .netbird-gitops/ENVIRONMENT/inventory.json beside the file]
+    /// File of the inventory [default: on Gitea that of the branch, else .netbird-gitops/ENVIRONMENT/inventory.json beside the file]
     #[arg(long, env = "NETBIRD_GITOPS_INVENTORY", value_name = "FILE")]
     pub inventory: Option<String>,
-    /// Its branch on Gitea, with the copies of sealed keys [default: netbird-gitops/inventory]
+    /// Branch of the inventory on Gitea, with the copies of sealed keys [default: netbird-gitops/inventory]
     #[arg(long, env = "NETBIRD_GITOPS_INVENTORY_BRANCH", value_name = "NAME")]
     pub inventory_branch: Option<String>,
 }
@@ -250,7 +251,7 @@ pub struct InventoryArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Gitea")]
 pub struct GiteaArgs {
-    /// The server; in a job the job's own
+    /// URL of the Gitea or Forgejo server; in a job the job's own
     #[arg(long, env = "GITEA_URL", value_name = "URL")]
     pub gitea_url: Option<String>,
     /// The repository; in a job the job's own
@@ -259,7 +260,7 @@ pub struct GiteaArgs {
     /// The branch that is applied [default: in a job the repository's default branch]
     #[arg(long, env = "GITEA_BRANCH", value_name = "NAME")]
     pub branch: Option<String>,
-    /// File that holds the token; without it GITEA_TOKEN holds the token itself, or GITEA_TOKEN_FILE names the file
+    /// File that holds Gitea's token; without it GITEA_TOKEN holds the token itself, or GITEA_TOKEN_FILE names the file
     #[arg(long, value_name = "PATH")]
     pub gitea_token_file: Option<String>,
 }
@@ -282,7 +283,7 @@ pub struct Servers {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Gates")]
 pub struct Gates {
-    /// Most deletions that need no word of agreement; removed members count
+    /// Most deletions that need no agreement; removed members count
     #[arg(long, default_value_t = 10, value_parser = number, value_name = "N")]
     pub max_deletes: usize,
     /// Agree to deletions: their exact number, in a job "N DIGEST" as the plan prints it
@@ -347,10 +348,10 @@ pub struct PlanArgs {
 /// Flags of `apply`.
 #[derive(Debug, Args)]
 pub struct ApplyArgs {
-    /// Ask nothing
+    /// Do not ask; an apply asks only at a terminal, and never in a job
     #[arg(short, long)]
     pub yes: bool,
-    /// After a failure carry on with what does not depend on it, unless NetBird no longer takes the token (401)
+    /// After a failure try the operations that do not depend on it, unless NetBird no longer accepts the token (401)
     #[arg(long, env = "NETBIRD_GITOPS_KEEP_GOING", value_parser = FalseyValueParser::new())]
     pub keep_going: bool,
     /// Do not fetch and plan again afterwards
@@ -485,10 +486,10 @@ pub struct ExportArgs {
 /// Flags of `adopt`.
 #[derive(Debug, Args)]
 pub struct AdoptArgs {
-    /// What to take over, as in policies/NAME
+    /// Objects to take over, as in policies/NAME
     #[arg(value_name = "KIND/NAME", required_unless_present = "candidates")]
     pub names: Vec<String>,
-    /// List what lives in NetBird and not in the file
+    /// List the objects of NetBird that the file does not declare
     #[arg(long)]
     pub candidates: bool,
     /// See Servers.

@@ -183,10 +183,10 @@ impl Doctor<'_> {
         if number == 0 || self.purpose != Some(Purpose::Apply) {
             return open("none: an apply that creates setup keys needs one (AGE_PUBLIC_KEY)");
         }
-        let keys = count(number, "key", "keys");
+        let keys = count(number, "setup key", "setup keys");
         wrong(
-            format!("new setup keys are sealed for nobody, and the file has {keys} to create"),
-            "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE",
+            format!("no recipient is set, and the file has {keys} to create"),
+            "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may open new setup keys, or use -r KEY or -R FILE",
         )
     }
 }
@@ -213,7 +213,8 @@ fn clock(whose: &str, asked: Timestamp, server: Option<Timestamp>, now: Timestam
     let seconds = count(number, "second", "seconds");
     let which = if ahead > 0 { "ahead of" } else { "behind" };
     let text = format!("{whose}'s clock is {seconds} {which} ours");
-    let hint = "set both by NTP: by the times in NetBird's ids keys are replaced, or have expired";
+    let hint =
+        "synchronise both clocks (NTP): times of the file are compared with times of NetBird's ids";
     match secs {
         i64::MIN..=1 => Ok(format!("{whose}'s clock and ours agree")),
         2..=CLOCK_SECS => Ok(text),

@@ -254,7 +254,7 @@ pub(super) fn path_in_repository(file: &Path) -> Result<String, Failure> {
         return Ok(given.trim_start_matches("./").to_owned());
     }
     let file = file.display();
-    let text = format!("{file} is in no checkout, so its path in the repository is not known");
+    let text = format!("{file} is not in a checkout, so its path in the repository is not known");
     let hint = "run in a checkout, or give the file's path in the repository with --file";
     Err(Failure::error(text).hint(hint))
 }

@@ -300,18 +300,17 @@ impl VersionReader for InCheckout {
 
 /// The checkout is the base's: what is behind the link of the head is not looked for.
 fn relinked(file: &Path) -> Failure {
-    let what = "or changes a link or a submodule on the way to it";
     let text = format!(
-        "the pull request makes {} another link, {what}",
+        "the pull request makes {} a link to another file, or changes a link or a submodule on its path",
         file.display()
     );
-    Failure::error(text).hint("put the file itself where the link is")
+    Failure::error(text).hint("replace the link by the file itself")
 }
 
 fn unknown_head(context: &Context) -> Failure {
     let pull = context.pull_request.as_ref();
     let number = pull.map(|pull| pull.number).unwrap_or_default();
-    let text = "are not in this checkout, so there is no plan of it";
+    let text = "are not in this checkout, so no plan can be made of it";
     let hint = format!("fetch them before: git fetch origin +refs/pull/{number}/head");
     Failure::error(format!("the commits of pull request #{number} {text}")).hint(hint)
 }
@@ -390,10 +389,14 @@ fn left(merge: MergeView, file: &Path, needs: bool) -> Result<Option<Vec<u8>>> {
     let file = file.display();
     match merge.file {
         MergedFile::File(text) => Ok(Some(text)),
-        MergedFile::Absent => Err(Failure::error(format!("the merge would leave no {file}"))),
+        MergedFile::Absent => {
+            let text = format!("the result of the merge does not have {file}");
+            Err(Failure::error(text))
+        }
         MergedFile::Conflict => {
             let failure = Failure::error(format!("{file} conflicts with the base branch"));
-            Err(failure.hint("merge or rebase, then there is a plan of the merge"))
+            Err(failure
+                .hint("merge the base branch into this one, or rebase; then a plan can be made"))
         }
         MergedFile::Untold(why) if needs => Err(Failure::error(Notice::general(why).words())),
         MergedFile::Untold(_) => Ok(None),

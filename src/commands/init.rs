@@ -126,7 +126,7 @@ impl<'a> Init<'a> {
         for (unread, read, seen) in others.chain(first) {
             if self.root.has_directory(seen) {
                 self.notes.push(format!(
-                    "Workflows in {unread} are not read where there is a {read}: move those that you need."
+                    "A server that reads {read} does not read {unread}. Move the workflows that you need."
                 ));
             }
         }
@@ -134,7 +134,7 @@ impl<'a> Init<'a> {
             let name = ours.rsplit('/').next().unwrap_or_default();
             if let Some(name) = name.strip_prefix("netbird-") {
                 self.notes.push(format!(
-                    "{read}/{name} is not a workflow of netbird-gitops and stays as it is: ours is {ours}."
+                    "{read}/{name} is not a workflow of netbird-gitops, so init does not change it. It writes {ours} instead."
                 ));
             }
         }
@@ -146,11 +146,12 @@ impl<'a> Init<'a> {
         };
         if let Some(branch) = branch.filter(|branch| branch != BRANCH) {
             self.notes.push(format!(
-                "The branch is {branch}, and the workflows start on main: rename it, or change `branches:` in plan.yml and apply.yml."
+                "The workflows start on the branch main, but the branch is named {branch}. Rename it, or change \"branches\" in plan.yml \
+                 and apply.yml."
             ));
         }
         if self.settings.as_ref().is_some_and(|it| it.has_no_actions) {
-            let text = "Actions are switched off in this repository: Settings → Advanced Settings → Enable Repository Actions.";
+            let text = "Actions are switched off in this repository. Switch them on: Settings → Advanced Settings → Enable Repository Actions.";
             self.notes.push(text.into());
         }
     }
@@ -170,13 +171,13 @@ impl<'a> Init<'a> {
             let text =
                 format!("the account at {url} cannot be exported: there is no NetBird token");
             return Err(Failure::error(text).hint(
-                "set NETBIRD_API_TOKEN to the token of a service user with the role auditor; without NETBIRD_API_URL netbird.json \
-                 is an example",
+                "set NETBIRD_API_TOKEN to the token of a service user with the role auditor; without NETBIRD_API_URL init writes \
+                 an example",
             ));
         };
         let export = export::of_account(&connect_as(run, &token)?, run.say)?;
         if export.entries.is_empty() {
-            let text = "The account has nothing to declare, so netbird.json is the example.";
+            let text = "The account has nothing to declare, so init writes the example.";
             self.notes.push(text.to_owned());
             return Ok(());
         }
@@ -289,7 +290,7 @@ impl<'a> Init<'a> {
                     Become::Made if self.args.dry_run => "to set",
                     Become::Made if at < *done => "set",
                     Become::Made => return ["not set", &deed.name, ""],
-                    Become::There => "there",
+                    Become::There => "exists",
                     Become::Missing => "missing",
                     Become::Later => "later",
                 };
@@ -342,7 +343,8 @@ fn checkout(args: &InitArgs) -> Result<(Root, Option<Git>)> {
         Opened::NotACheckout | Opened::NoGit => return Ok((Root(root), None)),
     };
     let (dir, top) = (dir.display(), git.top().display());
-    let text = format!("{dir} is in the checkout {top}, and workflows are read at its root alone");
+    let text =
+        format!("{dir} is inside the checkout {top}, and servers read workflows only at its root");
     Err(Failure::error(text).hint(format!("run it there: netbird-gitops init {top}")))
 }
 
@@ -359,8 +361,8 @@ fn network(run: &Run) -> Result<Network> {
     if is_default {
         let text = "init writes netbird.json, or netbird.jsonc, at the root of the repository";
         return Err(Failure::error(text).hint(
-            "leave --file out (NETBIRD_GITOPS_FILE unset), or write -f netbird.jsonc; for a second network of the repository \
-             name it, as in --environment lab -f lab/netbird.json",
+            "omit --file and unset NETBIRD_GITOPS_FILE, or write -f netbird.jsonc; for a second network in the repository name \
+             both, as in --environment lab -f lab/netbird.json",
         ));
     }
     let text = format!(
@@ -379,7 +381,7 @@ fn one_file(root: &Root, file: &str) -> Result<()> {
     if root.read(other)?.is_none() {
         return Ok(());
     }
-    let text = format!("the network is in {other}, and has one file");
+    let text = format!("the network has only one file, and that is {other}");
     Err(Failure::error(text).hint(format!("write -f {other}, or rename it to {file} first")))
 }
 
@@ -401,7 +403,7 @@ fn look(root: &Root, files: Vec<File>, force: bool) -> Result<Vec<File>> {
         match root.read(&file.path) {
             Ok(Some(there)) if file.is_taken(&there) => {
                 let text = format!("{} is not a workflow of netbird-gitops", file.path);
-                failed.push(Failure::error(text).hint("rename it: it stays as it is"));
+                failed.push(Failure::error(text).hint("rename it: init does not change it"));
             }
             Ok(there) => found.push(file.decide(there.as_deref(), force)),
             Err(failure) => failed.push(failure),

@@ -148,7 +148,9 @@ impl InventoryPlace {
         };
         let path = match &forge {
             Some(forge) => forge.path().to_owned(),
-            None => path_in_repository(&run.file).unwrap_or_else(|_| run.file_name()),
+            None => {
+                path_in_repository(&run.file).unwrap_or_else(|_| run.file.display().to_string())
+            }
         };
         let commit = run.context.sha.clone();
         Ok(InventoryPlace {
@@ -188,7 +190,8 @@ impl InventoryPlace {
             (Ok(None), At::File { path, is_named }) if *is_named && self.context.is_ci => {
                 let text = format!("there is no inventory {}", path.display());
                 return Err(Failure::refused(text).hint(
-                    "only a person at a terminal begins the first inventory: run apply there, or put the file where the job finds it",
+                    "in a job an apply does not create the first inventory: run apply outside of a job, or put the file where the job \
+                     finds it",
                 ));
             }
             (Ok(None), _) => {
@@ -488,7 +491,8 @@ fn without_forge(run: &Run, branch: &str, folder: &str) -> Result<At> {
     let git = match Git::around(file)? {
         Opened::Checkout(git) => git,
         Opened::NoGit if has_git_above(&std::path::absolute(file).unwrap_or_default()) => {
-            let why = "git is not installed, so the clone's remote cannot be asked";
+            let why =
+                "git is not installed, so the remote \"origin\" cannot be asked for the inventory";
             return Ok(At::Nowhere(why));
         }
         Opened::NotACheckout | Opened::NoGit => return Ok(beside),
@@ -500,9 +504,9 @@ fn without_forge(run: &Run, branch: &str, folder: &str) -> Result<At> {
         None => match git.remote_has(branch) {
             Some(false) => beside,
             Some(true) => At::Nowhere(REMOTE_HAS_IT),
-            None => At::Nowhere(
-                "the clone's remote cannot be asked, and there is no token for the forge",
-            ),
+            None => {
+                At::Nowhere("git cannot reach the remote \"origin\", and GITEA_TOKEN is not set")
+            }
         },
     })
 }

@@ -136,7 +136,11 @@ impl<'a> Session<'a> {
             Err(failure) if failure.is_of_other_file && is_there => return Err(failure),
             found => found,
         };
-        let mut history = history?;
+        // a file that is not there has no history
+        let (on_disk, mut history) = match (on_disk, history) {
+            (Err(error), Err(_)) if !is_there => return Err(error.into()),
+            (on_disk, history) => (on_disk, history?),
+        };
         let tip = history.tip().map(|tip| tip.short().to_owned());
         let told = document.commit.take();
         // a job of the clock names the commit that began it, and not the one that it checked out
@@ -476,14 +480,13 @@ impl<'a> Session<'a> {
 
 pub(super) fn recorded(path: &Path) -> Result<Snapshot> {
     let text = files::read(path, files::LARGE);
-    let text = text.map_err(|error| Failure::of_file("read", path, &error))?;
+    let create = "to create a recorded account, run netbird-gitops export --raw > live.json";
+    let text = text.map_err(|error| Failure::of_file("read", path, &error).hint(create))?;
     // as a map first: serde takes a list, an empty one too, for a struct
     let lists = serde_json::from_slice::<serde_json::Map<_, _>>(&text);
     let snapshot = lists.and_then(|lists| serde_json::from_value(lists.into()));
     snapshot.map_err(|error| {
         let (path, why) = (path.display(), json::why(&error));
-        let hint =
-            "it holds the answers of the server's lists: {\"groups\": […], \"setup_keys\": […], …}";
-        Failure::error(format!("{path} is not a recorded account: {why}")).hint(hint)
+        Failure::error(format!("{path} is not a recorded account: {why}")).hint(create)
     })
 }

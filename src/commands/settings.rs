@@ -190,7 +190,7 @@ impl<'a> Run<'a> {
 
     /// The file, as messages name it.
     pub(super) fn file_name(&self) -> String {
-        self.file.display().to_string()
+        files::shown(&self.file)
     }
 }
 
@@ -238,7 +238,8 @@ pub(super) fn protected(flags: &[String]) -> Result<BTreeSet<Address>, Failure> 
             _ if !can_go(kind) => {
                 let (text, kinds) = (visible(text), kind.plural());
                 let error = format!("--protect {text}: {kinds} are never deleted");
-                Err(Failure::error(error).hint("name what an apply could delete"))
+                Err(Failure::error(error)
+                    .hint("name an object that an apply can delete, such as groups/NAME"))
             }
             Some(parent) if !kind.has_names() => Err(named_by(kind, parent)),
             _ => Ok(address),
@@ -316,8 +317,9 @@ fn named(text: &str) -> Result<Address, Failure> {
 
 fn named_by(kind: Kind, parent: Kind) -> Failure {
     let (label, parent_label) = (kind.label(), parent.label());
-    let text = format!("a {label} is named by its {parent_label}");
-    Failure::error(text).hint(format!("as in {}/NAME", parent.section()))
+    let text = format!("a {label} cannot be named here");
+    let hint = format!("name its {parent_label}: {}/NAME", parent.section());
+    Failure::error(text).hint(hint)
 }
 
 /// Who can open new keys.
@@ -337,7 +339,10 @@ pub(super) fn recipients(
 
 /// Makes a client from flags and environment.
 pub(super) fn connect(run: &Run) -> Result<Api, Failure> {
-    connect_as(run, &token(run)?)
+    match (api_config(run), token(run)) {
+        (Err(no_server), Err(no_token)) => Err(no_server.and(no_token)),
+        (_, token) => connect_as(run, &token?),
+    }
 }
 
 /// Makes a client with this token.
@@ -350,7 +355,7 @@ pub(super) fn api_config(run: &Run) -> Result<Config, Failure> {
     let server = run.command.server();
     let Some(url) = server.and_then(|server| setting(server.netbird_url.as_ref())) else {
         let hint =
-            "set NETBIRD_API_URL, or --netbird-url, to something like https://netbird.example.com";
+            "set NETBIRD_API_URL, or --netbird-url, to a URL such as https://netbird.example.com";
         return Err(Failure::error("no NetBird server is named").hint(hint));
     };
     let mut config = api::config(&url)?;
@@ -380,7 +385,7 @@ fn wait(run: &Run, config: &mut Config) {
 }
 
 /// What to do where there is no token of NetBird.
-const NO_TOKEN: &str = "set NETBIRD_API_TOKEN to the token of a service user: role auditor for plan, admin for apply; in a job it comes \
+const NO_TOKEN: &str = "set NETBIRD_API_TOKEN to the token of a service user: role auditor for plan, admin for apply\nin a job it comes \
                         from the secret NETBIRD_PLAN_TOKEN (plan, drift) or NETBIRD_APPLY_TOKEN (apply, sync-events)";
 
 /// The token of NetBird. A fork's job has no secrets, which is worth a word.

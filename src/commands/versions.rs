@@ -64,14 +64,16 @@ pub(super) fn told_of_gitea(version: &str) -> Option<String> {
     if let Some((version, _)) = version.split_once("+gitea-") {
         let oldest = FORGEJO.0;
         return (found < FORGEJO).then(|| {
-            format!("this server is Forgejo {version}: everything works from {oldest} on")
+            format!(
+                "this server is Forgejo {version}; netbird-gitops needs Forgejo {oldest} or later"
+            )
         });
     }
     let [commands, workflows] =
         [GITEA, GITEA_WORKFLOWS].map(|(major, minor)| format!("{major}.{minor}"));
     (found < GITEA_WORKFLOWS).then(|| {
         format!(
-            "this server is Gitea {version}: the commands work from {commands} on, the workflows from {workflows} on"
+            "this server is Gitea {version}; the commands need Gitea {commands} or later, the workflows {workflows} or later"
         )
     })
 }
@@ -104,11 +106,11 @@ mod tests {
         for (old, words) in [
             (
                 "1.25.4",
-                "this server is Gitea 1.25.4: the commands work from 1.23 on, the workflows from 1.26 on",
+                "this server is Gitea 1.25.4; the commands need Gitea 1.23 or later, the workflows 1.26 or later",
             ),
             (
                 "12.0.4+gitea-1.22.0",
-                "this server is Forgejo 12.0.4: everything works from 15 on",
+                "this server is Forgejo 12.0.4; netbird-gitops needs Forgejo 15 or later",
             ),
         ] {
             assert_eq!(told_of_gitea(old).as_deref(), Some(words));

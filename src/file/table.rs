@@ -188,6 +188,12 @@ impl Refused {
     }
 }
 
+/// What the whole file is called: its fields are sections.
+pub(crate) const THE_FILE: &str = "the file";
+
+/// Most fields that are named where another one is not known.
+const MOST_NAMED: usize = 15;
+
 /// Where people write comments.
 const COMMENTS: &[&str] = &[
     "//",
@@ -427,6 +433,10 @@ impl Cursor<'_> {
             return;
         }
         let name = self.name();
+        let unknown = match table.what == THE_FILE {
+            true => format!("unknown section {}", quote(name)),
+            false => format!("unknown field {}", quote(name)),
+        };
         match table.refused_as(name) {
             Some(refused) if refused.is_fine_off && self.is_off() => {
                 let notice = log.notice(Code::Ignored, self.key_place(), refused.message);
@@ -436,7 +446,7 @@ impl Cursor<'_> {
                 let field = refused.meant.and_then(|meant| table.field(meant));
                 let (message, hint) = match field.map(|field| field.row) {
                     Some(row) => (
-                        format!("unknown field {}", quote(name)),
+                        unknown,
                         Some(format!("write \"{}\": {}", row.name, row.doc)),
                     ),
                     None => (refused.message.to_owned(), refused.hint.map(str::to_owned)),
@@ -449,9 +459,14 @@ impl Cursor<'_> {
                 let hint = did_you_mean(name, table.names()).or_else(|| begun(name, table.names()));
                 let hint = hint.unwrap_or_else(|| {
                     let verb = if what.ends_with('s') { "have" } else { "has" };
-                    format!("{what} {verb} {}", joined(table.names(), ", "))
+                    match table.names().count() {
+                        0..=MOST_NAMED => format!("{what} {verb} {}", joined(table.names(), ", ")),
+                        many => {
+                            format!("{what} {verb} {many} fields: docs/netbird-json.md lists them")
+                        }
+                    }
                 });
-                let flaw = log.error(self.key_place(), format!("unknown field {}", quote(name)));
+                let flaw = log.error(self.key_place(), unknown);
                 flaw.coded(Code::UnknownField).suggest(hint);
             }
         }

@@ -149,7 +149,7 @@ impl Git {
                 visible(name),
                 other.short()
             ))
-            .hint("merge or rebase, then there is a plan of the merge")),
+            .hint("merge the base branch into this one, or rebase; then a plan can be made")),
         }
     }
 
@@ -173,7 +173,7 @@ impl Git {
                     "{path} has more than {MAX_LINES} lines in commit {}: too many to merge",
                     commit.short()
                 ))
-                .hint("merge or rebase, then there is a plan of the merge"));
+                .hint("merge the base branch into this one, or rebase; then a plan can be made"));
             }
         }
         let [start, base, head] = versions.map(|entry| entry.id);

@@ -14,7 +14,7 @@ use crate::model::address::Address;
 use crate::model::kind::Kind;
 
 pub use agreement::{OfAgreement, Untold, Void};
-pub use inventory::{Cut, OfInventory, OfMerge};
+pub use inventory::{Cut, OfInventory, OfMerge, UNTOLD};
 pub use key::{Dead, OfKey, Open, PeerStays, Remark, Stays, Whose};
 pub use member::{Machine, OfMember, WayOut};
 pub use object::{Logins, Meanwhile, OfObject, OfPeer, OfUser, Users};

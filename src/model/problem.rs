@@ -22,16 +22,22 @@ facts! {
     /// What cannot be.
     #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Impossible {
-        /// `--replace` names what the file does not have.
-        ReplaceUndeclared => says("is named by --replace, but the file does not have it", ""),
+        /// `--replace` names what the file does not have; what may be meant.
+        ReplaceUndeclared(hint: Option<String>) => says(
+            "is named by --replace, but the file does not have it",
+            hint.as_deref().unwrap_or_default(),
+        ),
         /// `--replace` names what is of a kind that is never replaced.
         ReplaceOfKind => {
             let kinds = Kind::ALL.into_iter().filter(|kind| kind.descriptor().can_be_replaced);
             let kinds = joined(kinds.map(Kind::plural), " and ");
             says(format!("is named by --replace, which works for {kinds} only"), "")
         },
-        /// `--adopt` names what the file does not have.
-        AdoptUndeclared => says("is named by --adopt, but the file does not have it", ""),
+        /// `--adopt` names what the file does not have; what may be meant.
+        AdoptUndeclared(hint: Option<String>) => says(
+            "is named by --adopt, but the file does not have it",
+            hint.as_deref().unwrap_or_default(),
+        ),
         /// `--adopt` names an object that there is not.
         AdoptAbsent(id: Id) => says(format!("cannot adopt {id}: NetBird has no such object of this kind"), ""),
         /// `--adopt` names an object for an entry that has as many recorded ones as it has places.

@@ -50,7 +50,7 @@ facts! {
         /// A replacement that was killed before its end left it.
         ReplacedBefore => "a run that did not end replaced it by a newer key",
         /// What differs cannot be changed on a key.
-        KeyCannotChange => "NetBird cannot change this in a key: a new one is created, then the old one is deleted",
+        KeyCannotChange => "this change needs a new setup key: it is created first, then the old one is deleted",
         /// Nobody used the key, and its entry is marked enrolled.
         MarkedEnrolled => "its entry is marked enrolled, so nobody needs this unused key",
         /// A dead key would keep a group from being deleted.

@@ -7,6 +7,7 @@ use super::Given;
 use super::resolve::Resolved;
 use crate::account::actual::Actual;
 use crate::base::id::Id;
+use crate::base::text::did_you_mean;
 use crate::model::address::Address;
 use crate::model::change::{Change, Operation};
 use crate::model::desired::Desired;
@@ -189,7 +190,7 @@ fn not_adoptable(
     let is_machine = address.kind == Kind::Peer;
     let is_used = || desired.uses(&BTreeSet::from([address.name.as_str()]));
     if !(is_machine && is_used() || desired.has(address)) {
-        return Some(Impossible::AdoptUndeclared);
+        return Some(Impossible::AdoptUndeclared(near(address, desired)));
     }
     // a key keeps its name
     let can_be = |at: &Address| {
@@ -245,11 +246,17 @@ fn taken_names(given: Given) -> Vec<Problem> {
     taken.map(problem).collect()
 }
 
+/// Asks whether another entry was meant.
+fn near(address: &Address, desired: &Desired) -> Option<String> {
+    let names = desired.of_kind(address.kind);
+    did_you_mean(&address.name, names.map(|(name, _)| name.as_str()))
+}
+
 fn unknown_replacements(asked: &BTreeSet<Address>, desired: &Desired) -> Vec<Problem> {
     let problem = |address: &Address| {
         let what = match address.kind.descriptor().can_be_replaced {
             true if desired.declares(address) => return None,
-            true => Impossible::ReplaceUndeclared,
+            true => Impossible::ReplaceUndeclared(near(address, desired)),
             false => Impossible::ReplaceOfKind,
         };
         Some(Problem::new(address, what))

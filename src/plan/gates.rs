@@ -212,7 +212,7 @@ fn role(plan: &Plan, context: &Context) -> Option<Refusal> {
     let me = context.me.as_ref()?;
     if !sees_all(me) {
         let text = format!(
-            "the token is of {}, a person of role {}: it sees a part of the account only",
+            "the token belongs to {}, a person with the role {}: it sees only a part of the account",
             me.name, me.role
         );
         return Some(weak(text, Vec::new()));
@@ -263,8 +263,8 @@ pub fn reads_only(me: &User) -> Option<Refusal> {
 }
 
 fn weak(text: String, names: Vec<String>) -> Refusal {
-    let hint = "make a token for a service user of role admin (of role auditor for plan) and store it as \
-                NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN";
+    let hint = "set NETBIRD_API_TOKEN to the token of a service user with the role admin (for plan: auditor); in the workflows \
+                it comes from the secret NETBIRD_APPLY_TOKEN";
     Refusal::new("role", text, names, hint)
 }
 
@@ -277,8 +277,8 @@ fn recipients(plan: &Plan, context: &Context) -> Option<Refusal> {
         return None;
     }
     let keys = count(names.len(), "setup key", "setup keys");
-    let text = format!("this plan makes {keys}, and nobody is named to seal them for");
-    let hint = "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE";
+    let text = format!("this plan creates {keys}, and no recipient is set");
+    let hint = "set AGE_PUBLIC_KEY to the age or SSH public keys of those who may open new setup keys, or use -r KEY or -R FILE";
     Some(Refusal::new("recipients", text, names, hint))
 }
 
@@ -325,8 +325,8 @@ pub fn protected(plan: &Plan, protected: &Protected) -> Option<Refusal> {
         text += &format!(" (named as {})", listed(others));
     }
     let names = meant.iter().map(|(change, _)| change.address.to_string());
-    let hint = "put it back into the file as it was; if it is meant to go, take it out of --protect \
-                (NETBIRD_GITOPS_PROTECT) for this run: no agreement lifts that";
+    let hint = "restore its entry in the file; if the change is meant, remove the object from --protect \
+                (NETBIRD_GITOPS_PROTECT) for this run: Allow-Deletes does not lift the protection";
     let refusal = || Refusal::new("protected", text, names.collect(), hint);
     (!meant.is_empty()).then(refusal)
 }
@@ -338,13 +338,14 @@ fn reviewed(plan: &Plan, context: &Context) -> Option<Refusal> {
     let unlike = plan.unlike(expected).filter(|_| !plan.is_done())?;
     let digest = plan.digest();
     let why = match unlike {
-        Unlike::Operations => "it does something else",
-        Unlike::Live => "it does the same, but what it changes was changed in NetBird meanwhile",
+        Unlike::Operations => "the operations or the file are different",
+        Unlike::Live => {
+            "the operations are the same, but what they are about was changed in NetBird meanwhile"
+        }
     };
-    let text = format!("this is not the plan that was looked at: {why}");
-    let hint = format!(
-        "look at the plan again; if it is meant as it is now, run apply with --expect-digest {digest}"
-    );
+    let text = format!("this plan does not have the digest of --expect-digest: {why}");
+    let hint =
+        format!("look at the plan again; if it is right, run apply with --expect-digest {digest}");
     Some(Refusal::new("reviewed", text, Vec::new(), hint))
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::tree::{Attached, Block, Look, Mark, Rank, Row, Rows};
-use crate::access::{Checks, Delta, Passage, Side, Traffic, login};
+use crate::access::{Checks, Delta, Member, Passage, Side, Traffic, login};
 use crate::base::json::with;
 use crate::base::sentence::Sentence;
 use crate::base::text::{MOST_NAMES, count, listed, quoted, visible};
@@ -104,15 +104,36 @@ fn side(side: &Side) -> Sentence {
         ),
         Side::Group(of) if of.names.is_empty() => of_kind("group ", &of.group),
         Side::Group(of) => {
-            let names = of.names.iter().map(|name| Sentence::default().name(name));
-            let names = Sentence::default().listed(names, usize::MAX);
-            match (of.group == ALL && of.resources == 0, of.machines) {
-                (true, 1) => Sentence::from("machine ").then(names),
-                (true, _) => Sentence::from("machines ").then(names),
-                (false, _) => names.say(" of group ").name(&of.group),
+            let names = of.names.iter();
+            let (new, named): (Vec<_>, Vec<_>) = names.partition(|of| of.is_new());
+            let is_all = of.group == ALL && of.resources == 0;
+            let what = match named.len() {
+                1 if is_all => "machine ",
+                2.. if is_all => "machines ",
+                _ => "",
+            };
+            let parts = [
+                members(&named).map(|all| Sentence::from(what).then(all)),
+                members(&new),
+            ];
+            let names = Sentence::default().listed(parts.into_iter().flatten(), 2);
+            match is_all {
+                true => names,
+                false => names.say(" of group ").name(&of.group),
             }
         }
     }
+}
+
+/// Names of one sort: machines that are not there yet have none of their own.
+fn members(all: &[&Member]) -> Option<Sentence> {
+    let names = all.iter().map(|of| Sentence::default().name(of.name()));
+    let begin = match (all.first()?.is_new(), all.len()) {
+        (false, _) => return Some(Sentence::default().listed(names, usize::MAX)),
+        (true, 1) => "new machine (setup key ",
+        (true, _) => "new machines (setup keys ",
+    };
+    Some(Sentence::from(begin).listed(names, usize::MAX).say(")"))
 }
 
 /// How many machines and resources of a group it is about, where they are not named.
@@ -200,7 +221,12 @@ fn ends(from: &Side, to: &Side) -> Value {
     let end = |which: &str, side: &Side| {
         let (kind, name, peers, names) = match side {
             Side::Group(of) => {
-                let names = (!of.names.is_empty()).then(|| of.names.clone());
+                let text = |of: &Member| match members(&[of]).filter(|_| of.is_new()) {
+                    Some(new) => new.to_string(),
+                    None => of.name().to_owned(),
+                };
+                let names = of.names.iter().map(text).collect();
+                let names = Some(names).filter(|names: &Vec<String>| !names.is_empty());
                 ("group", &of.group, Some(of.machines), names)
             }
             Side::Peer(name) => ("peer", name, Some(1), Some(vec![name.clone()])),
@@ -244,7 +270,7 @@ pub(super) fn rows(delta: &Delta) -> Rows {
     let lost = delta.lost.iter().map(|passage| row(passage, false));
     let gained = delta.gained.iter().map(|passage| row(passage, true));
     let rows = Rows::titled("Who reaches whom", lost.chain(gained));
-    rows.table(&["from", "to", "what", "because"])
+    rows.table(&["from", "to", "what", "how"])
 }
 
 /// What was reachable anyway, and a graph of what changes.

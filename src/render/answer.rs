@@ -35,7 +35,7 @@ pub fn tree(answer: &Answer, (from, to, wanted): (&str, &str, Option<&str>)) -> 
     let rules = Rows::titled("", answer.rules.iter().map(row));
     let nearest = answer.nearest.iter();
     let nearest = Rows::titled("nearest", nearest.map(|near| Row::plain(near.as_str())));
-    Tree::of(heading, [rules.table(&["policy", "what", "how"]), nearest])
+    Tree::of(heading, [rules.table(&["rule", "what", "how"]), nearest])
 }
 
 /// Returns the answer for programs.

@@ -56,7 +56,10 @@ pub(super) fn name(address: &Address) -> Sentence {
 pub(super) fn summary(change: &Change, plan: &Plan) -> String {
     let about = about(change, plan);
     let object = match &change.operation {
-        Operation::Create { after } => after.summary(&about),
+        Operation::Create { after } => match after.summary(&about) {
+            words if words.is_empty() => set(after),
+            words => words,
+        },
         Operation::Replace { after, .. } if after.kind() == Kind::SetupKey => after.summary(&about),
         Operation::Delete { live } => live.resource.summary(&about),
         Operation::Update { live, fields, .. } if change.renames_peer() => {
@@ -74,6 +77,16 @@ pub(super) fn summary(change: &Change, plan: &Plan) -> String {
     let why = visible(&change.why()).into_owned();
     let parts = [object, place.unwrap_or_default(), why];
     joined(parts.iter().filter(|part| !part.is_empty()), "; ")
+}
+
+/// The fields that an entry sets.
+fn set(entry: &Resource) -> String {
+    let fields = entry.fields();
+    let set = fields.iter().filter(|(_, value)| !value.is_null());
+    let set = set.map(|(field, value)| {
+        format!("{} {}", field.replace('_', " "), words::value(field, value))
+    });
+    joined(set, ", ")
 }
 
 /// What an object stands in, where its name does not say so.

@@ -117,7 +117,7 @@ mod tests {
         let general = Notice::general(OfInventory::First);
         let notices = [nowhere, key(10), key(9), general, key(10)];
         let wanted = [
-            "there is no inventory yet. The first apply makes it. Until then nothing is deleted, except by --prune all.",
+            "there is no inventory yet. The first apply creates it. Until then nothing is deleted, except by --prune all.",
             "setup key \"k9\" expires within a day, at 1970-01-01T00:00:09Z, and is not used yet",
             "setup key \"k10\" expires within a day, at 1970-01-01T00:00:10Z, and is not used yet",
             "setup key \"a\" is marked enrolled, and NetBird has a valid, unused key with its name (id k9). The key is \

@@ -87,7 +87,9 @@ impl Color {
 
     fn rows(self, rows: &Rows) -> String {
         let shown: Vec<&Row> = rows.rows.iter().filter(|row| !row.is_read).collect();
-        let title = Some(&rows.title).filter(|it| !it.is_empty() && !shown.is_empty());
+        // lines with a label need no title
+        let is_titled = shown.first().is_some_and(|row| !row.mark.is_label());
+        let title = Some(&rows.title).filter(|it| !it.is_empty() && is_titled);
         let title = title.map(|title| format!("{}:", self.sentence(title)));
         let mut lines: Vec<String> = title.into_iter().collect();
         let is_list = rows.head.is_empty();

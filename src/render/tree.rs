@@ -197,7 +197,7 @@ impl Mark {
     pub(crate) const CREATE: Mark = Mark(["+", "32", "➕"]);
     pub(crate) const CHANGE: Mark = Mark(["~", "33", "✏️"]);
     pub(crate) const REPLACE: Mark = Mark(["-+", "35", "♻️"]);
-    pub(crate) const DELETE: Mark = Mark(["-", "31", "❌"]);
+    pub(crate) const DELETE: Mark = Mark(["-", "31", "➖"]);
     pub(crate) const ADOPT: Mark = Mark(["=", "36", "="]);
     pub(crate) const LET_GO: Mark = Mark(["!", "33", ""]);
     pub(crate) const LOUD: Mark = Mark(["!", "31", ""]);

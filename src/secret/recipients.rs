@@ -72,8 +72,8 @@ impl Recipients {
     pub fn check(&self) -> Result<()> {
         ensure!(
             !self.is_empty(),
-            "no recipient to seal new setup keys for\nhint: -r KEY, -R FILE or {ENVIRONMENT} names the age or SSH public \
-             keys of those who may read them"
+            "no recipient is set for new setup keys\nhint: set {ENVIRONMENT} to the age or SSH public keys of those who may open \
+             them, or use -r KEY or -R FILE"
         );
         self.encrypt(b"netbird-gitops").map(drop)
     }
@@ -162,7 +162,7 @@ const QUOTED: RecipientError = RecipientError::new(
     "leave out the quotes around the key",
 );
 const MISTYPED: RecipientError = RecipientError::new(
-    "mistyped or cut off: the checksum of this age key is wrong",
+    "a mistyped or cut off age key (its checksum is wrong)",
     "copy the whole key again",
 );
 const POST_QUANTUM: RecipientError = RecipientError::new(
@@ -314,7 +314,7 @@ pub(super) const NOT_ALONE: RecipientError = RecipientError::new(
     "one key a line, one key a -r; only AGE_PUBLIC_KEY takes commas between keys",
 );
 pub(super) const LOW_ORDER: RecipientError = RecipientError::new(
-    "a key without an owner (a point of low order): anyone could open what is sealed for it",
+    "a key without an owner (a point of low order), so anyone could open what is sealed for it",
     "remove it",
 );
 
@@ -403,7 +403,7 @@ mod tests {
         assert!(nobody.is_empty());
         let error = nobody.check().unwrap_err().to_string();
         assert!(
-            error.starts_with("no recipient to seal new setup keys for\nhint: -r KEY"),
+            error.starts_with("no recipient is set for new setup keys\nhint: set AGE_PUBLIC_KEY"),
             "{error}"
         );
         assert!(nobody.seal(&SECRET.into()).is_err());

@@ -54,7 +54,8 @@ impl Sources {
                 Err(error) => {
                     let hint = "-R takes a file with one public key a line; -r takes a key";
                     let mut refusal = RecipientError::new("", hint);
-                    refusal.message = format!("cannot be read: {}", file_error(&error)).into();
+                    refusal.message =
+                        format!("a file that cannot be read ({})", file_error(&error)).into();
                     reader.refuse(path.display().to_string(), refusal);
                 }
             }
@@ -132,7 +133,7 @@ const TOO_LONG: RecipientError = RecipientError::new(
 const NO_KEY: RecipientError =
     RecipientError::new("no recipient in it", "add one age or SSH public key a line");
 const MIXED: RecipientError = RecipientError::new(
-    "a post-quantum key (age1tagpq1…) beside keys of other kinds: age refuses to weaken the one by the other",
+    "a post-quantum key (age1tagpq1…) beside keys of other kinds, which age does not seal for together",
     "use keys of one sort only",
 );
 

@@ -137,6 +137,8 @@ fn a_question_that_cannot_be_answered_says_why() {
         bench.id("/groups", "pilots"),
         bench.id("/groups", "stations"),
     );
+    let key = json!({ "type": "one-off", "expires_in": 86_400 });
+    bench.file(json!({ "groups": { "planned": {} }, "setup_keys": { "Hawk": key } }));
     bench.create(
         "/routes",
         json!({ "network_id": "lan", "network": "10.9.0.0/16", "peer_groups": [stations], "groups": [pilots],
@@ -153,8 +155,25 @@ fn a_question_that_cannot_be_answered_says_why() {
             "there is no resource \"x\"",
         ),
         (
+            ["access", "pilots", "route/office"],
+            "the names with route/ are \"lan\"",
+        ),
+        (["access", "resource/x", "db"], "hint: there is no resource"),
+        (
+            ["access", "pilots", "10.9.0.0/16"],
+            "name a resource or a route, not an address",
+        ),
+        (
+            ["access", "pilots", "planned"],
+            "netbird.json declares it, but NetBird does not have it yet: add --after",
+        ),
+        (
+            ["access", "Hawk", "db"],
+            "declares it, but NetBird does not have it yet",
+        ),
+        (
             ["access", "lan", "db"],
-            "\"lan\" is not a group or a peer: it can be reached, but opens no connections",
+            "\"lan\" is not a group or a peer: it can be reached, but it opens no connections",
         ),
         (
             ["access", "group/pilots", "groop/db"],

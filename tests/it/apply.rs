@@ -280,7 +280,7 @@ fn a_refusal_that_every_run_meets_says_what_waits_behind_it() {
         let run = bench.run_with(&["apply"], &[("NETBIRD_GITOPS_KEEP_GOING", off)]);
         let run = run.expect(4).says("no such key");
         let run = run
-            .says("2 operations wait until then; --keep-going (keep_going, an input of the apply");
+            .says("2 operations were not tried. To try the operations that do not depend on the refused one, use --keep-going");
         assert_eq!(
             run.stdout.matches("  not tried  ").count(),
             2,

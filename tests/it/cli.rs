@@ -284,8 +284,8 @@ fn the_file_is_named_behind_validate_or_comes_from_stdin() {
         let stdin = fs::File::open(bench.path("other.json")).unwrap();
         let output = bench.command(&arguments).stdin(stdin).output().unwrap();
         let run = bench.outcome(output).expect(0);
-        assert!(run.stdout.contains("- is valid") || run.stdout.contains("1 to create"));
+        assert!(run.stdout.contains("stdin is valid") || run.stdout.contains("1 to create"));
     }
     let output = bench.command(&["validate", "-f", "-"]).output().unwrap();
-    bench.outcome(output).expect(1).says("- is empty");
+    bench.outcome(output).expect(1).says("stdin is empty");
 }

@@ -24,6 +24,7 @@ On a laptop:
 
 An apply stops at the first failure, says what is done, failed, not known and not tried, and continues from there when it is run again.
 Afterwards it fetches and plans once more: the plan must be empty.
+It shows the plan and asks at a terminal, unless `--yes` is given; in a job, and where there is no terminal, it never asks.
 
 `--format text|markdown|json` chooses what stdout carries; everything else is on stderr, as JSON lines where `CI` is set. At a terminal a
 line shows what an apply is at; in a job each operation has a line of its own. `--report FILE` writes the JSON result too, before the

@@ -308,7 +308,7 @@ fn of_another_branch_no_issue_is_made() {
     let run = site
         .in_job(&["drift", "--issue"], &job("feature"))
         .expect(3);
-    run.says("drift --issue acts for the branch main only");
+    run.says("drift --issue works only for the branch main");
     assert!(site.gitea().issues().is_empty());
     site.in_job(&["drift"], &job("feature")).expect(2);
     site.in_job(&["drift", "--issue"], &job("main")).expect(2);

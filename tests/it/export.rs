@@ -280,7 +280,7 @@ fn a_member_whose_name_is_anothers_key_is_not_listed() {
     let export = bench
         .run(&["export"])
         .expect(0)
-        .says("group g: its member \"m1\" is not listed: its name is that of a setup key that is not its own")
+        .says("group g: its member \"m1\" is not listed: a setup key that it did not enroll with has this name")
         .says("is not listed: a file cannot have that name");
     let file: Value = serde_json::from_str(&export.stdout).unwrap();
     assert_eq!(file["groups"]["g"]["peers"], json!([]));

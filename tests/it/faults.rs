@@ -141,7 +141,7 @@ fn a_list_of_policies_that_fails_while_they_change_is_read_again() {
         .expect(1)
         .says("cannot list policies: GET ")
         .says("500 no rules in the policy: NetBird cannot list policies while one of them has no rules")
-        .says("DELETE /api/policies/ID removes it");
+        .says("remove the policy with DELETE /api/policies/ID");
     let requests = bench.netbird().requests();
     let reads = requests
         .iter()
@@ -263,7 +263,7 @@ fn a_creation_that_did_not_arrive_is_not_made_blindly_again() {
     ] {
         let (bench, run) = lost(effect);
         run.expect(4)
-            .says("it did not arrive: the list does not have it; run again");
+            .says("it was not created (NetBird's list does not have it); run again");
         bench.assert_writes(&["POST /groups", "POST /groups"]);
         bench.apply(&[]).expect(0);
         assert_eq!(bench.names("/groups"), ["All", "a", "b", "c"]);
@@ -384,7 +384,7 @@ fn an_older_server_without_networks_and_zones_is_no_trouble() {
     bench
         .plan(&[])
         .expect(1)
-        .says("this server has no /api/groups: an older server, or a wrong base URL");
+        .says("this server does not have /api/groups: it is too old, or the base URL is wrong");
     // nor is a server old that has nothing there
     bench.netbird().clear_faults();
     for wrong in ["/peers", "/API", "/api/groups"] {

@@ -76,7 +76,19 @@ fn every_format_on_success_on_an_error_and_on_a_refusal() {
             1,
             "there is no NetBird token",
         ),
+        (
+            vec!["plan"],
+            vec![("NETBIRD_API_URL", ""), ("NETBIRD_API_TOKEN", "")],
+            1,
+            "no NetBird server is named\nthere is no NetBird token",
+        ),
         (vec!["plan", "-f", "nope.json"], vec![], 1, "no such file"),
+        (
+            vec!["plan", "-f", "https://example.com/netbird.json"],
+            vec![],
+            1,
+            "https://example.com/netbird.json: no such file",
+        ),
         (
             vec!["apply"],
             vec![("NETBIRD_GITOPS_HALT", "stop")],

@@ -204,12 +204,14 @@ fn groups_that_are_nobodys_to_change() {
 #[test]
 fn entries_that_replace_does_not_know() {
     let bench = Bench::fake();
-    bench.file(json!({ "groups": { "g": {} } }));
+    let key = json!({ "type": "one-off", "expires_in": 86_400 });
+    bench.file(json!({ "groups": { "g": {} }, "setup_keys": { "hawk-72": key } }));
     let rows = [
         (
             "setup_keys/nope",
             "is named by --replace, but the file does not have it",
         ),
+        ("setup_keys/Hawk-72", "did you mean \"hawk-72\"?"),
         ("groups/g", "works for setup keys and policies only"),
         ("nope", "expected KIND/NAME"),
         ("gadgets/g", "expected KIND/NAME"),
@@ -218,6 +220,10 @@ fn entries_that_replace_does_not_know() {
     for (what, why) in rows {
         bench.apply(&["--replace", what]).expect(1).says(why);
     }
+    bench
+        .apply(&["--adopt", "groups/G=x"])
+        .expect(1)
+        .says("did you mean \"g\"?");
     bench.assert_writes(&[]);
 }
 

@@ -98,7 +98,7 @@ fn a_file_with_comments_is_set_up_and_stays_the_only_one() {
         .shows("The files need no change.");
     init(&bench, &[])
         .expect(1)
-        .says("the network is in netbird.jsonc, and has one file")
+        .says("the network has only one file, and that is netbird.jsonc")
         .says("write -f netbird.jsonc");
     assert_eq!(tree(&bench), before);
 }
@@ -200,7 +200,7 @@ fn a_plan_yml_of_somebody_else_stays_and_ours_has_another_name() {
             .expect(0)
             .hides("overwritten  ")
             .shows(".gitea/workflows/netbird-plan.yml")
-            .shows("plan.yml is not a workflow of netbird-gitops and stays as it is");
+            .shows("plan.yml is not a workflow of netbird-gitops, so init does not change it");
         assert_eq!(read(&bench, path), theirs);
     }
     assert_eq!(
@@ -384,10 +384,10 @@ fn workflows_that_would_not_be_read_any_more_are_named() {
     fs::create_dir_all(bench.path(".github/workflows")).unwrap();
     init(&bench, &[])
         .expect(0)
-        .shows("Workflows in .github/workflows are not read where there is a .gitea/workflows");
+        .shows("A server that reads .gitea/workflows does not read .github/workflows.");
     init(&bench, &["--forge", "forgejo"])
         .expect(0)
-        .shows("Workflows in .gitea/workflows are not read where there is a .forgejo/workflows");
+        .shows("A server that reads .forgejo/workflows does not read .gitea/workflows.");
 }
 
 #[test]
@@ -397,19 +397,19 @@ fn a_directory_of_a_checkout_that_is_not_its_root_is_refused() {
     fs::create_dir(bench.path("below")).unwrap();
     init(&bench, &["below"])
         .expect(1)
-        .says("workflows are read at its root alone")
+        .says("servers read workflows only at its root")
         .says("netbird-gitops init /");
     init(&bench, &["not/there"])
         .expect(1)
-        .says("workflows are read at its root alone");
+        .says("servers read workflows only at its root");
     init(&bench, &["--file", "other.json"])
         .expect(1)
-        .says("leave --file out");
+        .says("omit --file and unset NETBIRD_GITOPS_FILE");
     assert_eq!(tree(&bench), [""; 0]);
     // the first commit will be on a branch that starts nothing
     init(&bench, &[])
         .expect(0)
-        .shows("The branch is trunk, and the workflows start on main");
+        .shows("The workflows start on the branch main, but the branch is named trunk");
 }
 
 #[test]

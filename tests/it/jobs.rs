@@ -114,14 +114,14 @@ fn a_job_acts_for_the_repositorys_branch_only() {
             dispatch("refs/heads/main").with("GITEA_BRANCH", "live"),
         ] {
             let run = site.in_job(args, &job).expect(3);
-            run.says(&format!("{command} acts for the branch "))
+            run.says(&format!("{command} works only for the branch "))
                 .says("nothing was changed");
         }
         // an event that does not tell: the server is asked
         let job = push("refs/heads/feature").with("GITHUB_EVENT_NAME", "schedule");
         job.event(&site, "null");
         let run = site.in_job(args, &job).expect(3);
-        run.says("acts for the branch main only, and this job is of refs/heads/feature");
+        run.says("works only for the branch main, and this job runs for refs/heads/feature");
     }
     assert!(site.bench.netbird().requests().is_empty());
     assert_eq!(site.repo().tip("main"), commit);

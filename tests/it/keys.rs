@@ -118,7 +118,7 @@ fn what_no_key_can_change_makes_a_new_one() {
         bench
             .plan(&[])
             .expect(0)
-            .shows("NetBird cannot change this in a key")
+            .shows("this change needs a new setup key")
             .shows(field)
             .shows("1 to replace");
         bench.apply(&[]).expect(0);

@@ -84,13 +84,15 @@ fn what_is_no_recorded_account_is_said() {
     bench
         .plan(&["--live", "nope.json"])
         .expect(1)
-        .says("cannot read nope.json");
+        .says("cannot read nope.json")
+        .says("to create a recorded account, run netbird-gitops export --raw > live.json");
     for text in ["", "[]", "{\"group\": []}", "{\"groups\": 7}"] {
         fs::write(bench.path("live.json"), text).unwrap();
         bench
             .plan(&["--live", "live.json"])
             .expect(1)
-            .says("live.json is not a recorded account");
+            .says("live.json is not a recorded account")
+            .says("to create a recorded account, run netbird-gitops export --raw > live.json");
     }
     fs::write(bench.path("live.json"), "{\"groups\": [{\"id\": 7}]}").unwrap();
     bench

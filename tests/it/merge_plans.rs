@@ -213,7 +213,8 @@ fn a_base_that_was_not_fetched_is_said() {
         .in_job(&["plan", "--format", "json"], &job(&site, number))
         .expect(0);
     assert!(
-        notices(&run).contains("the plan is that of the branch and not of the merge"),
+        notices(&run)
+            .contains("The plan is for the file of this branch, not for the result of the merge."),
         "{}",
         notices(&run)
     );

@@ -239,18 +239,18 @@ fn what_cannot_be_meant_is_said() {
         ),
         (
             "routers/x",
-            "a network router is named by its network",
-            "networks/NAME",
+            "a network router cannot be named here",
+            "name its network: networks/NAME",
         ),
         (
             "dns_settings",
             "DNS settings are never deleted",
-            "what an apply could delete",
+            "name an object that an apply can delete",
         ),
         (
             "users/mira@example.org",
             "users are never deleted",
-            "what an apply could delete",
+            "name an object that an apply can delete",
         ),
     ];
     for (name, error, hint) in rows {

@@ -37,11 +37,11 @@ fn nobody_to_seal_for_is_a_refusal_and_a_plan_says_so() {
     bench
         .run_with(&["plan"], &nobody)
         .expect(0)
-        .shows("an apply needs AGE_PUBLIC_KEY, -r or -R");
+        .shows("An apply of this plan is refused without one: set AGE_PUBLIC_KEY");
     bench
         .run_with(&["apply"], &nobody)
         .expect(3)
-        .says("nobody is named to seal them for");
+        .says("and no recipient is set");
     bench.assert_writes(&[]);
     bench
         .run_with(&["apply", "-r", RECIPIENT], &nobody)
@@ -307,7 +307,7 @@ fn a_link_that_a_pull_request_makes_changes_what_it_leads_to() {
             ));
         bench.git(&["checkout", "-q", &base]);
         let target = job("pull_request_target");
-        let words = "another link, or changes a link or a submodule on the way to it";
+        let words = "a link to another file, or changes a link or a submodule on its path";
         bench.run_with(&plan, &target).expect(1).says(words);
         if row == 2 {
             let plan = ["plan", "-f", "keys/netbird.json"];

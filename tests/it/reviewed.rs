@@ -26,16 +26,22 @@ fn the_plan_that_was_looked_at_is_applied_and_no_other_one() {
         let run = bench.apply(&["--expect-digest", &looked_at]).expect(3);
         bench.assert_writes(&[]);
         let now = digest(&bench);
-        run.says(&format!("this is not the plan that was looked at: {why}\n"))
-            .says("nothing was changed")
-            .says(&format!("look at the plan again; if it is meant as it is now, run apply with --expect-digest {now}"));
+        run.says(&format!(
+            "this plan does not have the digest of --expect-digest: {why}\n"
+        ))
+        .says("nothing was changed")
+        .says(&format!(
+            "look at the plan again; if it is right, run apply with --expect-digest {now}"
+        ));
     };
     bench.file(file(80));
-    refused("it does something else");
+    refused("the operations or the file are different");
     bench.file(file(443));
     // what the file does not say is part of what was looked at
     bench.edit("/policies", "p", json!({ "enabled": false }));
-    refused("it does the same, but what it changes was changed in NetBird meanwhile");
+    refused(
+        "the operations are the same, but what they are about was changed in NetBird meanwhile",
+    );
     bench.edit("/policies", "p", json!({ "enabled": true }));
     bench
         .apply(&["--expect-digest", &looked_at.to_uppercase()])
@@ -125,7 +131,7 @@ fn who_will_join_which_group_is_part_of_it() {
     bench
         .apply(&["--expect-digest", &looked_at])
         .expect(3)
-        .says("this is not the plan that was looked at: it does something else\n");
+        .says("this plan does not have the digest of --expect-digest: the operations or the file are different\n");
     // the same of a key that waits already, beside a change of something else
     bench.agreed(file(&[], json!({})));
     let beside = |listed: &[&str]| {
@@ -169,7 +175,9 @@ fn what_names_mean_is_part_of_it() {
     bench
         .apply(&["--expect-digest", &looked_at])
         .expect(3)
-        .says("it does the same, but what it changes was changed in NetBird meanwhile");
+        .says(
+            "the operations are the same, but what they are about was changed in NetBird meanwhile",
+        );
 }
 
 #[test]
@@ -193,7 +201,7 @@ fn the_recipients_of_a_run_are_part_of_it() {
     bench
         .apply(&["-r", &other, "--expect-digest", &looked_at])
         .expect(3)
-        .says("it does something else");
+        .says("the operations or the file are different");
     // where nothing is sealed for them they are no part of it
     bench.file(json!({ "setup_keys": { "k": own } }));
     assert_eq!(digest(&["-r", &other]), digest(&[]));
@@ -217,7 +225,7 @@ fn what_is_recorded_or_waits_is_part_of_it() {
     bench
         .apply(&["--expect-digest", &"0".repeat(64)])
         .expect(3)
-        .says("this is not the plan that was looked at");
+        .says("this plan does not have the digest of --expect-digest");
     bench.agreed(file(json!({ "by-hand": {} })));
     // the entry leaves, beside a change of something else
     let looked_at = digest(bench.file(file(json!({ "by-hand": {}, "n": {} }))));

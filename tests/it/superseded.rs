@@ -188,7 +188,7 @@ fn where_no_newer_run_is_seen_nobody_applies_it() {
     let (number, one) = change(&site, "one", &["a"]);
     let (_, two) = change(&site, "two", &["a", "b"]);
     let own = site.gitea().run("apply.yml", "main", &one, "in_progress");
-    let nobody = format!("and nobody applies {} yet; nothing was changed", &two[..10]);
+    let nobody = format!("and no run applies {} yet; nothing was changed", &two[..10]);
     let refused = |site: &Site| {
         let run = apply(site, &one, own, &[]).expect(3);
         run.says("main has another netbird.json by now, so this apply is stale")
@@ -266,7 +266,7 @@ fn a_branch_that_does_not_follow_is_stale_and_nothing_else() {
     let run = run
         .says("main has another netbird.json by now")
         .says("push it first");
-    assert!(!run.stderr.contains("nobody applies"), "{}", run.stderr);
+    assert!(!run.stderr.contains("no run applies"), "{}", run.stderr);
     site.bench.assert_writes(&[]);
 }
 

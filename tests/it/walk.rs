@@ -65,7 +65,7 @@ fn an_account_that_is_there_is_adopted_and_then_kept_as_the_file_says() {
     site.run(&["plan", "--detailed-exitcode"])
         .expect(0)
         .shows("NetBird plan: No changes, 40 to adopt\n")
-        .shows("there is no inventory yet. The first apply makes it.");
+        .shows("there is no inventory yet. The first apply creates it.");
     idle(&site).shows("40 adopted");
     assert_eq!(recorded(&site), [0, 40]);
     site.run(&["plan"])

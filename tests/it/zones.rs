@@ -492,8 +492,8 @@ fn what_is_exported_and_adopted_plans_nothing() {
     bench
         .run(&["adopt", "records/db"])
         .expect(1)
-        .says_anywhere("a DNS record is named by its DNS zone")
-        .says_anywhere("as in zones/NAME");
+        .says_anywhere("a DNS record cannot be named here")
+        .says_anywhere("name its DNS zone: zones/NAME");
 }
 
 #[test]

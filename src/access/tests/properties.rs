@@ -356,7 +356,10 @@ fn pairs(passages: &[Passage], holds: impl Fn(Checks, &BTreeSet<String>) -> bool
     };
     for passage in passages.iter().filter(holds) {
         let names = |side: &Side| match side {
-            Side::Group(members) => members.names.clone(),
+            Side::Group(members) => {
+                let names = members.names.iter();
+                names.map(|of| of.name().to_owned()).collect()
+            }
             Side::Peer(name) => vec![name.clone()],
             Side::Resource(place) | Side::Route(place) => vec![place.name.clone()],
         };

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use crate::base::code::Code;
 use crate::base::text::joined;
-use crate::file::{Cursor, Field, Log, Presence, Refused, Table, quote};
+use crate::file::{Cursor, Field, Log, Presence, Refused, THE_FILE, Table, quote};
 use crate::model::address::Address;
 use crate::model::kind::rows::refused;
 use crate::model::kind::values::names;
@@ -17,7 +17,7 @@ type Besides = fn() -> &'static [Refused];
 
 /// What holds sections: what it is, where it stands, and what people write there besides.
 const PLACES: [(&str, &[&str], Besides); 3] = [
-    ("the file", &[], || REFUSED),
+    (THE_FILE, &[], || REFUSED),
     ("the section account", &["account"], || &*REFUSED_IN_ACCOUNT),
     ("the section dns", &["dns"], || REFUSED_IN_DNS),
 ];

@@ -10,6 +10,7 @@ use crate::base::text::{count, joined};
 use crate::commands::cli::Purpose;
 use crate::commands::workflows::{Comparison, OF_FORGEJO, OF_GITEA, OF_GITHUB, nearest};
 use crate::git::{Git, Opened};
+use crate::model::notice::UNTOLD;
 
 impl Doctor<'_> {
     pub(super) fn workflows(&mut self) -> Look {
@@ -25,7 +26,7 @@ impl Doctor<'_> {
         self.has_workflows = !texts.is_empty();
         match texts.is_empty() {
             true if folders.iter().any(|folder| folder.is_dir()) => {
-                open("none of the workflows here is one of ours")
+                open("there are no workflows of netbird-gitops here")
             }
             true => open("there are no workflows here"),
             false => compared(&texts),
@@ -39,20 +40,17 @@ impl Doctor<'_> {
                 let hint = "set fetch-depth: 0 in the checkout step; on a laptop, run git fetch --unshallow";
                 return match (git.head()?, git.is_shallow()) {
                     (None, _) => open("there is no commit yet"),
-                    (Some(_), false) => Ok("whole".into()),
-                    (Some(_), true) => wrong(
-                        "the checkout is shallow: which change deletes something is not known, so all deletions count as one",
-                        hint,
-                    ),
+                    (Some(_), false) => Ok("the checkout has the whole history".into()),
+                    (Some(_), true) => wrong(format!("the checkout is shallow, so {UNTOLD}"), hint),
                 };
             }
             Opened::NoGit => ("git is not installed", "install git where the job runs"),
             Opened::NotACheckout => {
-                let hint = "check the repository out, with fetch-depth: 0";
+                let hint = "check out the repository, with fetch-depth: 0";
                 ("this is not a git checkout", hint)
             }
         };
-        let text = format!("{why}, so all deletions count as one change");
+        let text = format!("{why}, so {UNTOLD}");
         match self.run.context.is_ci || self.named == Some(Purpose::Apply) {
             true => wrong(text, hint),
             false => open(text),

@@ -69,7 +69,7 @@ impl Doctor<'_> {
                 if is_other {
                     let hint =
                         "set GITEA_URL to the URL of Gitea or Forgejo, as https://git.example.com";
-                    failure = failure.hint(format!("{base} is not Gitea or Forgejo: {hint}"));
+                    failure = failure.hint(format!("{hint}: {base} is not Gitea or Forgejo"));
                 }
                 self.put("gitea_url", Err(failure.into()));
                 return Err("the server cannot be reached");
@@ -99,7 +99,7 @@ impl Doctor<'_> {
                 // a job is somebody's workflow, which lost its secret
                 Runner::Gitea | Runner::Forgejo => wrong(text, SETTINGS),
                 Runner::Other | Runner::None => open(format!(
-                    "{text}: comments, commits and the branch of the inventory are left out"
+                    "{text}, so there are no comments, no commits and no branch of the inventory"
                 )),
             };
             self.put("gitea_url", look);
@@ -125,7 +125,7 @@ impl Doctor<'_> {
 
     fn scopes(&self, scopes: Option<&Scopes>, about: Option<&RepoInfo>) -> Look {
         let Some(scopes) = scopes else {
-            return open("the job's permissions take the place of scopes");
+            return open("the job's own token has permissions instead of scopes");
         };
         let shown = match scopes {
             Scopes::Untold => return open("the server does not report the token's scopes"),
@@ -141,13 +141,13 @@ impl Doctor<'_> {
         let is_public = about.is_some_and(RepoInfo::is_public);
         let store = "and store it as the secret BOT_TOKEN (docs/gitea.md, step 3)";
         if scopes.public_only() && !is_public {
-            let hint = format!("make the bot a token for all repositories, {store}");
+            let hint = format!("create a token of the bot for all repositories, {store}");
             return wrong(format!("{shown}: it is for public repositories only"), hint);
         }
         if lacks.is_empty() {
             return Ok(shown);
         }
-        let hint = format!("make the bot a token with {lacks} as well, {store}");
+        let hint = format!("create a token of the bot with {lacks}, too, {store}");
         wrong(format!("{shown}: {lacks} is missing"), hint)
     }
 }
@@ -170,8 +170,8 @@ fn token(user: &Result<ForgeUser, GiteaError>, purpose: Option<Purpose>) -> Look
     match user {
         Ok(user) if user.id < 0 && purpose == Some(Purpose::Apply) => wrong(
             format!("it is the job's own token, of {}", user.login),
-            "use the bot's: GITEA_TOKEN from the secret BOT_TOKEN. The job's own commits nothing on Forgejo and on \
-             Gitea up to 1.25, pushes to no protected branch before 1.27, and starts no workflow",
+            "set GITEA_TOKEN to the bot's token, from the secret BOT_TOKEN\nthe job's own token cannot commit on Forgejo and on Gitea \
+             up to 1.25, cannot push to a protected branch before Gitea 1.27, and its commits start no workflow",
         ),
         Ok(user) => Ok(format!("it belongs to {}", user.login)),
         Err(error) if error.is_scope() => Ok(

@@ -20,10 +20,11 @@ impl Doctor<'_> {
             |check: &&Check| check.failed() || self.run.is_of_fork() && check.ok.is_none();
         let mut closed = self.found.iter().filter(is_closed);
         if closed.any(|check| of_forge.contains(&check.name)) {
-            return self.put_rest("inventory", "the forge cannot be read");
+            return self.put_rest("inventory", "Gitea cannot be read");
         }
         if !self.run.file.is_file() {
-            return self.put_rest("inventory", "there is no such file");
+            let why = format!("{} is missing", self.run.file_name());
+            return self.put_rest("inventory", &why);
         }
         let place = InventoryPlace::find(self.run);
         match place.and_then(|place| Ok((place.read()?, place))) {
@@ -107,8 +108,12 @@ impl Doctor<'_> {
             true => Ok(format!("{number} to be used, each with a copy")),
             false => {
                 let names = joined(created.iter().map(|(name, _)| name), ", ");
-                let hint = "if the sealed text is lost, replace the key: --replace setup_keys/NAME";
-                wrong(format!("no copy of {names} is kept"), hint)
+                let hint =
+                    "if the sealed key is lost, replace the setup key: --replace setup_keys/NAME";
+                wrong(
+                    format!("beside the inventory there is no copy of setup key {names}"),
+                    hint,
+                )
             }
         })
     }

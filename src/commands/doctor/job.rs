@@ -16,7 +16,7 @@ impl Doctor<'_> {
     pub(super) fn terminal(&self) -> Look {
         let is_terminal = std::io::stdout().is_terminal();
         if self.run.context.runner != Runner::None && environment("CI").is_none() {
-            let text = "this is a runner's job, but CI is not set: the runner would obey lines of the log that look like commands";
+            let text = "this is a CI job, but CI is not set: the runner would obey lines of the log that look like commands";
             return wrong(text, "set CI: true in the step's env");
         }
         let color = match use_color(self.run.cli.global.color, is_terminal, environment) {
@@ -38,16 +38,16 @@ impl Doctor<'_> {
             return wrong(problem.clone(), hint);
         }
         let checked = match self.purpose {
-            Some(Purpose::Plan) => "checked for plan",
-            Some(Purpose::Apply) => "checked for apply",
-            None => "checked for what plan and apply have in common",
+            Some(Purpose::Plan) => "checked what plan needs",
+            Some(Purpose::Apply) => "checked what apply needs",
+            None => "checked what both plan and apply need",
         };
         if !context.is_ci {
             let why = match (self.named, self.purpose) {
-                (None, Some(_)) => ", by what NetBird's token can do; --for chooses otherwise",
+                (None, Some(_)) => ", because NetBird's token can do it; use --for to choose",
                 _ => "",
             };
-            return Ok(format!("no job; {checked}{why}"));
+            return Ok(format!("not in a CI job; {checked}{why}"));
         }
         let applies = self.purpose == Some(Purpose::Apply);
         if applies && context.is_pull_request_event() {

@@ -25,8 +25,10 @@ const DAYS_LEFT: i64 = 14;
 const REQUESTS_LEFT: u64 = 20;
 
 /// What to do where something else answers.
-const NO_API: &str =
-    "is this NetBird's management API? Its URL is that of the dashboard, or of a host of its own";
+const NO_API: &str = "check NETBIRD_API_URL: the management API is at the URL of the dashboard, or on a host of its own";
+
+/// What is said where the user of the token is not known.
+const NO_OWNER: &str = "NetBird does not say whose token it is";
 
 /// Why something was not looked at.
 const NO_TOKEN: &str = "there is no valid token";
@@ -114,7 +116,7 @@ impl Doctor<'_> {
     /// What the token's user may do; of a person, that a token ends with the access of whose it is.
     fn role(&self) -> (Look, Option<String>) {
         let Some(me) = self.me.as_ref().filter(|me| !me.role.is_empty()) else {
-            return (open("NetBird does not say whose the token is"), None);
+            return (open(NO_OWNER), None);
         };
         let persons = OfRun::PersonsToken(me.name.clone());
         let advice = (!me.is_service_user).then(|| Notice::general(persons).words());
@@ -133,16 +135,28 @@ impl Doctor<'_> {
         let is_managed = |kind: &Kind| desired.is_some_and(|file| file.manages(*kind));
         let applies = self.named == Some(Purpose::Apply);
         let why = match gates::reads_only(me).is_some() {
-            _ if !gates::sees_all(me) => "it sees a part of the account only".to_owned(),
-            true if applies => "it can change nothing, but an apply writes".to_owned(),
-            false if applies && denied.iter().any(is_managed) => format!("it cannot write {lacks}"),
-            true => return Ok(format!("{who}: right for a plan; an apply needs admin")),
-            false if denied.is_empty() => {
-                return Ok(format!("{who}: right for an apply, more than a plan needs"));
+            _ if !gates::sees_all(me) => "it sees only a part of the account".to_owned(),
+            true if applies => "it cannot change anything, and an apply has to".to_owned(),
+            false if applies && denied.iter().any(is_managed) => {
+                format!("it cannot change {lacks}")
             }
-            false => return Ok(format!("{who}: enough for an apply, but for {lacks}")),
+            true => {
+                return Ok(format!(
+                    "{who}: enough for a plan; an apply needs the role admin"
+                ));
+            }
+            false if denied.is_empty() => {
+                return Ok(format!(
+                    "{who}: enough for an apply, and more than a plan needs"
+                ));
+            }
+            false => {
+                return Ok(format!(
+                    "{who}: enough for an apply that does not change {lacks}"
+                ));
+            }
         };
-        let hint = "give NETBIRD_API_TOKEN the token of a service user: role auditor for plan (in the workflows the secret \
+        let hint = "set NETBIRD_API_TOKEN to the token of a service user: role auditor for plan (in the workflows the secret \
                     NETBIRD_PLAN_TOKEN), admin for apply (NETBIRD_APPLY_TOKEN)";
         wrong(format!("{who}: {why}"), hint)
     }
@@ -186,7 +200,7 @@ fn tokens(api: &Api, me: &User) -> Result<Vec<UserToken>, ApiError> {
 /// What NetBird says with its version, where it does not.
 fn untold(error: &ApiError) -> Look {
     match error {
-        error if error.is_absent() => open("this server does not say"),
+        error if error.is_absent() => open("this server does not report it"),
         error if error.is_access() => not_made(NO_TOKEN),
         error => open(format!("not known: {error}")),
     }
@@ -202,8 +216,8 @@ fn version(greeting: &Result<Greeting, ApiError>, api: Option<&Api>) -> Look {
     let peers = api.and_then(|api| api.values("/peers").ok());
     let mut peers = peers.into_iter().flatten();
     if peers.any(|peer| peer.get("created_at").is_none()) {
-        let hint = "update NetBird: much of what shows an enrollment is missing there";
-        let text = "this server is older than NetBird 0.55: everything works from there on";
+        let hint = "update NetBird: this server does not say when machines enrolled";
+        let text = "this server is older than NetBird 0.55; netbird-gitops needs 0.55 or later";
         return wrong(text, hint);
     }
     open(OLD_NETBIRD)
@@ -212,7 +226,7 @@ fn version(greeting: &Result<Greeting, ApiError>, api: Option<&Api>) -> Look {
 /// The token in use is the one that was used last, just now.
 fn life(of: Option<(&User, Result<Vec<UserToken>, ApiError>)>, now: Timestamp) -> Look {
     let (me, tokens) = match of {
-        None => return not_made("NetBird does not say whose the token is"),
+        None => return not_made(NO_OWNER),
         Some((_, Err(error))) => return open(format!("NetBird does not say: {error}")),
         Some((me, Ok(tokens))) => (me, tokens),
     };
@@ -220,17 +234,17 @@ fn life(of: Option<(&User, Result<Vec<UserToken>, ApiError>)>, now: Timestamp) -
     let newest = used.max_by_key(|token| token.last_used);
     let Some((token, end)) = newest.and_then(|token| Some((token.name, token.expiration_date?)))
     else {
-        return open("NetBird does not say when the token ends");
+        return open("NetBird does not say when the token expires");
     };
     let days = end.duration_since(now).as_secs() / 86_400;
     let left = count(usize::try_from(days).unwrap_or_default(), "day", "days");
     let day = end.strftime("%F");
-    let text = format!("{left} left of the token {token:?}, until {day}");
+    let text = format!("token {token:?} expires in {left}, on {day}");
     if days >= DAYS_LEFT {
         return Ok(text);
     }
-    let store = "and store it before that day; all that uses the old one stops then";
-    wrong(text, format!("make a new token for {}, {store}", me.name))
+    let store = "and store it before that day: what uses the old one stops working then";
+    wrong(text, format!("create a new token for {}, {store}", me.name))
 }
 
 fn account(accounts: &Result<Vec<Value>, ApiError>, wanted: Option<String>) -> Look {
@@ -241,7 +255,7 @@ fn account(accounts: &Result<Vec<Value>, ApiError>, wanted: Option<String>) -> L
     let ids: Vec<&str> = accounts.filter_map(|one| one["id"].as_str()).collect();
     let found = ids.join(", ");
     let Some(wanted) = wanted else {
-        let more = "with NETBIRD_ACCOUNT_ID set to it any other is refused";
+        let more = "set NETBIRD_ACCOUNT_ID to it, and every other account is refused";
         return open(format!("account {found}; {more}"));
     };
     let hint = "check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)";
@@ -255,11 +269,11 @@ fn account(accounts: &Result<Vec<Value>, ApiError>, wanted: Option<String>) -> L
 fn rate_limit(greeting: &Result<Greeting, ApiError>, is_slow: bool) -> Look {
     let limit = greeting.as_ref().map(|greeting| greeting.rate_limit);
     let text = match limit {
-        _ if is_slow => "too many requests for now".to_owned(),
+        _ if is_slow => "NetBird refused a request because there were too many".to_owned(),
         Err(error) => return untold(error),
-        Ok(None) => return open("the server reports none"),
+        Ok(None) => return open("the server reports no limit"),
         Ok(Some((left, of))) if left < REQUESTS_LEFT => {
-            format!("{left} of {of} requests left: a plan needs about twelve")
+            format!("{left} of {of} requests left, and a plan needs about twelve")
         }
         Ok(Some((left, of))) => return Ok(format!("{left} of {of} requests left")),
     };

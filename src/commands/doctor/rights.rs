@@ -79,7 +79,7 @@ impl Rights<'_> {
             Some(false) if self.doctor.via_pr => {
                 Ok(may_not + "; the workflows open pull requests (--via-pr)")
             }
-            Some(false) => weak(format!("{may_not}: a rule keeps it out"), &or_propose),
+            Some(false) => weak(format!("{may_not}: a branch rule forbids it"), &or_propose),
         }
     }
 
@@ -87,12 +87,12 @@ impl Rights<'_> {
     fn rule(&self, name: &str, branch: &BranchInfo, file: &str, of_inventory: bool) -> Look {
         if !branch.protected {
             let text = match of_inventory {
-                true => "can delete it, or change which objects count as ours",
-                false => "pushes past review",
+                true => "delete it, or change which objects this file manages",
+                false => "push without a review",
             };
-            let text = format!("no rule protects {name}: every writer {text}");
-            let how = "with the bot alone on its push allowlist: netbird-gitops init --setup does (docs/gitea.md, step 7)";
-            return wrong(text, format!("make a rule for {name} {how}"));
+            let text = format!("no rule protects {name}. Everybody with write access can {text}.");
+            let how = "with only the bot on its push allowlist: netbird-gitops init --setup does it (docs/gitea.md, step 7)";
+            return wrong(text, format!("create a rule for {name} {how}"));
         }
         let unread = |why: &str| open(format!("{name} is protected; {why}"));
         let rule = match self.repo.rule(name, branch) {
@@ -119,7 +119,7 @@ impl Rights<'_> {
             return not_made("the repository is archived");
         }
         if !self.about.has_pulls() {
-            let text = "the repository has no pull requests, so there is nothing to comment on";
+            let text = "pull requests are switched off in the repository, so no plan can be posted";
             return wrong(text, "switch them on in the repository's settings");
         }
         let pull = self.doctor.run.context.pull_request.as_ref();
@@ -132,8 +132,8 @@ impl Rights<'_> {
             Err(error) if error.is_not_found() => {
                 return wrong(
                     format!("the token may not see comments: {error}"),
-                    "the workflow's permissions: need pull-requests: write; a private repository's fork cannot comment \
-                     with the job's own token",
+                    "give the workflow the permission pull-requests: write; in the job of a private repository's fork the \
+                     job's own token cannot comment",
                 );
             }
             Err(error) => return open(format!("not known: {error}")),
@@ -142,9 +142,12 @@ impl Rights<'_> {
         let Some(scopes) = self.scopes else {
             return Ok("the job's token sees the comments of pull requests".into());
         };
-        let hint = "make a token with the scope write:issue as well (docs/gitea.md, step 3)";
+        let hint = "create a token with the scope write:issue, too (docs/gitea.md, step 3)";
         match scopes.may_write("issue") {
-            Some(false) => wrong("the token cannot write comments: no write:issue", hint),
+            Some(false) => wrong(
+                "the token cannot write comments: it lacks the scope write:issue",
+                hint,
+            ),
             Some(true) => Ok("the token may comment on pull requests".into()),
             None => open("the token reads comments; whether it may write them is not known"),
         }

@@ -184,7 +184,7 @@ fn fields(live: &Live, export: &Export, actual: &Actual) -> Result<Map<String, V
     for peer in resource.peers_mut() {
         let found = peer.id().and_then(|id| actual.peers.get(id));
         let Some(found) = found else {
-            return Err("it names a peer that is gone".into());
+            return Err("it names a peer that NetBird does not have any more".into());
         };
         match unnamed(found, export, actual) {
             Some(why) => return Err(format!("it names the peer {:?}: {why}", found.name)),
@@ -246,7 +246,7 @@ fn unnamed(peer: &objects::Peer, export: &Export, actual: &Actual) -> Option<&'s
     } else if names::own_flaw(&peer.name).is_some() {
         Some("a file cannot have that name")
     } else if !key.is_none_or(means) {
-        Some("its name is that of a setup key that is not its own")
+        Some("a setup key that it did not enroll with has this name")
     } else if key.is_none() && is_shared() {
         Some("several peers have this name")
     } else {

@@ -199,15 +199,16 @@ impl Wanted {
     }
 }
 
-const NO_BOT: &str = "set BOT_TOKEN to its token with the scope read:user, or name it with --bot";
-const BOT_OWNS: &str =
-    "it owns the repository, and so does whoever gets BOT_TOKEN: a user of its own is safer";
-const NOT_COMPARABLE: &str = "left alone: nobody can read it back; to replace it, delete it first";
+const NO_BOT: &str =
+    "set BOT_TOKEN to a token of the bot with the scope read:user, or name the bot with --bot";
+const BOT_OWNS: &str = "it owns the repository, so whoever has BOT_TOKEN can change its settings: a separate user is safer";
+const NOT_COMPARABLE: &str =
+    "left alone: a secret cannot be read and compared; to replace it, delete it first";
 const OTHER_VALUE: &str =
-    "left alone, with another value than yours; to replace it, delete it first";
+    "left alone: it has another value than yours; to replace it, delete it first";
 const NOBODY_PUSHES: &str =
-    "left alone: nobody may push, so give sync-events --via-pr in apply.yml and enrollment.yml";
-const LATER: &str = "before the files are on the branch it would keep you from pushing them";
+    "left alone: nobody can push, so add --via-pr to sync-events in apply.yml and enrollment.yml";
+const LATER: &str = "set it once the files are on the branch: it would keep you from pushing them";
 
 /// The server writes line ends of its own.
 fn same(one: &str, other: &str) -> bool {
@@ -309,10 +310,10 @@ impl Settings {
             }
             Setting::BranchRule(branch) => match self.repo.protect(branch, bot) {
                 Ok(rule) if !rule.lists(bot) => {
-                    let lacks = format!("the server left {bot} out of its push list");
+                    let lacks = format!("the server did not put {bot} on its push allowlist");
                     let text = format!("{branch} is protected, but {lacks}");
                     return Err(Failure::error(visible(&text)).hint(
-                        "a push list takes nobody who may not write: see the bot's access under Settings → \
+                        "a push allowlist takes only users with write access: check the bot's access under Settings → \
                          Collaborators, and the rule under Settings → Branches",
                     ));
                 }
@@ -323,9 +324,8 @@ impl Settings {
     }
 }
 
-const OWNERS_TOKEN: &str = "make a token of your own (Settings → Applications) with the scope write:repository, as the owner \
-     of the repository or of its organisation, and set GITEA_TOKEN to it for this command; who only administrates a repository \
-     may not set its secrets, and the bot's token is BOT_TOKEN";
+const OWNERS_TOKEN: &str = "set GITEA_TOKEN to a token with the scope write:repository of the owner of the repository or of its \
+     organisation (Settings → Applications); an administrator of the repository cannot set its secrets; the bot's token is BOT_TOKEN";
 
 /// What an error means where the token is to be the owner's.
 fn of_owner(repo: &Repo, error: GiteaError) -> Failure {
@@ -334,8 +334,8 @@ fn of_owner(repo: &Repo, error: GiteaError) -> Failure {
     match status {
         Some(401 | 403) => failure.hint(OWNERS_TOKEN),
         Some(404) => failure.hint(
-            "is the repository made, and its name right (GITEA_REPO)? Are Actions switched on, on the server and in the \
-             repository's settings? Gitea answers so where the token may not look, too",
+            "check that the repository exists and GITEA_REPO names it, and that Actions are switched on for the server and in \
+             the repository's settings; Gitea also answers so where the token has no access",
         ),
         _ => failure,
     }
@@ -353,11 +353,12 @@ fn secrets(owner: &Token) -> Result<BTreeMap<&'static str, Token>, Failure> {
     let (plan, apply) = (value("NETBIRD_PLAN_TOKEN"), value("NETBIRD_APPLY_TOKEN"));
     if plan.is_some() && plan == apply {
         let text = "NETBIRD_PLAN_TOKEN and NETBIRD_APPLY_TOKEN are the same token";
-        let hint = "pull requests see the first: make it the token of a service user with the role auditor";
+        let hint = "jobs of pull requests see NETBIRD_PLAN_TOKEN: set it to the token of a service user with the role auditor";
         return Err(Failure::error(text).hint(hint));
     }
     if value("BOT_TOKEN") == Some(owner.expose()) {
-        let hint = "jobs would own the repository: make a user for the bot, and set BOT_TOKEN to a token of that user";
+        let hint = "with it jobs could change the repository's settings: create a user for the bot, and set BOT_TOKEN to a token of \
+                    that user";
         return Err(Failure::error("BOT_TOKEN is the owner's token").hint(hint));
     }
     Ok(secrets)
@@ -392,7 +393,7 @@ fn variables(args: &InitArgs) -> Result<BTreeMap<&'static str, String>, Failure>
     let is_url = |text: &str| text.starts_with("https://") || text.starts_with("http://");
     if value("NETBIRD_GITOPS_BINARY").is_some_and(|text| !is_url(text)) {
         let text = "NETBIRD_GITOPS_BINARY is not a URL: it has to begin with https://";
-        let hint = "it is where jobs fetch the program, without signing in";
+        let hint = "jobs fetch the program there, without signing in";
         return Err(Failure::error(text).hint(hint));
     }
     Ok(variables)
@@ -406,7 +407,7 @@ fn repository(run: &Run, remote: Option<&Remote>) -> Result<(String, String), Fa
     let name = run.command.named(|it| &it.gitea_repo);
     let name = name.or_else(|| Some(remote?.name.clone()));
     server.zip(name).ok_or_else(|| {
-        let text = "which repository to set up is not known: the checkout's remote origin does not say it";
+        let text = "the repository to set up is not known: the remote \"origin\" of the checkout does not name it";
         let hint = "set GITEA_URL to the server, such as https://git.example.com, and GITEA_REPO to OWNER/NAME";
         Failure::error(text).hint(hint)
     })
@@ -447,7 +448,7 @@ fn there(repo: &Repo, wanted: &Wanted, wait: Duration) -> Result<There, Failure>
         Some(bot) => repo.permission(bot).map_err(|error| match error.status() {
             Some(404 | 422) => Failure::from(error)
                 .within(&format!("there is no user {bot:?}"))
-                .hint("make the bot's user first, or name another with --bot"),
+                .hint("create the bot's user first, or name another one with --bot"),
             _ => of_owner(error),
         })?,
     };
@@ -522,7 +523,7 @@ Made variable AGE_PUBLIC_KEY \n\
 Missing variable NETBIRD_GITOPS_BINARY set NETBIRD_GITOPS_BINARY: where jobs fetch the program: docs/gitea.md, step 4
 Missing variable NETBIRD_GITOPS_SHA256 set NETBIRD_GITOPS_SHA256: the program's SHA-256
 Made branch rule list only bot may push
-Later branch rule main before the files are on the branch it would keep you from pushing them
+Later branch rule main set it once the files are on the branch: it would keep you from pushing them
 "
         );
     }
@@ -548,7 +549,7 @@ Later branch rule main before the files are on the branch it would keep you from
             (BOT_OWNS, NOT_COMPARABLE, OTHER_VALUE, "")
         );
         assert!(
-            texts[8].starts_with("left alone: by it bot may not push, so every apply is refused")
+            texts[8].starts_with("left alone: it does not let bot push, so every apply is refused")
         );
         assert_eq!((deeds[9].name.as_str(), texts[9]), ("branch rule ma*", ""));
     }

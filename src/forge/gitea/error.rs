@@ -134,25 +134,28 @@ fn hint(answer: &ErrorAnswer) -> Option<String> {
     let origin = answer.token_origin.as_deref();
     let hint = match answer.status {
         401 => {
-            let hint = "the token is not valid (any more); the automatic token of a job lives as long as the job. Make one \
-                            for the bot user and store it as the secret BOT_TOKEN, which the job gets as GITEA_TOKEN";
+            let hint = "the token is expired, revoked, cut off, or of another server (the job's own token is valid only \
+                        during the job): create a token for the bot, and set GITEA_TOKEN to it\nin a job it comes from the \
+                        secret BOT_TOKEN";
             return Some(http::with_origin(hint, origin));
         }
         403 if let Some(required) = required_scope(&answer.message) => {
             let hint = format!(
-                "make a token with the scope {required}: commits need write:repository, comments write:issue"
+                "create a token with the scope {required}: commits need write:repository, comments write:issue"
             );
             return Some(http::with_origin(&hint, origin));
         }
-        403 => "the token's user may not do this: no write access, a branch rule, or a hook",
-        404 => {
-            "Gitea says so too where the token may not look: is the name right, and may the token's user read the repository?"
+        403 => {
+            "the token's user is not allowed to do this: no write access, a branch rule, or a hook"
         }
-        413 => "a proxy before Gitea, or a quota, sets the limit",
+        404 => {
+            "check the name, and that the token's user may read the repository: Gitea answers 404 to those who may not, too"
+        }
+        413 => "a proxy in front of Gitea, or a quota, sets the limit",
         423 => "the repository is archived or a mirror: nothing can be written there",
-        429 => "something before Gitea limits requests: run again later",
+        429 => "a proxy in front of Gitea limits requests: run again later",
         500.. if answer.message.is_empty() => {
-            "only the server's log has the cause: Gitea hides it from all but its administrators"
+            "the cause is in the server's log: Gitea shows it only to its administrators"
         }
         _ => return None,
     };

@@ -40,20 +40,21 @@ impl BranchRule {
         let gap = |text: String, hint: &str| Some((text, hint.to_owned()));
         if let Some(pattern) = pattern_of(&self.unprotected_file_patterns, file) {
             let text = format!(
-                "its unprotected file pattern {pattern:?} covers {file}, which every writer pushes past review"
+                "its unprotected file pattern {pattern:?} covers {file}, so everybody with write access can push that file \
+                 without a review"
             );
-            let hint = "take the pattern out; put the bot on the push allowlist, or use sync-events --via-pr";
+            let hint = "remove the pattern; put the bot on the push allowlist, or use sync-events --via-pr";
             return gap(text, hint);
         }
         if let Some(pattern) = pattern_of(&self.protected_file_patterns, file) {
             let text = format!(
-                "its protected file pattern {pattern:?} covers {file}, which nobody can change"
+                "its protected file pattern {pattern:?} covers {file}, so nobody can change that file"
             );
-            return gap(text, "take the pattern out");
+            return gap(text, "remove the pattern");
         }
         let is_listed = |bot| self.lists(bot) || !self.push_whitelist_teams.is_empty();
         let refused = |bot: &str| {
-            let text = format!("by it {bot} may not push, so every apply is refused");
+            let text = format!("it does not let {bot} push, so every apply is refused");
             gap(text, allow)
         };
         if !self.enable_push {
@@ -61,29 +62,32 @@ impl BranchRule {
             return needs_push.then(refused).flatten();
         }
         if !self.enable_push_whitelist {
-            let hint = "let the bot alone push (Allowlist Restricted Push), or nobody (Disable Push, and sync-events --via-pr)";
-            return gap("everybody who may write pushes past review".into(), hint);
+            let hint = "let only the bot push (Allowlist Restricted Push), or nobody (Disable Push, with sync-events --via-pr)";
+            return gap(
+                "everybody with write access can push without a review".into(),
+                hint,
+            );
         }
         if let Some(bot) = bot.filter(|bot| !is_listed(bot)) {
             let hint = format!("{allow}, or use sync-events --via-pr");
             return match needs_push {
                 true => refused(bot),
-                false => gap(format!("{bot} may not push by it"), &hint),
+                false => gap(format!("it does not let {bot} push"), &hint),
             };
         }
         let list = self.push_list();
-        let text = format!("{} push past review", list.join(", "));
-        let hint = "leave the bot alone on the push allowlist";
+        let text = format!("{} can push without a review", list.join(", "));
+        let hint = "keep only the bot on the push allowlist";
         (list.len() > 1).then(|| gap(text, hint)).flatten()
     }
 
     /// Returns who pushes, in words.
     pub fn pushers(&self) -> String {
         match self.enable_push {
-            false => "nobody pushes".to_owned(),
+            false => "nobody can push".to_owned(),
             true => match self.push_list().as_slice() {
                 [] => "its push allowlist is empty".to_owned(),
-                list => format!("{} alone pushes", list.join(", ")),
+                list => format!("only {} can push", list.join(", ")),
             },
         }
     }
@@ -156,14 +160,14 @@ mod tests {
                            "push_whitelist_teams": ["Owners"], "push_whitelist_deploy_keys": true });
         assert_eq!(
             gap(list).as_deref(),
-            Some("bot, the team Owners, deploy keys push past review")
+            Some("bot, the team Owners, deploy keys can push without a review")
         );
         assert_eq!(
             gap(json!({ "enable_push": true })).as_deref(),
-            Some("everybody who may write pushes past review")
+            Some("everybody with write access can push without a review")
         );
         let free = json!({ "unprotected_file_patterns": "docs/**; NetBird.json" });
-        assert!(gap(free).unwrap().contains("every writer"));
+        assert!(gap(free).unwrap().contains("without a review"));
         let shut = json!({ "protected_file_patterns": "*.json" });
         assert!(gap(shut).unwrap().contains("nobody can change"));
     }
@@ -175,12 +179,12 @@ mod tests {
             rule.gap("f", Some("bot"), needs_push).map(|(text, _)| text)
         };
         let list = |users: Value| json!({ "enable_push": true, "enable_push_whitelist": true, "push_whitelist_usernames": users });
-        let refused = Some("by it bot may not push, so every apply is refused".to_owned());
+        let refused = Some("it does not let bot push, so every apply is refused".to_owned());
         assert_eq!(gap(list(json!(["Bot"])), true), None);
         assert_eq!(gap(list(json!(["alice"])), true), refused);
         assert_eq!(gap(json!({}), true), refused);
         assert_eq!(gap(json!({}), false), None);
-        let alone = Some("bot may not push by it".to_owned());
+        let alone = Some("it does not let bot push".to_owned());
         assert_eq!(gap(list(json!(["alice"])), false), alone);
     }
 

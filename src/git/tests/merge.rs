@@ -168,7 +168,7 @@ fn a_file_that_may_have_been_renamed_is_not_guessed_at() {
     let parted = Parted::new(old(text), old("1\n2\n3\n4\n5\n6\n7\n"), renamed);
     let error = parted.merge().unwrap_err().to_string();
     assert!(
-        error.contains("vpn.json") && error.contains("hint: merge or rebase"),
+        error.contains("vpn.json") && error.contains("hint: merge the base branch"),
         "{error}"
     );
     let parted = Parted::new(old(text), |_| (), renamed);

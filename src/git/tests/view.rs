@@ -36,7 +36,7 @@ fn a_pull_request_is_about_the_merge() {
     let told: Vec<String> = notices.map(|notice| notice.words()).collect();
     assert_eq!(
         told,
-        ["the branch is 1 commit behind its base; the plan is that of the merge"]
+        ["the branch is 1 commit behind its base branch. The plan is for the result of the merge."]
     );
 }
 

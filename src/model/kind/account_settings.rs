@@ -200,11 +200,11 @@ const TABLE: Table<AccountSettings> = Table {
         /// Whether machines of people have to log in again after a time.
         own peer_login_expiration_enabled: FLAG => true,
         /// After how many seconds: an hour to 180 days.
-        own peer_login_expiration: whole::<3_600, 15_552_000>() => 86400,
+        own peer_login_expiration: seconds::<3_600, 15_552_000>() => 86400,
         /// Whether they have to after they were offline for a time.
         own peer_inactivity_expiration_enabled: FLAG => false,
         /// After how many seconds.
-        own peer_inactivity_expiration: whole::<1, MOST_SECS>() => 600,
+        own peer_inactivity_expiration: seconds::<1, MOST_SECS>() => 600,
         /// Whether people of role user see no peers of others in the dashboard.
         own regular_users_view_blocked: FLAG => true,
         /// Whether the groups of a user go to the user's machines.

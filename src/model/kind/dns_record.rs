@@ -212,7 +212,7 @@ const TABLE: Table<DnsRecord> = Table {
             text.flatten().unwrap_or_default().to_owned()
         }),
         /// How long others may remember it, in seconds.
-        own ttl: whole::<0, LONGEST_TTL>() => 300,
+        own ttl: seconds::<0, LONGEST_TTL>() => 300,
     ],
     refused: refused![
         ["value", "target", "address", "ip", "data"] => content;

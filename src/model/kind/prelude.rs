@@ -9,7 +9,9 @@ pub(super) use super::peer;
 pub(super) use super::rows::{fields, refused};
 pub(super) use super::spec::{base_of, embedded_ids, keep};
 pub(super) use super::values::word::{self, Word};
-pub(super) use super::values::{FLAG, TEXT, domain, names, network, renamed_from, whole};
+pub(super) use super::values::{
+    DAY_SECS, FLAG, HOUR_SECS, TEXT, domain, names, network, renamed_from, seconds, whole,
+};
 pub(super) use super::words::{listed, named};
 pub(super) use super::{
     ALL, About, Answers, Descriptor, Entries, Groups, InFile, Inside, Kind, Live, Moves, NameOf,

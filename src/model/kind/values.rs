@@ -38,6 +38,38 @@ pub(crate) const fn whole<const LEAST: i64, const MOST: i64>() -> Takes<Option<i
     })
 }
 
+/// A length of time in seconds within these bounds.
+pub(crate) const fn seconds<const LEAST: i64, const MOST: i64>() -> Takes<Option<i64>> {
+    Takes(Shape::Whole(LEAST, MOST), |value, log| {
+        let Some(secs) = value.text().and_then(secs_of) else {
+            return (whole::<LEAST, MOST>().1)(value, log);
+        };
+        let is_taken = secs > 0 && (LEAST..=MOST).contains(&secs);
+        let hint = is_taken.then(|| format!("write {secs}"));
+        value.wrong(log, "a whole number of seconds", hint)
+    })
+}
+
+pub(crate) const HOUR_SECS: i64 = 3600;
+pub(crate) const DAY_SECS: i64 = 86_400;
+
+/// Returns the seconds of a length of time as other tools write it: `7d`, `12 hours`. A bare `m` may be a month.
+fn secs_of(text: &str) -> Option<i64> {
+    let text = text.trim().to_lowercase();
+    let unit_at = text.find(|char: char| !char.is_ascii_digit())?;
+    let (number, unit) = text.split_at(unit_at);
+    let unit_secs = match unit.trim_start() {
+        "s" | "sec" | "secs" | "second" | "seconds" => 1,
+        "min" | "mins" | "minute" | "minutes" => 60,
+        "h" | "hour" | "hours" => HOUR_SECS,
+        "d" | "day" | "days" => DAY_SECS,
+        "w" | "week" | "weeks" => 7 * DAY_SECS,
+        "y" | "year" | "years" => 365 * DAY_SECS,
+        _ => return None,
+    };
+    number.parse::<i64>().ok()?.checked_mul(unit_secs)
+}
+
 /// The field by which an entry is renamed; what it names is checked when all entries are read.
 pub(crate) const fn renamed_from<T>() -> Field<T> {
     let mut field = Field::optional("renamed_from", |_, value, log| {

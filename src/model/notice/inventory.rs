@@ -11,7 +11,7 @@ facts! {
     pub enum OfInventory {
         /// There is none yet.
         First => Code::Inventory.says(
-            "there is no inventory yet. The first apply makes it. Until then nothing is deleted, except by --prune all."
+            "there is no inventory yet. The first apply creates it. Until then nothing is deleted, except by --prune all."
         ),
         /// This clone does not have it; the branch that does.
         NotFetched(branch: String) => Code::InventoryLacks.says(format!(
@@ -48,14 +48,12 @@ facts! {
         /// What changed since that commit, shortened, was applied is not known, and why.
         TooShort { applied: String, why: Cut } => Code::Inventory.says(match why {
             Cut::TooLarge => format!(
-                "the versions of the file since commit {applied} was applied are too large to be read, so all deletions count as \
-                 one change"
+                "the versions of the file since commit {applied} was applied are too large to be read, so {UNTOLD}."
             ),
             Cut::Shallow | Cut::Missing => format!(
-                "this checkout does not tell what changed since commit {applied} was applied, so all deletions count as one \
-                 change{}",
+                "this checkout does not tell what changed since commit {applied} was applied, so {UNTOLD}.{}",
                 match why {
-                    Cut::Shallow => "; set fetch-depth: 0 in the checkout step, or run git fetch --unshallow",
+                    Cut::Shallow => " Set fetch-depth: 0 in the checkout step, or run git fetch --unshallow.",
                     _ => "",
                 }
             ),
@@ -65,6 +63,9 @@ facts! {
     /// Returns its cause, and what it says.
     fn said(&self, _at: &Address) -> Saying; impl Fact;
 }
+
+/// What it means that it is not known which commit deletes what.
+pub const UNTOLD: &str = "a plan cannot tell which commit deletes what: one line Allow-Deletes has to cover all deletions";
 
 /// Why it is not known what changed since the last apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -88,8 +89,8 @@ facts! {
     pub enum OfMerge {
         /// The base branch is not in the checkout: the plan is that of the branch.
         NoBase => Code::Merge.says(
-            "the base branch is not in this checkout, so the plan is that of the branch and not of the merge; set \
-             fetch-depth: 0 in the checkout step"
+            "this checkout does not have the base branch. The plan is for the file of this branch, not for the result of the merge. \
+             Set fetch-depth: 0 in the checkout step."
         ),
         /// The checkout does not hold the commit that the branch started from.
         TooLittleHistory => Code::Merge.says(
@@ -102,7 +103,7 @@ facts! {
         )),
         /// The base has that many commits that the branch has not.
         Behind(number: usize) => Code::Merge.says(format!(
-            "the branch is {} behind its base; the plan is that of the merge",
+            "the branch is {} behind its base branch. The plan is for the result of the merge.",
             count(*number, "commit", "commits")
         )),
     }

@@ -37,7 +37,7 @@ facts! {
         )),
         /// Nobody is named who could open new keys.
         NoRecipient => Code::NoRecipient.says(
-            "no recipient is set who could open new setup keys; an apply needs AGE_PUBLIC_KEY, -r or -R"
+            "no recipient is set. An apply of this plan is refused without one: set AGE_PUBLIC_KEY, or use -r KEY or -R FILE."
         ),
         /// `--protect` names what is neither in the file nor in NetBird; a name there that may be meant.
         ProtectsNothing(named: Address, near: Option<String>) => {

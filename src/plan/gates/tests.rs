@@ -169,8 +169,8 @@ this account
 a recorded account that does not say which it is
     passes
 a new key, nobody to seal it for
-    recipients: this plan makes 1 setup key, and nobody is named to seal them for ["setup key k"]
-        set AGE_PUBLIC_KEY to the age or SSH public keys of those who may read them, or use -r KEY or -R FILE
+    recipients: this plan creates 1 setup key, and no recipient is set ["setup key k"]
+        set AGE_PUBLIC_KEY to the age or SSH public keys of those who may open new setup keys, or use -r KEY or -R FILE
 the same, planned only
     passes
 a new key, sealed for one
@@ -253,26 +253,26 @@ network_admin makes a group
     passes
 network_admin makes a key
     role: the token's role network_admin cannot do 1 of 1 operations ["setup key k"]
-        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
+        set NETBIRD_API_TOKEN to the token of a service user with the role admin (for plan: auditor); in the workflows it comes from the secret NETBIRD_APPLY_TOKEN
 network_admin changes the account's settings
     role: the token's role network_admin cannot do 1 of 1 operations ["account settings"]
-        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
+        set NETBIRD_API_TOKEN to the token of a service user with the role admin (for plan: auditor); in the workflows it comes from the secret NETBIRD_APPLY_TOKEN
     moved: by this plan 1 machine gets another IPv4 address (network_range) ["account settings"]
         
 auditor plans
     passes
 auditor applies
     role: the token's role auditor cannot do 1 of 1 operations ["group g"]
-        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
+        set NETBIRD_API_TOKEN to the token of a service user with the role admin (for plan: auditor); in the workflows it comes from the secret NETBIRD_APPLY_TOKEN
 auditor applies nothing
     role: the token's role auditor can change nothing in NetBird
-        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
+        set NETBIRD_API_TOKEN to the token of a service user with the role admin (for plan: auditor); in the workflows it comes from the secret NETBIRD_APPLY_TOKEN
 a person who sees a part plans
-    role: the token is of someone, a person of role user: it sees a part of the account only
-        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
+    role: the token belongs to someone, a person with the role user: it sees only a part of the account
+        set NETBIRD_API_TOKEN to the token of a service user with the role admin (for plan: auditor); in the workflows it comes from the secret NETBIRD_APPLY_TOKEN
 a role that we do not know applies
     role: the token's role billing_admin cannot do 1 of 1 operations ["group g"]
-        make a token for a service user of role admin (of role auditor for plan) and store it as NETBIRD_API_TOKEN; in the workflows that is the secret NETBIRD_APPLY_TOKEN
+        set NETBIRD_API_TOKEN to the token of a service user with the role admin (for plan: auditor); in the workflows it comes from the secret NETBIRD_APPLY_TOKEN
 the server does not tell
     passes
 no server

@@ -255,36 +255,36 @@ groups differ
 groups are not ours
     nothing
 the type differs
-    replace setup key k: NetBird cannot change this in a key: a new one is created, then the old one is deleted
+    replace setup key k: this change needs a new setup key: it is created first, then the old one is deleted
         type "one-off" → "reusable"
         usage_limit 1 → 0
 reusable now, and a used one-off key of its older life
     create setup key k
 expires at all differs
-    replace setup key k: NetBird cannot change this in a key: a new one is created, then the old one is deleted
+    replace setup key k: this change needs a new setup key: it is created first, then the old one is deleted
         expires_in 5184000 → 0
 it is to live shorter
-    replace setup key k: NetBird cannot change this in a key: a new one is created, then the old one is deleted
+    replace setup key k: this change needs a new setup key: it is created first, then the old one is deleted
         expires_in 5184000 → 86400
 it is to live longer
-    replace setup key k: NetBird cannot change this in a key: a new one is created, then the old one is deleted
+    replace setup key k: this change needs a new setup key: it is created first, then the old one is deleted
         expires_in 5184000 → 10368000
 it expires some seconds later than it says
     nothing
 never, and it is to expire
-    replace setup key k: NetBird cannot change this in a key: a new one is created, then the old one is deleted
+    replace setup key k: this change needs a new setup key: it is created first, then the old one is deleted
         expires_in 0 → 5184000
 nothing tells when it was made
     nothing
 nothing tells when it was made, and it is never to expire
-    replace setup key k: NetBird cannot change this in a key: a new one is created, then the old one is deleted
+    replace setup key k: this change needs a new setup key: it is created first, then the old one is deleted
         expires_in null → 0
 it is to live shorter, and is in use
     update setup key k
         auto_groups ["pilots"] → ["ops"]
     note: setup key "k" expires at 2026-11-20T14:13:20Z in NetBird, but its expires_in says otherwise. A machine used the key, so it is not replaced. For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k).
 it is to expire at all, and to have a limit, and is in use
-    replace setup key k: NetBird cannot change this in a key: a new one is created, then the old one is deleted
+    replace setup key k: this change needs a new setup key: it is created first, then the old one is deleted
         expires_in 0 → 86400
         usage_limit 0 → 9
 it is to live shorter, and a person made it
@@ -292,16 +292,16 @@ it is to live shorter, and a person made it
     adopts group pilots as Adopted
     note: setup key "k" existed before this file managed it (id daojn058v557f7ctlctg). It differs from the file in a field that NetBird cannot change, so it is not changed. For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k).
 ephemeral differs
-    replace setup key k: NetBird cannot change this in a key: a new one is created, then the old one is deleted
+    replace setup key k: this change needs a new setup key: it is created first, then the old one is deleted
         ephemeral false → true
 the DNS-label flag differs
-    replace setup key k: NetBird cannot change this in a key: a new one is created, then the old one is deleted
+    replace setup key k: this change needs a new setup key: it is created first, then the old one is deleted
         allow_extra_dns_labels false → true
 the usage limit differs
-    replace setup key k: NetBird cannot change this in a key: a new one is created, then the old one is deleted
+    replace setup key k: this change needs a new setup key: it is created first, then the old one is deleted
         usage_limit 0 → 9
 both differ: groups and limit
-    replace setup key k: NetBird cannot change this in a key: a new one is created, then the old one is deleted
+    replace setup key k: this change needs a new setup key: it is created first, then the old one is deleted
         auto_groups ["pilots"] → ["ops"]
         usage_limit 0 → 9
 reusable, some of its uses spent

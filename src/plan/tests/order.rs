@@ -153,7 +153,7 @@ fn a_replacement_makes_before_it_breaks() {
     assert_data_eq!(
         Case::new(file, live).replace(Kind::Policy, "p").outcome(),
         str![[r#"
-replace setup key k: NetBird cannot change this in a key: a new one is created, then the old one is deleted
+replace setup key k: this change needs a new setup key: it is created first, then the old one is deleted
     type "one-off" → "reusable"
     usage_limit 1 → 9
 replace policy p (making): --replace names it

@@ -44,9 +44,13 @@ pub(super) fn warnings(document: &Document, plan: &Plan) -> Rows {
         row(what.say(": ").then(impact.what).say("."))
     }));
     if !idle.is_empty() {
-        let what = Sentence::from("Deletes, and nobody loses anything by it: ");
+        let what = match idle.len() {
+            1 => "Deletes ".to_owned(),
+            number => format!("Deletes {number} objects: "),
+        };
         let idle = idle.iter().map(|(change, _)| object(&change.address));
-        rows.push(row(what.listed(idle, MOST_NAMES).say(".")));
+        let what = Sentence::from(what).listed(idle, MOST_NAMES);
+        rows.push(row(what.say(". Nobody loses anything.")));
     }
     Rows::titled("", rows).shown_as(Look::Warning)
 }
@@ -195,7 +199,7 @@ pub(super) fn notices(document: &Document) -> Rows {
             ..Row::of(mark, said.text.as_str(), rank)
         }
     });
-    Rows::titled("", said)
+    Rows::titled("Notes", said)
 }
 
 /// What was ours once and stays, why, and what to do.

@@ -33,7 +33,7 @@ fn errors(result: Result<Recipients, RecipientErrors>) -> Vec<String> {
 
 #[test]
 fn each_class_of_wrong_line_has_its_message() {
-    let checksum = "mistyped or cut off: the checksum of this age key is wrong";
+    let checksum = "a mistyped or cut off age key (its checksum is wrong)";
     let data = ED25519_PUBLIC.split(' ').nth(1).unwrap();
     for (line, message) in [
         ("alice@example.com", "not an age or SSH public key"),
@@ -156,7 +156,7 @@ fn all_wrong_lines_are_told_at_once_and_none_is_skipped() {
         "3 recipients cannot be used\n\n\
          r.txt:5\n    an SSH key of a type that age cannot seal for\n    \
          hint: age can seal for ssh-ed25519 keys, and for ssh-rsa keys of 2048 to 4096 bits\n\n\
-         r.txt:6\n    mistyped or cut off: the checksum of this age key is wrong\n    hint: copy the whole key again\n\n\
+         r.txt:6\n    a mistyped or cut off age key (its checksum is wrong)\n    hint: copy the whole key again\n\n\
          r.txt:7\n    a key of a plugin (age1yubikey1…), and plugins are never started\n    \
          hint: add another public key of the same person"
     );
@@ -243,11 +243,11 @@ fn each_source_names_its_place() {
             "-r, number 2: not an age or SSH public key".into(),
             "-r, number 3: empty".into(),
             format!(
-                "{}: cannot be read: no such file or directory",
+                "{}: a file that cannot be read (no such file or directory)",
                 missing.display()
             ),
             format!(
-                "{}: cannot be read: it is a directory",
+                "{}: a file that cannot be read (it is a directory)",
                 dir.path().display()
             ),
             format!("{}: UTF-16, not UTF-8", utf16.display()),
@@ -301,8 +301,7 @@ fn a_byte_order_mark_and_carriage_returns_are_no_part_of_a_key() {
 
 #[test]
 fn post_quantum_keys_are_not_mixed_with_others() {
-    let message = "a post-quantum key (age1tagpq1…) beside keys of other kinds: age refuses to weaken the one by the \
-                   other";
+    let message = "a post-quantum key (age1tagpq1…) beside keys of other kinds, which age does not seal for together";
     assert_eq!(
         errors(file(&format!("{ALICE}\n{TAG_PQ}\nx"))),
         [

@@ -83,19 +83,19 @@ fn is_access(trouble: &Trouble) -> bool {
 fn hint(trouble: &Trouble, answer: &ErrorAnswer) -> Option<String> {
     let hint = match trouble {
         Trouble::Unauthenticated => {
-            "the token is not valid: expired, revoked, cut short, or of another server. Make a new one for the service \
-             user (role auditor for plan, admin for apply) and give it as NETBIRD_API_TOKEN; in a job that is the secret \
+            "the token is expired, revoked, cut off, or of another server: set NETBIRD_API_TOKEN to a new token of the service \
+             user\nplan needs the role auditor, apply the role admin; in a job the token comes from the secret \
              NETBIRD_PLAN_TOKEN (plan, drift) or NETBIRD_APPLY_TOKEN (apply, sync-events)"
         }
         Trouble::Pending => "an administrator has to approve the token's user in NetBird first",
-        Trouble::Blocked => "unblock the token's user in NetBird, or use a token of another",
+        Trouble::Blocked => "unblock the token's user in NetBird, or use a token of another user",
         Trouble::Forbidden => {
-            "the role of the token's user is too weak: plan needs auditor, apply admin. Best is a service user"
+            "the role of the token's user is too weak: use a service user with the role auditor for plan, admin for apply"
         }
         Trouble::PathUnknown => {
             let path = answer.call.path();
             return Some(format!(
-                "this server has no {path}: an older server, or a wrong base URL"
+                "this server does not have {path}: it is too old, or the base URL is wrong"
             ));
         }
         Trouble::Throttled => {
@@ -108,8 +108,8 @@ fn hint(trouble: &Trouble, answer: &ErrorAnswer) -> Option<String> {
             return Some(format!("the server's log has the cause{id}"));
         }
         Trouble::PolicyWithoutRules => {
-            "somebody may be writing policies right now: run again. If it stays so, one policy was left without rules: its \
-             id is in NetBird's activity log, and DELETE /api/policies/ID removes it"
+            "somebody may be writing policies right now: run again\nif it fails again, a policy has no rules: find its id in \
+             NetBird's activity log, and remove the policy with DELETE /api/policies/ID"
         }
         _ => return None,
     };

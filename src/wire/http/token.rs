@@ -85,7 +85,7 @@ impl Token {
 /// Returns a hint about a token that was refused, with where the token came from.
 pub fn with_origin(hint: &str, origin: Option<&str>) -> String {
     match origin {
-        Some(origin) => format!("{hint}; the token came from {origin}"),
+        Some(origin) => format!("{hint}\nthe token came from {origin}"),
         None => hint.to_owned(),
     }
 }

@@ -115,7 +115,7 @@ fn where_it_is_lost_the_next_apply_adopts_what_the_file_declares_and_deletes_not
         site.commit(file);
         let plan = site.run(&["plan"]).expect(0);
         plan.shows("No changes, 2 to adopt")
-            .shows("there is no inventory yet. The first apply makes it.");
+            .shows("there is no inventory yet. The first apply creates it.");
         site.bench.server().clear_requests();
         site.run(&["apply"]).expect(0);
         site.bench.assert_writes(&[]);

@@ -90,7 +90,7 @@ fn a_job_is_told_what_it_is_and_where_it_must_not_apply() {
     found.failed(&[]).is(
         "job",
         Some(true),
-        "a job of Gitea's runner, event push, for main; checked for apply",
+        "a job of Gitea's runner, event push, for main; checked what apply needs",
     );
     found.is("terminal", Some(true), "the log is JSON lines");
     let other = push()
@@ -98,7 +98,7 @@ fn a_job_is_told_what_it_is_and_where_it_must_not_apply() {
         .with("GITEA_BRANCH", "main");
     setup
         .found_in_job(&[], &other)
-        .only("job", "for the branch main only", &[]);
+        .only("job", "only for the branch main", &[]);
     let lost = push().with("GITHUB_EVENT_PATH", "/nowhere/event.json");
     setup
         .found_in_job(&[], &lost)
@@ -131,6 +131,6 @@ fn an_apply_in_a_pull_requests_job_is_told() {
     setup.found_in_job(&[], &job).is(
         "job",
         Some(true),
-        "event pull_request, for main; checked for plan",
+        "event pull_request, for main; checked what plan needs",
     );
 }

@@ -75,7 +75,7 @@ fn an_old_server_is_told_by_what_is_used_of_it() {
         ));
         setup.found(&[], &[])
     };
-    version("1.25.4").only("gitea_version", "the workflows from 1.26 on", &[]);
+    version("1.25.4").only("gitea_version", "the workflows 1.26 or later", &[]);
     version("14.0.1+gitea-1.22.0").only("gitea_version", "Forgejo 14.0.1", &[]);
     version("15.0.3+gitea-1.22.0")
         .failed(&[])
@@ -87,7 +87,7 @@ fn an_old_server_is_told_by_what_is_used_of_it() {
     version("1.25.4").failed(&[]).is(
         "gitea_version",
         Some(true),
-        "the commands work from 1.23 on",
+        "the commands need Gitea 1.23 or later",
     );
     version("1.22.6").only("gitea_version", "Gitea 1.22.6", &[]);
 }
@@ -111,7 +111,7 @@ fn a_token_that_is_not_taken_is_told() {
         "the job's own token",
         &["gitea_push", "gitea_inventory_push"],
     );
-    job.is("gitea_scopes", None, "the job's permissions");
+    job.is("gitea_scopes", None, "permissions instead of scopes");
 }
 
 #[test]
@@ -225,15 +225,19 @@ fn a_rule_that_lets_the_file_past_review_is_told() {
         setup.found(&[], &[])
     };
     let told = rule("unprotected_file_patterns", json!("*.json"));
-    told.only("gitea_branch_rule", "every writer pushes past review", &[]);
+    told.only(
+        "gitea_branch_rule",
+        "so everybody with write access can push that file without a review",
+        &[],
+    );
     let told = rule("push_whitelist_usernames", json!(["gitops-bot", "alice"]));
     told.only(
         "gitea_branch_rule",
-        "gitops-bot, alice push past review",
+        "gitops-bot, alice can push without a review",
         &[],
     );
     let told = rule("enable_push_whitelist", json!(false));
-    told.only("gitea_branch_rule", "everybody who may write", &[]);
+    told.only("gitea_branch_rule", "everybody with write access", &[]);
     // a bot that is no administrator sees that there is a rule, not what it says
     gitea.permit("gitops-bot", "write");
     setup.found(&[], &[]).failed(&[]).is(
@@ -255,7 +259,7 @@ fn comments_need_pull_requests_and_the_right_to_see_them() {
     otherwise(&setup, "has_pull_requests", json!(false));
     setup
         .found(&[], &[])
-        .only("gitea_comment", "has no pull requests", &[]);
+        .only("gitea_comment", "pull requests are switched off", &[]);
     gitea.clear_faults();
     let head = gitea.push("feature", "netbird.json", "{\"groups\": {}}\n", "m\n");
     let base = setup.site.repo().tip("main");
@@ -305,7 +309,7 @@ fn the_branch_of_the_inventory_is_there_protected_and_ours_to_push() {
     gitea.protect("main", bot_alone());
     apply(&[]).only(
         "gitea_inventory_branch",
-        "every writer can delete it, or change which objects count as ours",
+        "Everybody with write access can delete it, or change which objects this file manages.",
         &[],
     );
 }
@@ -352,7 +356,7 @@ fn a_copy_that_somebody_took_away_is_told() {
     gitea.change(BRANCH).delete(&path).message("gone\n").push();
     setup
         .found(&[], &[])
-        .only(copies, "no copy of hawk is kept", &[]);
+        .only(copies, "there is no copy of setup key hawk", &[]);
 }
 
 /// What `init --setup` makes is what is looked for here, of both branches.
@@ -384,11 +388,11 @@ fn after_init_setup_nothing_is_wrong() {
         let by_owner = setup.found(&["--for", "plan"], &[("GITEA_TOKEN", owner.as_str())]);
         by_owner
             .failed(&[])
-            .is("gitea_branch_rule", Some(true), "gitops-bot alone pushes")
+            .is("gitea_branch_rule", Some(true), "only gitops-bot can push")
             .is(
                 "gitea_inventory_branch",
                 Some(true),
-                "gitops-bot alone pushes",
+                "only gitops-bot can push",
             );
         let by_bot = setup.found_by(&bot);
         by_bot.failed(&[]);
@@ -407,7 +411,7 @@ fn on_a_laptop_without_a_token_the_row_of_the_inventory_is_short() {
     let fetched = format!("refs/remotes/origin/{}", INVENTORY[0]);
     setup.site.bench.git(&["update-ref", "-d", &fetched]);
     for (remote, advice) in [
-        ("", "The first apply makes it"),
+        ("", "The first apply creates it"),
         ("/nowhere.git", "git fetch origin"),
     ] {
         setup

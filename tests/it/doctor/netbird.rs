@@ -43,7 +43,7 @@ fn recipients_are_read_and_needed_where_keys_are_to_come() {
     let setup = Setup::new();
     let with = |recipients| setup.found(&["--for", "apply"], &[("AGE_PUBLIC_KEY", recipients)]);
     with("age1nobody").only("recipients", "AGE_PUBLIC_KEY", &[]);
-    with("").only("recipients", "the file has 1 key to create", &[]);
+    with("").only("recipients", "the file has 1 setup key to create", &[]);
     let plan = setup.found(&["--for", "plan"], &[("AGE_PUBLIC_KEY", "")]);
     plan.failed(&[])
         .is("recipients", None, "needs one (AGE_PUBLIC_KEY)");
@@ -53,7 +53,7 @@ fn recipients_are_read_and_needed_where_keys_are_to_come() {
     setup.site.commit(file.clone());
     let fleet = json!({ "name": "fleet", "type": "reusable", "expires_in": 0, "usage_limit": 0, "auto_groups": [] });
     let fleet = setup.site.bench.create("/setup-keys", fleet);
-    with("").only("recipients", "the file has 1 key to create", &[]);
+    with("").only("recipients", "the file has 1 setup key to create", &[]);
     file["setup_keys"].as_object_mut().unwrap().remove("hawk");
     setup.site.commit(file);
     with("")
@@ -64,7 +64,7 @@ fn recipients_are_read_and_needed_where_keys_are_to_come() {
         &format!("/setup-keys/{}", crate::run::id(&fleet)),
         Value::Null,
     );
-    with("").only("recipients", "the file has 1 key to create", &[]);
+    with("").only("recipients", "the file has 1 setup key to create", &[]);
     setup.site.commit(json!({ "groups": { "a": {} } }));
     with("")
         .failed(&[])
@@ -97,9 +97,11 @@ fn what_is_not_the_api_is_told_from_a_wrong_token() {
     // a server that is another one's
     let plain = Response::new(404, "text/plain; charset=utf-8", "404 page not found\n");
     netbird.fault(always("*", "/", Effect::Raw(plain)));
-    setup
-        .found(&[], &[])
-        .only("netbird_url", "a wrong base URL", &TOKEN_AND_ALL_BEHIND);
+    setup.found(&[], &[]).only(
+        "netbird_url",
+        "the base URL is wrong",
+        &TOKEN_AND_ALL_BEHIND,
+    );
     netbird.clear_faults();
     for (url, words) in [
         ("http://127.0.0.1:1", "is the server running"),
@@ -147,7 +149,7 @@ fn an_old_server_tells_no_version_and_an_older_one_no_times() {
     netbird.fault(always("GET", "/peers", peer));
     setup.found(&[], &[]).only(
         "netbird_version",
-        "older than NetBird 0.55: everything works from there on",
+        "older than NetBird 0.55; netbird-gitops needs 0.55 or later",
         &[],
     );
 }
@@ -196,19 +198,19 @@ fn a_role_is_measured_by_what_it_is_for() {
     let wrong = with(&["--for", "apply"], &auditor);
     wrong.only(
         "netbird_role",
-        "service user auditor, role auditor: it can change nothing",
+        "service user auditor, role auditor: it cannot change anything",
         &[],
     );
     with(&["--for", "plan"], &auditor).failed(&[]).is(
         "netbird_role",
         Some(true),
-        "right for a plan",
+        "enough for a plan",
     );
     let found = with(&[], &auditor);
     found
         .failed(&[])
-        .is("netbird_role", Some(true), "an apply needs admin");
-    found.is("job", Some(true), "checked for plan");
+        .is("netbird_role", Some(true), "an apply needs the role admin");
+    found.is("job", Some(true), "checked what plan needs");
     let admin = netbird.token_for("admin");
     with(&["--for", "plan"], &admin).failed(&[]).is(
         "netbird_role",
@@ -217,15 +219,15 @@ fn a_role_is_measured_by_what_it_is_for() {
     );
     with(&[], &admin)
         .failed(&[])
-        .is("job", Some(true), "checked for apply");
+        .is("job", Some(true), "checked what apply needs");
     // the file has setup keys, which it cannot write
     let network_admin = netbird.token_for("network_admin");
-    with(&["--for", "apply"], &network_admin).only("netbird_role", "cannot write setup keys", &[]);
+    with(&["--for", "apply"], &network_admin).only("netbird_role", "cannot change setup keys", &[]);
     setup.site.commit(json!({ "groups": { "a": {} } }));
     with(&["--for", "apply"], &network_admin).failed(&[]);
     // who is shown a part takes the rest for gone
     let person = netbird.person_token("user");
-    with(&["--for", "plan"], &person).only("netbird_role", "a part of the account only", &[]);
+    with(&["--for", "plan"], &person).only("netbird_role", "only a part of the account", &[]);
 }
 
 #[test]
@@ -241,7 +243,7 @@ fn a_persons_token_is_a_notice() {
             .is(
                 "netbird_role",
                 Some(true),
-                "a person, role admin: right for an apply",
+                "a person, role admin: enough for an apply",
             )
             .is("netbird_role", Some(true), "Create a service user");
     }
@@ -260,12 +262,12 @@ fn a_token_that_ends_soon_is_told_before() {
     let with = |token: &str| setup.found(&[], &[("NETBIRD_API_TOKEN", token)]);
     with(&token(14)).only(
         "netbird_token_life",
-        "13 days left of the token \\\"ci\\\"",
+        "token \\\"ci\\\" expires in 13 days",
         &[],
     );
     with(&token(16))
         .failed(&[])
-        .is("netbird_token_life", Some(true), "15 days left");
+        .is("netbird_token_life", Some(true), "expires in 15 days");
     let denied = Effect::Status(403, json!({ "message": "permission denied", "code": 403 }));
     let path = format!(
         "/users/{}/tokens",

@@ -141,7 +141,9 @@ fn what_is_declared_stays_as_it_is() {
 #[test]
 fn what_is_not_there_or_cannot_be_said_is_refused() {
     let bench = on(FILE);
-    refused(&bench, &["policies/P"]).says("policy P is not in NetBird; did you mean \"p\"?");
+    refused(&bench, &["policies/P"])
+        .says("policy P is not in NetBird; did you mean \"p\"?")
+        .says("netbird-gitops adopt --candidates lists what can be adopted");
     refused(&bench, &["policies/several"])
         .says("policy several cannot be declared: it has 2 rules");
     refused(&bench, &["groups/staff"]).says("group staff cannot be declared: it is issued by jwt");

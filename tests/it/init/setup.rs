@@ -96,7 +96,7 @@ fn a_repository_gets_its_settings_in_two_runs_and_keeps_them() {
         gitea.clear_requests();
         let run = setup(&site, &[], &[]).expect(0);
         run.shows("  set          branch rule main  (only gitops-bot may push)\n")
-            .shows("  there        secret BOT_TOKEN  (left alone: nobody can read it back");
+            .shows("  exists       secret BOT_TOKEN  (left alone: a secret cannot be read and compared");
         assert_eq!(writes(&site), ["POST /branch_protections"]);
         let rules = rules(&site);
         assert_eq!(rules[1]["rule_name"], "main");
@@ -149,9 +149,9 @@ fn what_is_there_is_left_alone_and_said() {
     gitea.clear_requests();
     setup(&site, &[], &[])
         .expect(0)
-        .shows("there        secret NETBIRD_PLAN_TOKEN  (left alone")
-        .shows("there        variable NETBIRD_API_URL  (left alone, with another value than yours")
-        .shows("there        branch rule main  (left alone: nobody may push, so give sync-events --via-pr");
+        .shows("exists       secret NETBIRD_PLAN_TOKEN  (left alone")
+        .shows("exists       variable NETBIRD_API_URL  (left alone: it has another value than yours")
+        .shows("exists       branch rule main  (left alone: nobody can push, so add --via-pr to sync-events");
     assert_eq!(gitea.workflow_secrets()["NETBIRD_PLAN_TOKEN"], "old");
     assert_eq!(
         gitea.workflow_variables()["NETBIRD_API_URL"],
@@ -162,18 +162,18 @@ fn what_is_there_is_left_alone_and_said() {
     gitea.protect("main", rule);
     setup(&site, &[], &[])
         .expect(0)
-        .shows("gitops-bot may not push by it");
+        .shows("it does not let gitops-bot push");
     gitea.unprotect();
     gitea.protect("netbird-gitops/inventory", json!({}));
     setup(&site, &["--dry-run"], &[])
         .expect(0)
-        .shows("there        branch rule netbird-gitops/inventory  (left alone: by it gitops-bot may not push, so");
+        .shows("exists       branch rule netbird-gitops/inventory  (left alone: it does not let gitops-bot push, so");
     gitea.protect(
         "main",
         json!({ "enable_push": true, "unprotected_file_patterns": "*.json" }),
     );
     setup(&site, &[], &[]).expect(0).shows(
-        "its unprotected file pattern \"*.json\" covers netbird.json, which every writer pushes",
+        "its unprotected file pattern \"*.json\" covers netbird.json, so everybody with write access can push",
     );
 }
 
@@ -188,9 +188,9 @@ fn a_second_network_shares_the_bot_and_has_tokens_of_its_own() {
     let plan = [("NETBIRD_PLAN_TOKEN", "nbp_lab")];
     setup(&site, &lab, &plan)
         .expect(0)
-        .shows("there        secret BOT_TOKEN")
+        .shows("exists       secret BOT_TOKEN")
         .shows("set          secret NETBIRD_PLAN_TOKEN_LAB\n")
-        .shows("there        branch rule main");
+        .shows("exists       branch rule main");
     let secrets = site.gitea().workflow_secrets();
     assert_eq!(secrets["NETBIRD_PLAN_TOKEN"], "nbp_plan");
     assert_eq!(secrets["NETBIRD_PLAN_TOKEN_LAB"], "nbp_lab");
@@ -255,9 +255,8 @@ fn a_token_that_is_not_the_owners_is_told_before_anything_is_written() {
         let other = gitea.token_with(&["write:repository", "read:user"]);
         let variables = [("GITEA_TOKEN", token), ("BOT_TOKEN", other.as_str())];
         let run = setup(&site, &[], &variables).expect(1);
-        run.says(said).says(
-            "make a token of your own (Settings → Applications) with the scope write:repository",
-        );
+        run.says(said)
+            .says("set GITEA_TOKEN to a token with the scope write:repository of the owner");
         assert_eq!(tree(&site.bench), before);
     }
     let run = setup(&site, &[], &[("GITEA_TOKEN", "")]).expect(1);
@@ -306,7 +305,7 @@ fn what_nobody_gave_is_named_and_the_rest_is_set() {
     ];
     setup(&site, &[], &missing)
         .expect(2)
-        .shows("missing      the bot  (set BOT_TOKEN to its token with the scope read:user, or name it with --bot)")
+        .shows("missing      the bot  (set BOT_TOKEN to a token of the bot with the scope read:user, or name the bot with --bot)")
         .shows("missing      secret NETBIRD_APPLY_TOKEN  (set NETBIRD_APPLY_TOKEN or NETBIRD_APPLY_TOKEN_FILE: NetBird token, role admin)")
         .shows("missing      variable NETBIRD_GITOPS_BINARY");
     assert_eq!(site.gitea().workflow_secrets().len(), 2);
@@ -347,7 +346,7 @@ fn the_checkouts_remote_names_the_repository() {
     ];
     setup(&site, &[], &nothing)
         .expect(1)
-        .says("which repository to set up is not known");
+        .says("the repository to set up is not known");
     git(&site.bench.path(""), &["remote", "add", "origin", &address]);
     let run = setup(&site, &[], &nothing).expect(0);
     assert!(!(run.stdout.clone() + &run.stderr).contains("hidden"));
@@ -389,7 +388,7 @@ fn a_push_list_that_came_out_without_the_bot_is_an_error() {
     site.gitea().fault(fault.then(Effect::Status(201, made)));
     setup(&site, &[], &[])
         .expect(4)
-        .says("main is protected, but the server left gitops-bot out of its push list")
+        .says("main is protected, but the server did not put gitops-bot on its push allowlist")
         .says("then run init --setup again")
         .shows("not set      branch rule main");
 }

@@ -30,7 +30,7 @@ fn without_git_nobody_knows_where_the_inventory_is_and_nothing_is_deleted() {
     let bench = removed();
     let without_git = [("PATH", "/nowhere")];
     let run = bench.run_with(&["apply"], &without_git).expect(0);
-    run.says_anywhere("git is not installed, so the clone's remote cannot be asked");
+    run.says_anywhere("git is not installed, so the remote \"origin\" cannot be asked");
     bench.file(with(base(), "groups", "y", json!({})));
     bench
         .run_with(&["apply"], &without_git)
@@ -176,7 +176,7 @@ fn with_a_token_a_clone_of_depth_1_plans_deletions_as_one_change() {
     let plan = clone.run(clone.site.command(&["plan", "--format", "json"]));
     let notices = deletes_x(plan).json()["notices"].to_string();
     assert!(
-        notices.contains("so all deletions count as one change; set fetch-depth: 0"),
+        notices.contains("one line Allow-Deletes has to cover all deletions. Set fetch-depth: 0"),
         "{notices}"
     );
     let apply = clone.run(clone.site.command(&["apply"]));

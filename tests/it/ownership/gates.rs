@@ -162,7 +162,7 @@ fn new_keys_need_somebody_to_open_them() {
     let run = bench
         .run_with(&["apply"], &[("AGE_PUBLIC_KEY", "")])
         .expect(3);
-    run.says("this plan makes 1 setup key, and nobody is named to seal them for");
+    run.says("this plan creates 1 setup key, and no recipient is set");
     bench.assert_writes(&[]);
     bench.apply(&[]).expect(0);
     // nothing to seal needs nobody

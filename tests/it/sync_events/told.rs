@@ -52,7 +52,7 @@ fn a_wrong_branch_is_named_and_the_token_is_not_blamed() {
     // what the token may not see is still the token's affair
     let run = site.run_with(&["sync-events"], &[("GITEA_REPO", "nobody/nothing")]);
     run.expect(1)
-        .says("may the token's user read the repository?");
+        .says("check the name, and that the token's user may read the repository");
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn a_wrong_file_is_reported_with_its_places_and_stays() {
         let run = site.run(args).expect(1);
         for place in [
             ":1:84  setup_keys.a.colour\n    unknown field",
-            ":2:3  grups\n    unknown field \"grups\"\n    did you mean \"groups\"?",
+            ":2:3  grups\n    unknown section \"grups\"\n    did you mean \"groups\"?",
         ] {
             assert!(run.stderr.contains(place), "{args:?}: {}", run.stderr);
         }
@@ -124,7 +124,7 @@ fn what_several_recipients_are_told_stands_in_lines() {
                 &[("AGE_PUBLIC_KEY", "")],
             )
             .expect(1)
-            .says("keys:2\n    mistyped or cut off")
+            .says("keys:2\n    a mistyped or cut off age key")
             .says("\n    hint: copy the whole key again\n");
         for text in [&run.stdout, &run.stderr] {
             assert!(!text.contains("\\u{a}"), "{format}: {text}");

@@ -122,7 +122,7 @@ fn fields_of_setup_keys() {
 "type": "one-off", "expires_in": "6m"
     setup_keys.k.expires_in: expected a whole number from 0 to 9223372036, found the string "6m"
 "type": "one-off", "expires_in": "99999999999d"
-    setup_keys.k.expires_in: expected a whole number from 0 to 9223372036, found the string "99999999999d"
+    setup_keys.k.expires_in: expected a whole number of seconds, found the string "99999999999d"
 "type": "one-off", "expires_in": "-1"
     setup_keys.k.expires_in: expected a whole number from 0 to 9223372036, found the string "-1"
 "type": "one-off", "expires_in": 9223372036
@@ -181,7 +181,7 @@ fn fields_of_setup_keys() {
 "type": "one-off", "expires_in": 604800, "recipients": "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
     setup_keys.k.recipients: expected a list of age or SSH public keys, found a string | write it in brackets: ["…"]
 "type": "one-off", "expires_in": 604800, "recipients": ["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8q", "alice", 1, ""]
-    setup_keys.k.recipients[0]: mistyped or cut off: the checksum of this age key is wrong | copy the whole key again
+    setup_keys.k.recipients[0]: a mistyped or cut off age key (its checksum is wrong) | copy the whole key again
     setup_keys.k.recipients[1]: not an age or SSH public key | a recipient begins with age1, ssh-ed25519 or ssh-rsa
     setup_keys.k.recipients[2]: expected an age or SSH public key, found the number 1
     setup_keys.k.recipients[3]: not an age or SSH public key | a recipient begins with age1, ssh-ed25519 or ssh-rsa

@@ -85,7 +85,7 @@ fn recorded_refusals() {
         (
             "forgejo/contents-put-race-loser-500",
             "POST: 500",
-            "only the server's log",
+            "the cause is in the server's log",
         ),
     ] {
         let (text, error) = error_of(recorded(name));

@@ -419,7 +419,7 @@ fn a_refusal_is_by_the_rule_of_the_bots_branch() {
     let (result, ..) = run(names(["a"]), (0..5).flat_map(|_| round()));
     let hint = hint_of(&result.unwrap_err()).unwrap();
     assert!(
-        hint.starts_with("the token's user may not do this"),
+        hint.starts_with("the token's user is not allowed to do this"),
         "{hint}"
     );
 }

@@ -217,16 +217,10 @@ fn peer_name(key: &SetupKey, entry: &Cursor<'_>, log: &mut Log) {
 
 /// Longest life in seconds; beyond it the server's clock overflows (docs/netbird-api.md, "Setup keys").
 const MAX_EXPIRES_IN_SECS: i64 = 9_223_372_036;
-const HOUR_SECS: i64 = 3600;
-const DAY_SECS: i64 = 86_400;
 
 /// Reads a life time in seconds; one that is too short to be meant is a notice.
 fn expires_in(value: &Cursor<'_>, log: &mut Log) -> Option<i64> {
-    const WANTED: &str = "a whole number of seconds";
-    if let Some(secs) = value.text().and_then(seconds) {
-        return value.wrong(log, WANTED, Some(format!("write {secs}")));
-    }
-    let secs = (whole::<0, MAX_EXPIRES_IN_SECS>().1)(value, log)?;
+    let secs = (seconds::<0, MAX_EXPIRES_IN_SECS>().1)(value, log)?;
     if (1..HOUR_SECS).contains(&secs) {
         let life = count(secs as usize, "second", "seconds");
         let message = format!("this key lives for {life} only: expires_in counts seconds");
@@ -236,24 +230,6 @@ fn expires_in(value: &Cursor<'_>, log: &mut Log) -> Option<i64> {
         notice.suggest((secs <= 366).then_some(meant));
     }
     Some(secs)
-}
-
-/// Returns the seconds of a length of time as other tools write it: `7d`, `12 hours`. A bare `m` may be a month.
-fn seconds(text: &str) -> Option<i64> {
-    let text = text.trim().to_lowercase();
-    let unit_at = text.find(|char: char| !char.is_ascii_digit())?;
-    let (number, unit) = text.split_at(unit_at);
-    let unit_secs = match unit.trim_start() {
-        "s" | "sec" | "secs" | "second" | "seconds" => 1,
-        "min" | "mins" | "minute" | "minutes" => 60,
-        "h" | "hour" | "hours" => HOUR_SECS,
-        "d" | "day" | "days" => DAY_SECS,
-        "w" | "week" | "weeks" => 7 * DAY_SECS,
-        "y" | "year" | "years" => 365 * DAY_SECS,
-        _ => return None,
-    };
-    let secs = number.parse::<i64>().ok()?.checked_mul(unit_secs)?;
-    (1..=MAX_EXPIRES_IN_SECS).contains(&secs).then_some(secs)
 }
 
 /// Reads an instant: RFC 3339 with its offset.

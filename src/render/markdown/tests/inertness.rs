@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::super::BUDGET;
 use super::super::escape::{cell, code, fenced, inert_start, marker, text};
 use super::document;
-use crate::access::{Members, Place, Side};
+use crate::access::{Member, Members, Place, Side};
 use crate::model::address::Address;
 use crate::model::let_go::LetGoWhy;
 use crate::model::notice::{Notice, OfAgreement};
@@ -69,7 +69,7 @@ fn with(evil: &str) -> Document {
         });
         passage.to = Side::Group(Members {
             group: evil.into(),
-            names: vec![evil.into()],
+            names: vec![Member::Named(evil.into()), Member::New(evil.into())],
             ..Members::default()
         });
         passage.rule.name = evil.into();

@@ -230,8 +230,8 @@ fn texts() {
     );
     assert_eq!(
         error.hint().unwrap(),
-        "the token is not valid: expired, revoked, cut short, or of another server. Make a new one for the service user \
-         (role auditor for plan, admin for apply) and give it as NETBIRD_API_TOKEN; in a job that is the secret \
+        "the token is expired, revoked, cut off, or of another server: set NETBIRD_API_TOKEN to a new token of the service \
+         user\nplan needs the role auditor, apply the role admin; in a job the token comes from the secret \
          NETBIRD_PLAN_TOKEN (plan, drift) or NETBIRD_APPLY_TOKEN (apply, sync-events)"
     );
     assert!(
@@ -291,7 +291,9 @@ fn paths_the_server_does_not_have() {
         );
         assert_eq!(
             error.hint().as_deref(),
-            Some("this server has no /api/dns/zones: an older server, or a wrong base URL")
+            Some(
+                "this server does not have /api/dns/zones: it is too old, or the base URL is wrong"
+            )
         );
     }
     for other in [
