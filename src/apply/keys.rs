@@ -111,7 +111,9 @@ impl Execution<'_> {
         let address = &change.address;
         let after = change.operation.after();
         let after = after.with_context(|| format!("{address} is not to be made"))?;
-        let custody = self.custody.context("nobody to seal the new key for")?;
+        let custody = self
+            .custody
+            .context("no recipient is set for the new key")?;
         // resolved first: a key whose groups do not exist is not made
         after.request(&address.name, Some(&Value::Null), &self.groups)?;
         let reservation = custody.dir.reserve(&address.name)?;

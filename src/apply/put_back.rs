@@ -84,7 +84,7 @@ impl Writer<'_> {
 /// Who is missing, by group.
 type Lost = BTreeMap<Id, BTreeSet<Id>>;
 
-const LOST: &str = "cannot verify that the groups lost nobody";
+const LOST: &str = "cannot verify that the groups lost no member";
 
 fn look(api: &Api) -> Result<Snapshot> {
     fetch(api, &Needs::enrollment(), &Desired::default()).context(LOST)

@@ -53,7 +53,7 @@ impl Execution<'_> {
         let moves = moved.within != live.within;
         if !moves && is_right(&fresh) {
             self.learn_label(&fresh);
-            let said = "is so already: somebody else changed it meanwhile";
+            let said = "is already as the file says: somebody changed it meanwhile";
             return Ok(StepOutcome::otherwise(said));
         }
         let body = after.request(change.name(), Some(&fresh.wire.value()?), &self.groups)?;
@@ -160,7 +160,7 @@ impl Execution<'_> {
             && (planned.role, planned.blocked) != (now.role, now.blocked)
         {
             bail!(
-                "somebody changed the role, or blocked the user, meanwhile: nothing is changed; run plan"
+                "somebody changed the role or blocked the user meanwhile, so this run does not change the user; run plan"
             );
         }
         Ok(())

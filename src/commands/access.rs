@@ -11,6 +11,7 @@ use super::{Ending, Failure, Result, Run, blank};
 use crate::access::{End, NoAnswer, Ports, Question, Traffic, ask};
 use crate::account::actual::Actual;
 use crate::account::fetch::{Needs, fetch};
+use crate::base::id::Id;
 use crate::base::text::{did_you_mean, joined, quote, quoted, visible};
 use crate::check::validate::validate;
 use crate::commands::cli::{AccessArgs, AccessLevel};
@@ -131,16 +132,24 @@ fn named(actual: &Actual, plan: Option<&Plan>, text: &str) -> Result<(End, Strin
     match found.as_slice() {
         [(_, one)] => Ok(one.clone()),
         [] => {
-            let words = joined(ends.iter().map(|(word, _)| word), " or ");
-            let error = format!("there is no {words} {}", quote(name));
+            let what = match ends {
+                [(word, _)] => word,
+                _ => "group, peer, resource or route",
+            };
+            let error = format!("there is no {what} {}", quote(name));
             let address = name.split_once('/').map_or(name, |(address, _)| address);
             let hint = did_you_mean(name, known.iter().copied());
             let hint = hint.unwrap_or_else(|| match ends {
                 _ if address.parse::<IpAddr>().is_ok() => {
                     "name a resource or a route, not an address".to_owned()
                 }
-                [(word, _)] if known.is_empty() => format!("there is no {word}"),
-                [(word, _)] => format!("the names with {word}/ are {}", quoted(known)),
+                [(word, _)] if known.is_empty() => format!("there are no {word}s"),
+                [(word, _)] => {
+                    // a peer has its id for a name, too
+                    let is_id = |name: &&str| actual.peers.contains(&Id::from(*name));
+                    known.retain(|name| !is_id(name));
+                    format!("the {word}s are {}", quoted(known))
+                }
                 _ => "write NAME, group/NAME, peer/NAME, resource/NAME or route/NAME".to_owned(),
             });
             Err(Failure::error(error).hint(hint))

@@ -213,8 +213,7 @@ fn clock(whose: &str, asked: Timestamp, server: Option<Timestamp>, now: Timestam
     let seconds = count(number, "second", "seconds");
     let which = if ahead > 0 { "ahead of" } else { "behind" };
     let text = format!("{whose}'s clock is {seconds} {which} ours");
-    let hint =
-        "synchronise both clocks (NTP): times of the file are compared with times of NetBird's ids";
+    let hint = "synchronise both clocks (NTP): the times in NetBird's ids tell which keys are expired or replaced";
     match secs {
         i64::MIN..=1 => Ok(format!("{whose}'s clock and ours agree")),
         2..=CLOCK_SECS => Ok(text),

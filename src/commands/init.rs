@@ -134,7 +134,7 @@ impl<'a> Init<'a> {
             let name = ours.rsplit('/').next().unwrap_or_default();
             if let Some(name) = name.strip_prefix("netbird-") {
                 self.notes.push(format!(
-                    "{read}/{name} is not a workflow of netbird-gitops, so init does not change it. It writes {ours} instead."
+                    "{read}/{name} is not a workflow of netbird-gitops, so init does not change it. The one of netbird-gitops is {ours}."
                 ));
             }
         }

@@ -505,7 +505,7 @@ fn without_forge(run: &Run, branch: &str, folder: &str) -> Result<At> {
             Some(false) => beside,
             Some(true) => At::Nowhere(REMOTE_HAS_IT),
             None => {
-                At::Nowhere("git cannot reach the remote \"origin\", and GITEA_TOKEN is not set")
+                At::Nowhere("git cannot reach the remote \"origin\", and Gitea is not configured")
             }
         },
     })

@@ -448,7 +448,7 @@ fn made_anew(of: Deletions) -> Refused {
 fn moved(of: Deletions) -> Refused {
     let moved = of.moved(|kind| kind != Kind::User);
     let said = moved.iter().map(|(_, moved)| moved);
-    let text = format!("by this plan {}", joined(said, ", and "));
+    let text = format!("with this plan {}", joined(said, ", and "));
     (text, moved.into_iter().map(|(row, _)| row).collect())
 }
 

@@ -312,7 +312,7 @@ fn refusals(document: &Document) -> Rows {
     };
     let title = match document.blamed() {
         Some(others) => format!(
-            "This is not about this pull request: once it is merged, its apply is refused until somebody agrees to the \
+            "This pull request is not the reason: after it is merged, its apply is refused until somebody agrees to the \
              deletions of {others}"
         ),
         None => "Apply would refuse this plan".into(),

@@ -156,9 +156,12 @@ fn a_question_that_cannot_be_answered_says_why() {
         ),
         (
             ["access", "pilots", "route/office"],
-            "the names with route/ are \"lan\"",
+            "the routes are \"lan\"",
         ),
-        (["access", "resource/x", "db"], "hint: there is no resource"),
+        (
+            ["access", "resource/x", "db"],
+            "hint: there are no resources",
+        ),
         (
             ["access", "pilots", "10.9.0.0/16"],
             "name a resource or a route, not an address",

@@ -397,7 +397,7 @@ fn what_others_left_to_do_stands_apart_and_makes_nobody_red() {
     let first = comment.lines().take(6).collect::<Vec<_>>().join("\n");
     assert!(
         first.contains(&format!(
-            "This is not about this pull request: once it is merged, its apply is refused until somebody agrees to the \
+            "This pull request is not the reason: after it is merged, its apply is refused until somebody agrees to the \
              deletions of pull request `#{}`:",
             pulls[0]
         )),

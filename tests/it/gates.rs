@@ -279,7 +279,7 @@ fn urls_that_would_give_the_token_away() {
             "http://netbird.example.com",
             "would send the token unencrypted",
         ),
-        ("ftp://netbird.example.com", "is not of https"),
+        ("ftp://netbird.example.com", "is not an https URL"),
         ("netbird.example.com", "does not start with https://"),
     ];
     for (url, why) in rows {

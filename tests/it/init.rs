@@ -294,7 +294,7 @@ fn a_gitignore_keeps_its_lines_and_leaves_out_what_is_secret() {
     fs::write(bench.path(".gitignore"), "/mine\n.env").unwrap();
     init(&bench, &[])
         .expect(2)
-        .shows("Files that differ were left alone.");
+        .shows("Files that differ were not changed.");
     assert_eq!(read(&bench, ".gitignore"), "/mine\n.env");
     init(&bench, &["--force"]).expect(0);
     assert!(read(&bench, ".gitignore").starts_with("/mine\n.env\n#"));

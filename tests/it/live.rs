@@ -100,3 +100,15 @@ fn what_is_no_recorded_account_is_said() {
         .expect(1)
         .says("groups: ");
 }
+
+#[test]
+fn settings_that_the_account_lacks_are_shown() {
+    let bench = Bench::fake();
+    let settings = json!({ "peer_login_expiration": 7200, "lazy_connection_enabled": true });
+    bench.file(json!({ "account": { "settings": settings } }));
+    fs::write(bench.path("live.json"), "{\"groups\": []}").unwrap();
+    bench
+        .plan(&["--live", "live.json"])
+        .expect(0)
+        .shows("lazy connection enabled true, peer login expiration 7200");
+}

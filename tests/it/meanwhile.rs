@@ -139,7 +139,7 @@ fn what_somebody_did_already_is_not_written_again() {
     bench
         .apply(&[])
         .expect(0)
-        .says("policy p: is so already: somebody else changed it meanwhile");
+        .says("policy p: is already as the file says: somebody changed it meanwhile");
     let puts = bench.writes();
     assert!(!puts.contains(&"PUT /policies".to_owned()), "{puts:?}");
 }

@@ -158,7 +158,7 @@ fn settings_that_move_machines_want_an_agreement() {
         let before = machines(&bench);
         bench.declared(1.0, file(moving.clone()));
         bench.plan(&[]).expect(0).shows(said);
-        bench.refuses(&[]).says("by this plan").says(said);
+        bench.refuses(&[]).says("with this plan").says(said);
         bench.refuses(&["--max-deletes", "99"]);
         assert_eq!(machines(&bench), before, "{moving}");
         // the line is that of this value alone

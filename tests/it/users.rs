@@ -345,7 +345,7 @@ fn whoever_is_blocked_while_an_apply_runs_stays_so() {
     bench.file(wanted);
     bench
         .apply(&[])
-        .says_anywhere("somebody changed the role, or blocked the user, meanwhile");
+        .says_anywhere("somebody changed the role or blocked the user meanwhile");
     assert_eq!(user(&bench, &mira)["is_blocked"], true);
 }
 

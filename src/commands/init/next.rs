@@ -38,7 +38,7 @@ impl Init<'_> {
             steps.add("Do it: the same command without --dry-run.", &[]);
         }
         if self.paths("differs").next().is_some() {
-            let what = "Files that differ were left alone. To add each line with a + and drop each with a -, and keep all others:";
+            let what = "Files that differ were not changed. To add the lines with a +, remove those with a -, and keep all others:";
             steps.add(what, &[&self.command(" --force")]);
         }
         if self.args.dry_run {
@@ -52,7 +52,7 @@ impl Init<'_> {
             self.begin(&mut steps);
         }
         if self.has(Become::Missing) {
-            let what = "Give what is missing above, and set the rest up:";
+            let what = "Set what is missing above, and run this again:";
             steps.add(what, &[&self.command(" --setup")]);
         } else if is_new && self.settings.is_none() {
             self.set_up(&mut steps);
@@ -82,7 +82,7 @@ impl Init<'_> {
             let begin = (!self.is_checkout).then_some("git init -b main");
             let remote = "git remote add origin https://git.example.com/OWNER/NAME.git";
             let commands: Vec<&str> = begin.into_iter().chain([remote]).collect();
-            let what = "Make an empty, private repository, and make this directory its checkout:";
+            let what = "Create an empty, private repository, and make this directory its checkout:";
             steps.add(what, &commands);
         }
         let (file, options) = (&self.network.file, self.network.options());
@@ -99,7 +99,7 @@ impl Init<'_> {
         let token = token.map(|name| format!("{}=\"${name}\" ", name.replace("PLAN", "API")));
         let validate = format!("netbird-gitops validate{options}");
         let plan = format!("{}netbird-gitops plan{options}", token.unwrap_or_default());
-        let what = "See that it is valid, and that a plan is what you expect:";
+        let what = "Check that the file is valid, and that its plan is what you expect:";
         steps.add(what, &[&validate, &plan]);
     }
 
@@ -110,8 +110,8 @@ impl Init<'_> {
         let url = url.unwrap_or("https://git.example.com");
         let name = remote.map_or("OWNER/NAME", |remote| &remote.name);
         steps.add(
-            "Make the tokens (docs/gitea.md, steps 1 to 4), and store them in the repository. NAME_FILE=PATH in the place of NAME \
-             keeps a token out of the shell's history. GITEA_TOKEN is yours, as the repository's owner, with the scope \
+            "Create the tokens (docs/gitea.md, steps 1 to 4), and store them in the repository. NAME_FILE=PATH instead of NAME \
+             keeps a token out of the shell's history. GITEA_TOKEN is a token of the repository's owner with the scope \
              write:repository; revoke it afterwards:",
             &[
                 "export NETBIRD_API_URL=https://netbird.example.com AGE_PUBLIC_KEY=age1…",
@@ -148,7 +148,7 @@ impl Init<'_> {
             }
         };
         let add = format!("{begin}git add {}", paths.join(" "));
-        let then = "The first apply starts at once; where the file is the account as it is, it adopts all of it and changes nothing \
+        let then = "The first apply starts at once. If the file is the exported account, it adopts all objects and changes nothing \
                     in NetBird";
         let (what, message) = match is_first {
             true => (format!("{push}. {then}:"), "The network as it is"),

@@ -324,8 +324,8 @@ impl Settings {
     }
 }
 
-const OWNERS_TOKEN: &str = "set GITEA_TOKEN to a token with the scope write:repository of the owner of the repository or of its \
-     organisation (Settings → Applications); an administrator of the repository cannot set its secrets; the bot's token is BOT_TOKEN";
+const OWNERS_TOKEN: &str = "set GITEA_TOKEN to a token of the owner of the repository or of its organisation, with the scope \
+     write:repository (Settings → Applications); an administrator of the repository cannot set its secrets; the bot's token is BOT_TOKEN";
 
 /// What an error means where the token is to be the owner's.
 fn of_owner(repo: &Repo, error: GiteaError) -> Failure {

@@ -89,7 +89,7 @@ fn summary(synced: &Synced) -> Vec<String> {
         MarkedBy::Others => vec![format!("Nothing to mark: {text}.")],
         MarkedBy::OpenPull | MarkedBy::Nobody => Vec::new(),
     };
-    let already = "was marked by somebody else already";
+    let already = "was already marked by somebody else";
     let missing = "has no entry on the branch any more, so it is not marked";
     for (names, what) in [
         (&marked.edit.already, already),

@@ -135,7 +135,7 @@ impl Repo {
             return Some(self.which_rule(branch, way_out));
         } else if says("path is protected") {
             format!(
-                "a protected file pattern of the branch rule of {branch:?} covers the file: take the pattern out, or {way_out}"
+                "a protected file pattern of the branch rule of {branch:?} covers the file: remove the pattern, or {way_out}"
             )
         } else if says("permission to write") {
             "the token's user needs write access to the repository".to_owned()
@@ -168,7 +168,7 @@ impl Repo {
                  sign, or {way_out}"
             ),
             _ => format!(
-                "the branch rule of {branch:?} does not let the token's user push: put that user on its push list, alone, or \
+                "the branch rule of {branch:?} does not let the token's user push: put only that user on its push allowlist, or \
                  {way_out}"
             ),
         }

@@ -17,7 +17,7 @@ const IF_NOT: &str = "if not, undo the change (git revert)";
 
 /// Returns in one sentence what to do about deletions of others, in the job of a pull request that waits for them.
 pub fn way_out_of_others(agreements: &[Agreement]) -> String {
-    format!("whoever means it copies {}", where_to(agreements, ""))
+    format!("to agree, copy {}", where_to(agreements, ""))
 }
 
 /// Returns in one sentence what to do where a gate refuses deletions: `number` of them are in the plan. The lines stand beside

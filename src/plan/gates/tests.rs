@@ -257,7 +257,7 @@ network_admin makes a key
 network_admin changes the account's settings
     role: the token's role network_admin cannot do 1 of 1 operations ["account settings"]
         set NETBIRD_API_TOKEN to the token of a service user with the role admin (for plan: auditor); in the workflows it comes from the secret NETBIRD_APPLY_TOKEN
-    moved: by this plan 1 machine gets another IPv4 address (network_range) ["account settings"]
+    moved: with this plan 1 machine gets another IPv4 address (network_range) ["account settings"]
         
 auditor plans
     passes

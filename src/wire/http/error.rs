@@ -313,7 +313,7 @@ pub(super) fn classify(
     let outcome_unknown = !call.method.is_safe() && !not_sent;
     let mut hints = HINTS.iter().filter(|(part, _)| cause.contains(part));
     let hint = match outcome_unknown && trouble == Trouble::Transport {
-        true => Some("it may have been carried out all the same: look before making it again"),
+        true => Some("the server may have carried it out: check that before you run it again"),
         false => hints.next().map(|(_, hint)| *hint),
     };
     let text = match trouble {

@@ -44,13 +44,13 @@ impl BaseUrl {
         };
         let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
         if authority.contains('@') {
-            let hint = "take user name and password out of the URL; a token goes into the environment or a file";
+            let hint = "remove user name and password from the URL; a token belongs in the environment or in a file";
             return refuse("has credentials in it", hint);
         }
         let https = match scheme.as_deref() {
             Some("https") => true,
             Some("http") => false,
-            Some(_) => return refuse("is not of https", "write it with https://"),
+            Some(_) => return refuse("is not an https URL", "write it with https://"),
             None => {
                 let rest = shown
                     .trim_start_matches("https:")
@@ -217,9 +217,9 @@ mod tests {
             ("nb.example:8443/api", "does not start with https://"),
             ("//nb.example", "does not start with https://"),
             ("https:/nb.example", "does not start with https://"),
-            ("ftp://nb.example", "is not of https"),
-            ("file:///etc/passwd", "is not of https"),
-            ("://nb.example", "is not of https"),
+            ("ftp://nb.example", "is not an https URL"),
+            ("file:///etc/passwd", "is not an https URL"),
+            ("://nb.example", "is not an https URL"),
             ("https://user@nb.example", "has credentials in it"),
             ("https://user:pass@nb.example/api", "has credentials in it"),
             ("user:pass@nb.example", "has credentials in it"),

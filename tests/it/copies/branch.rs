@@ -39,7 +39,7 @@ fn who_may_not_write_there_finds_out_before_the_first_write() {
             let run = site.run(&["apply"]).expect(3);
             run.says("refused: this run cannot write the inventory")
                 .says("Nothing was changed")
-                .says("put that user on its push list");
+                .says("put only that user on its push allowlist");
             site.gitea().unprotect();
         }
         let token = site.gitea().add_user("reader", "read");

@@ -255,8 +255,9 @@ fn a_token_that_is_not_the_owners_is_told_before_anything_is_written() {
         let other = gitea.token_with(&["write:repository", "read:user"]);
         let variables = [("GITEA_TOKEN", token), ("BOT_TOKEN", other.as_str())];
         let run = setup(&site, &[], &variables).expect(1);
-        run.says(said)
-            .says("set GITEA_TOKEN to a token with the scope write:repository of the owner");
+        run.says(said).says(
+            "set GITEA_TOKEN to a token of the owner of the repository or of its organisation",
+        );
         assert_eq!(tree(&site.bench), before);
     }
     let run = setup(&site, &[], &[("GITEA_TOKEN", "")]).expect(1);

@@ -60,7 +60,7 @@ fn that_it_cannot_be_checked_is_no_word_of_nothing_changed() {
     let run = site.run(&["sync-events", "--format", "json"]).expect(4);
     let json = run.json();
     let message = json["error"]["message"].as_str().unwrap();
-    assert!(message.contains("lost nobody"), "{message}");
+    assert!(message.contains("lost no member"), "{message}");
     // what was done is committed all the same
     assert_eq!(json["enrollments"][0]["error"], Value::Null);
     site.bench.one("/peers", "a");

@@ -70,7 +70,7 @@ fn what_was_written_is_counted_and_not_what_was_meant() {
         "1 key marked enrolled: committed as {} to main.",
         &tip[..10]
     ))
-    .shows("setup key \"b\" was marked by somebody else already.")
+    .shows("setup key \"b\" was already marked by somebody else.")
     .shows("setup key \"a\" has no entry on the branch any more, so it is not marked.")
     .hides("3 keys");
     assert_eq!(site.file(), flipped(&gone, "c"));

@@ -39,6 +39,7 @@ fn settings() {
         r#""peer_expose_enabled": true"#,
         r#""expose_groups": []"#,
         r#""login_expiration": 3600"#,
+        r#""colour": 1"#,
         r#""auto_update_version": "latest""#,
         r#""auto_update_version": "v0.77.1""#,
         r#""auto_update_version": "newest""#,
@@ -109,6 +110,8 @@ fn settings() {
     account.settings.expose_groups: unknown field "expose_groups" | did you mean "peer_expose_groups"?
 "login_expiration": 3600
     account.settings.login_expiration: unknown field "login_expiration" | did you mean "peer_login_expiration"?
+"colour": 1
+    account.settings.colour: unknown field "colour" | the account settings have 23 fields: docs/netbird-json.md lists them
 "auto_update_version": "latest"
 "auto_update_version": "v0.77.1"
 "auto_update_version": "newest"

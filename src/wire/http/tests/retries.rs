@@ -112,7 +112,7 @@ fn a_write_whose_answer_is_lost_is_ambiguous() {
             .unwrap_err();
         assert_eq!(error.trouble, Trouble::Transport, "{method} {act:?}");
         assert!(error.outcome_unknown);
-        assert!(error.hint().unwrap().contains("may have been carried out"));
+        assert!(error.hint().unwrap().contains("may have carried it out"));
         assert_eq!(server.seen().len(), requests, "{method} {act:?}");
     }
 }
@@ -199,7 +199,7 @@ fn a_server_that_hangs_is_left() {
         assert_eq!(error.trouble, Trouble::Transport);
         assert_eq!(error.outcome_unknown, !method.is_safe());
         let hint = if !method.is_safe() {
-            "look before"
+            "check that before"
         } else {
             "up and reachable"
         };

@@ -52,7 +52,10 @@ fn refusal_is_taken_for_real_and_hints_at_the_rule() {
         let refused = write(&branch, "a", &["a"]).unwrap_err();
         assert!(of_gitea(&refused).is_none());
         let hint = hint_of(&refused).unwrap();
-        assert!(hint.contains("put that user on its push list"), "{hint}");
+        assert!(
+            hint.contains("put only that user on its push allowlist"),
+            "{hint}"
+        );
         assert_eq!(gitea.branches(), ["main"]);
     }
 }
@@ -76,7 +79,7 @@ fn each_refusal_has_the_hint_of_its_rule() {
         ),
         (
             json!({ "enable_push": false }),
-            "put that user on its push list",
+            "put only that user on its push allowlist",
         ),
     ] {
         for gitea in both() {
