@@ -36,27 +36,18 @@ pub enum NoList {
 }
 
 impl Entry {
-    /// Takes the body of an answer apart. `null` is an empty list (docs/netbird-api.md, "Null, empty and absent").
+    /// Takes the body of an answer apart and reads each entry on the way: nothing is read where one of them cannot be. `null` is
+    /// an empty list (docs/netbird-api.md, "Null, empty and absent").
     ///
     /// What nobody reads of an entry is checked no further than its grammar.
-    pub fn list(body: Vec<u8>, share: Share) -> Result<Vec<Entry>, NoList> {
+    pub fn list<T: DeserializeOwned>(body: Vec<u8>, share: Share) -> Result<Listed<T>, NoList> {
+        let (body, share) = match take(body, share) {
+            Err(NoList::Body(body, share)) => (body, share),
+            taken => return taken.map(|(entries, read)| (entries, Some(read))),
+        };
         match take::<IgnoredAny>(body, share) {
-            Ok((entries, _)) => Ok(entries),
-            Err(NoList::Body(body, _)) if body.trim_ascii() == b"null" => Ok(Vec::new()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Takes a list apart as [`list`](Self::list) does, and reads each entry on the way: `None` where one of them cannot be
-    /// read.
-    pub fn list_read<T: DeserializeOwned>(
-        body: Vec<u8>,
-        share: Share,
-    ) -> Result<Listed<T>, NoList> {
-        match take(body, share) {
-            Ok((entries, read)) => Ok((entries, Some(read))),
-            Err(NoList::Body(body, share)) => Ok((Entry::list(body, share)?, None)),
-            Err(error) => Err(error),
+            Err(NoList::Body(body, _)) if body.trim_ascii() == b"null" => Ok((Vec::new(), None)),
+            taken => taken.map(|(entries, _)| (entries, None)),
         }
     }
 
@@ -183,13 +174,17 @@ mod tests {
     use super::*;
 
     fn list(body: &str) -> Option<Vec<Value>> {
-        let entries = Entry::list(body.as_bytes().to_vec(), Share::default()).ok()?;
+        let entries = entries(body.as_bytes().to_vec()).ok()?;
         Some(
             entries
                 .iter()
                 .map(|entry| entry.value().expect("JSON"))
                 .collect(),
         )
+    }
+
+    fn entries(body: Vec<u8>) -> Result<Vec<Entry>, NoList> {
+        Entry::list::<IgnoredAny>(body, Share::default()).map(|(entries, _)| entries)
     }
 
     fn body_of<T>(taken: Result<T, NoList>) -> Option<Vec<u8>> {
@@ -203,12 +198,13 @@ mod tests {
     fn many_small_entries_are_not_taken() {
         let budget = budget::Budget::new(10 * budget::ENTRY);
         let list = |number: usize| format!("[{}]", vec!["{}"; number].join(",")).into_bytes();
-        let entries = Entry::list(list(10), budget.share()).expect("just few enough");
-        let more = Entry::list(list(1), budget.share());
+        let entries = Entry::list::<IgnoredAny>(list(10), budget.share());
+        let entries = entries.expect("just few enough");
+        let more = Entry::list::<IgnoredAny>(list(1), budget.share());
         assert!(matches!(more, Err(NoList::TooMany(_))));
         drop(entries);
         // of a list of which nothing is read, no entry counts twice
-        let read = Entry::list_read::<u8>(list(10), budget.share());
+        let read = Entry::list::<u8>(list(10), budget.share());
         assert!(matches!(read, Ok((_, None))));
     }
 
@@ -236,7 +232,7 @@ mod tests {
         }
         let no_text = b"[\"\xff\"]".to_vec();
         assert_eq!(
-            body_of(Entry::list(no_text.clone(), Share::default())),
+            body_of(entries(no_text.clone())),
             Some(no_text),
             "the body comes back"
         );
@@ -259,8 +255,8 @@ mod tests {
         ];
         for (body, is_read) in rows {
             let bytes = || body.as_bytes().to_vec();
-            let list = Entry::list(bytes(), Share::default()).expect("a list");
-            let read = Entry::list_read::<Named>(bytes(), Share::default());
+            let list = entries(bytes()).expect("a list");
+            let read = Entry::list::<Named>(bytes(), Share::default());
             let (entries, read) = read.expect("a list");
             let texts = entries.iter().map(Entry::text);
             assert!(texts.eq(list.iter().map(Entry::text)), "{body}");
@@ -276,7 +272,7 @@ mod tests {
             "{}",
         ] {
             let bytes = body.as_bytes().to_vec();
-            let read = Entry::list_read::<Named>(bytes.clone(), Share::default());
+            let read = Entry::list::<Named>(bytes.clone(), Share::default());
             assert_eq!(body_of(read), Some(bytes), "{body}");
         }
     }
@@ -284,8 +280,7 @@ mod tests {
     #[test]
     fn equal_is_what_says_the_same() {
         let body = b"[{\"a\":1,\"b\":2},{ \"b\":2, \"a\":1 },{\"a\":1}]".to_vec();
-        let entries = Entry::list(body, Share::default());
-        let entries = entries.expect("a list");
+        let entries = entries(body).expect("a list");
         assert_eq!(entries[0], entries[1]);
         assert_ne!(entries[0], entries[2]);
     }
@@ -294,7 +289,7 @@ mod tests {
     fn what_is_sent_back_is_what_came() {
         // a float that is off by one bit where it is not read exactly
         let text = r#"[{"f":51.248178375505404,"k":18446744073709551615,"t":"é\n"}]"#;
-        let entries = Entry::list(text.as_bytes().to_vec(), Share::default()).expect("a list");
+        let entries = entries(text.as_bytes().to_vec()).expect("a list");
         let value = entries[0].value().expect("JSON");
         assert_eq!(format!("[{value}]"), text);
         let again = Entry::from(value.clone()).value().expect("JSON");

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use secrecy::SecretString;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use crate::base::entry::{Entry, Listed};
@@ -130,19 +130,15 @@ impl Api {
     /// Reads a list as texts, to be read one by one. `null` is an empty one (docs/netbird-api.md, "Null, empty and
     /// absent").
     pub fn list(&self, path: &str) -> Result<Vec<Entry>> {
-        let mut reply = self.success(Method::GET, path, None)?;
-        match reply.entries()? {
-            Some(entries) => Ok(entries),
-            // what is not a list is told by reading it whole
-            None => Ok(list(&reply)?.into_iter().map(Entry::from).collect()),
-        }
+        Ok(self.list_read::<IgnoredAny>(path)?.0)
     }
 
     /// Lists likewise, with what is read of each entry where all of them can be.
     pub fn list_read<T: DeserializeOwned>(&self, path: &str) -> Result<Listed<T>> {
         let mut reply = self.success(Method::GET, path, None)?;
-        match reply.entries_read()? {
+        match reply.entries()? {
             Some(listed) => Ok(listed),
+            // what is not a list is told by reading it whole
             None => Ok((list(&reply)?.into_iter().map(Entry::from).collect(), None)),
         }
     }

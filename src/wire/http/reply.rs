@@ -122,28 +122,17 @@ impl Reply {
                 && !matches!(first, Some(b'{' | b'[')))
     }
 
-    /// Takes the body apart where it is a list; `None` where it is not, and then it stays for [`json`](Self::json).
+    /// Takes the body apart where it is a list, and reads each entry on the way; `None` where it is not, and then it stays for
+    /// [`json`](Self::json).
     ///
     /// Errors where all answers together are too many.
-    pub fn entries(&mut self) -> Result<Option<Vec<Entry>>> {
-        self.taken(Entry::list)
-    }
-
-    /// Likewise, and reads each entry on the way.
-    pub fn entries_read<T: DeserializeOwned>(&mut self) -> Result<Option<Listed<T>>> {
-        self.taken(Entry::list_read)
-    }
-
-    fn taken<T>(
-        &mut self,
-        take: impl FnOnce(Vec<u8>, Share) -> Result<T, NoList>,
-    ) -> Result<Option<T>> {
+    pub fn entries<T: DeserializeOwned>(&mut self) -> Result<Option<Listed<T>>> {
         if self.is_html() {
             return Ok(None);
         }
         let share = std::mem::take(&mut self.share);
-        match take(std::mem::take(&mut *self.body), share) {
-            Ok(taken) => Ok(Some(taken)),
+        match Entry::list(std::mem::take(&mut *self.body), share) {
+            Ok(listed) => Ok(Some(listed)),
             Err(NoList::Body(body, share)) => {
                 (*self.body, self.share) = (body, share);
                 Ok(None)

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::de::IgnoredAny;
 use serde_json::json as value;
 
 use super::{client, config, ok, start};
@@ -187,7 +188,7 @@ fn all_answers_together_over_the_limit() {
     config.max_held_bytes = (1 << 20) + 2000;
     let client = client(config);
     let get = || client.send(Method::GET, "/x", None);
-    let entries = get().unwrap().entries().unwrap();
+    let entries = get().unwrap().entries::<IgnoredAny>().unwrap();
     let first = get().unwrap();
     let wanted = format!(
         "GET {}/api/x: the answers take more than 1 MiB together",
@@ -196,7 +197,7 @@ fn all_answers_together_over_the_limit() {
     assert_eq!(get().unwrap_err().to_string(), wanted);
     // what is dropped is free again; small entries count for more than their text
     drop((entries, first));
-    let error = get().unwrap().entries().unwrap_err();
+    let error = get().unwrap().entries::<IgnoredAny>().unwrap_err();
     assert_eq!(error.to_string(), wanted);
 }
 
