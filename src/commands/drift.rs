@@ -85,6 +85,7 @@ fn keep_issue(run: &Run, drift: &Drift, tree: &Tree, name: &str) -> Result<()> {
         PostAction::Closed => "closed",
         PostAction::Unchanged => return Ok(()),
     };
-    run.say.note(&format!("issue {done}: {}", posted.url));
+    run.say
+        .note(&format!("issue {done}: {}", posted.post.html_url));
     Ok(())
 }

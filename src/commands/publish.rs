@@ -31,8 +31,8 @@ fn post(run: &Run, forge: &Forge, number: u64, body: &str) -> Result<Option<i64>
             false => failure,
         }
     })?;
-    run.say.note(&format!("comment: {}", posted.url));
-    Ok(posted.author)
+    run.say.note(&format!("comment: {}", posted.post.html_url));
+    Ok(posted.post.author())
 }
 
 /// Corrects the comment of a pull request that does not change the file (any more). One that never did has none, and
@@ -48,7 +48,7 @@ pub(super) fn correction(run: &Run, document: &Document) -> Result<()> {
             log::info!("no comment to correct is to be seen: {error}");
         }
         posted => {
-            let posted = posted?.map(|posted| format!("comment: {}", posted.url));
+            let posted = posted?.map(|posted| format!("comment: {}", posted.post.html_url));
             posted.iter().for_each(|text| run.say.note(text));
         }
     }

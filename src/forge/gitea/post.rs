@@ -25,12 +25,8 @@ pub struct Board<'a> {
 /// What became of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Posted {
-    /// The comment's id or the issue's number.
-    pub id: u64,
-    /// Who wrote it: the token's user.
-    pub author: Option<i64>,
-    /// Its place on the page.
-    pub url: String,
+    /// The comment or the issue that has it.
+    pub post: Post,
     /// What was done.
     pub action: PostAction,
 }
@@ -146,7 +142,8 @@ impl Board<'_> {
                 continue;
             }
             self.remove(&own[n + 1..]);
-            return Ok(Some(posted(post, action)));
+            let post = post.clone();
+            return Ok(Some(Posted { post, action }));
         }
         Ok(None)
     }
@@ -171,7 +168,10 @@ impl Board<'_> {
                     ..written
                 })
             }
-            None => Ok(posted(&new, PostAction::Created)),
+            None => Ok(Posted {
+                post: new,
+                action: PostAction::Created,
+            }),
         }
     }
 
@@ -203,15 +203,6 @@ impl Board<'_> {
                 None => self.repo.edit_issue(post.id(), IssueEdit::CLOSE),
             });
         }
-    }
-}
-
-fn posted(post: &Post, action: PostAction) -> Posted {
-    Posted {
-        id: post.id(),
-        author: post.author(),
-        url: post.html_url.clone(),
-        action,
     }
 }
 

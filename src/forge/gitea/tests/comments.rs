@@ -87,7 +87,7 @@ fn a_token_that_may_not_ask_who_it_is_is_told_by_its_post() {
         bare(204),
         edited(),
     ]);
-    assert_eq!((posted.id, posted.action), (9, PostAction::Edited));
+    assert_eq!((posted.post.id(), posted.action), (9, PostAction::Edited));
     assert_eq!(
         asked,
         [LIST, USER, POST, &delete(11), &patch(9)],
@@ -102,7 +102,7 @@ fn a_token_that_may_not_ask_who_it_is_is_told_by_its_post() {
         created(12, 10),
         comments(&[found[0].clone(), comment(12, 10, BODY)]),
     ]);
-    assert_eq!((posted.id, posted.action), (12, PostAction::Created));
+    assert_eq!((posted.post.id(), posted.action), (12, PostAction::Created));
     assert_eq!(asked, [LIST, USER, POST, &delete(11), POST, LIST]);
 }
 
@@ -111,7 +111,7 @@ fn a_correction_makes_no_comment() {
     let run = |acts: Vec<Act>| {
         let (server, repo) = start(acts);
         let corrected = board(&repo).correct("", BODY, false).unwrap();
-        (corrected.map(|posted| posted.id), asked(&server))
+        (corrected.map(|posted| posted.post.id()), asked(&server))
     };
     assert_eq!(run(vec![comments(&[])]), (None, vec![LIST.to_owned()]));
     let theirs = comment(3, 666, OLD);
@@ -149,7 +149,7 @@ fn an_edit_that_another_one_got_in_the_way_of_is_made_again() {
         message(500, "the comment is already changed"),
         edited(),
     ]);
-    assert_eq!((posted.id, posted.action), (9, PostAction::Edited));
+    assert_eq!((posted.post.id(), posted.action), (9, PostAction::Edited));
     assert_eq!(asked[2..], [patch(9), patch(9), patch(9)]);
     // one that fails for good is an error
     let acts = [comments(&[comment(9, 10, OLD)]), me(10)];
@@ -163,7 +163,7 @@ fn of_120_comments_in_one_answer_ours_is_found() {
     let mut list: Vec<Value> = (1..=119).map(|id| comment(id, 7, "talk")).collect();
     list.push(comment(120, 10, OLD));
     let (posted, asked) = post([comments(&list), me(10), edited()]);
-    assert_eq!(posted.id, 120);
+    assert_eq!(posted.post.id(), 120);
     // One list: page 2 would be the same 120 again.
     assert_eq!(asked, [LIST, USER, &patch(120)]);
 }
@@ -179,7 +179,7 @@ fn a_comment_that_may_not_be_edited_is_replaced_once() {
         created(9, 10),
         comments(&[old.clone(), comment(9, 10, BODY)]),
     ]);
-    assert_eq!((posted.id, posted.action), (9, PostAction::Created));
+    assert_eq!((posted.post.id(), posted.action), (9, PostAction::Created));
     assert_eq!(asked, [LIST, USER, &patch(3), POST, LIST]);
     // The next run finds the new one, behind the other.
     let (posted, _) = post([
@@ -188,10 +188,10 @@ fn a_comment_that_may_not_be_edited_is_replaced_once() {
         forbidden(),
         edited(),
     ]);
-    assert_eq!((posted.id, posted.action), (9, PostAction::Edited));
+    assert_eq!((posted.post.id(), posted.action), (9, PostAction::Edited));
     let (posted, asked) = post([comments(&[old, comment(9, 10, BODY)]), me(10), forbidden()]);
     assert_eq!(
-        (posted.id, posted.action, asked.len()),
+        (posted.post.id(), posted.action, asked.len()),
         (9, PostAction::Unchanged, 3)
     );
     // Gone meanwhile, or an event: the same.
@@ -203,7 +203,7 @@ fn a_comment_that_may_not_be_edited_is_replaced_once() {
             created(11, 10),
             comments(&[]),
         ]);
-        assert_eq!((posted.id, posted.action), (11, PostAction::Created));
+        assert_eq!((posted.post.id(), posted.action), (11, PostAction::Created));
     }
 }
 
@@ -218,17 +218,17 @@ fn two_jobs_at_once_leave_one_comment() {
         edited(),
         bare(204),
     ]);
-    assert_eq!((posted.id, posted.action), (8, PostAction::Edited));
+    assert_eq!((posted.post.id(), posted.action), (8, PostAction::Edited));
     assert_eq!(asked, [LIST, POST, LIST, &patch(8), &delete(9)]);
     let same = [comment(8, 10, BODY), comment(9, 10, BODY)];
     let (posted, asked) = post([comments(&[]), created(9, 10), comments(&same), bare(204)]);
-    assert_eq!((posted.id, asked.len()), (8, 4));
+    assert_eq!((posted.post.id(), asked.len()), (8, 4));
     // Ours is the first one: the other job cleans up.
     let (posted, asked) = post([comments(&[]), created(8, 10), comments(&both)]);
-    assert_eq!((posted.id, asked.len()), (8, 3));
+    assert_eq!((posted.post.id(), asked.len()), (8, 3));
     // A list that fails afterwards is no failure of ours.
     let (posted, _) = post([comments(&[]), created(9, 10), bare(401)]);
-    assert_eq!(posted.id, 9);
+    assert_eq!(posted.post.id(), 9);
 }
 
 #[test]

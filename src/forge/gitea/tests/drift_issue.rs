@@ -37,7 +37,7 @@ fn run(
         true => board.correct(TITLE, BODY, true),
     };
     let posted = posted.unwrap_or_else(|e| panic!("{e}: {:?}", asked(&server)));
-    let posted = posted.map(|posted| (posted.id, posted.action));
+    let posted = posted.map(|posted| (posted.post.id(), posted.action));
     (posted, asked(&server), server)
 }
 

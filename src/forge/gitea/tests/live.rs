@@ -327,11 +327,14 @@ fn a_comment_and_an_issue() {
     };
     let post = |text: &str| comments.keep("", &format!("{marker}\n{text}")).unwrap();
     let first = post("one");
-    assert_eq!(post("one").id, first.id);
+    assert_eq!(post("one").post.id(), first.post.id());
     let second = post("two\r\n\u{fc}");
-    assert_eq!((second.id, second.action), (first.id, PostAction::Edited));
+    assert_eq!(
+        (second.post.id(), second.action),
+        (first.post.id(), PostAction::Edited)
+    );
     assert_eq!(post("two\r\n\u{fc}").action, PostAction::Unchanged);
-    repo.delete_comment(first.id).unwrap();
+    repo.delete_comment(first.post.id()).unwrap();
     std::thread::scope(|scope| {
         for n in 0..4 {
             let post = &post;
@@ -356,11 +359,13 @@ fn a_comment_and_an_issue() {
     };
     let keep = |text: &str| {
         let posted = board.keep("Drift", &format!("{marker}\n{text}")).unwrap();
-        (posted.id, posted.action)
+        (posted.post.id(), posted.action)
     };
     let resolve = || {
         let posted = board.correct("Drift", &format!("{marker}\nresolved"), true);
-        posted.unwrap().map(|posted| (posted.id, posted.action))
+        posted
+            .unwrap()
+            .map(|posted| (posted.post.id(), posted.action))
     };
     assert_eq!(resolve(), None);
     let (first, action) = keep("a");
