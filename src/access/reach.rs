@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 
 use super::traffic::Traffic;
-use super::world::{AFTER, BEFORE, Check, Grant, GroupAt, Node, NodeAt, Rule, SIDES, World};
+use super::world::{AFTER, BEFORE, Check, Grant, GroupAt, Node, NodeAt, Rule, SIDES, World, place};
 use crate::model::address::Address;
 
 /// A place in `Reach::classes`.
@@ -124,7 +124,7 @@ impl<'w> Reach<'w> {
         for (at, node) in world.nodes.iter().enumerate() {
             let form = (node.is_resource(), node.is_on, &node.groups);
             let class: ClassAt = *by_form.entry(form).or_insert_with(|| {
-                let routers = SIDES.map(|side| world.routing(number(at), side));
+                let routers = SIDES.map(|side| world.routing(place(at), side));
                 classes.push(Class {
                     nodes: Vec::new(),
                     is_resource: node.is_resource(),
@@ -135,7 +135,7 @@ impl<'w> Reach<'w> {
                     from: of(node, &from),
                     to: of(node, &to),
                 });
-                let class = number(classes.len() - 1);
+                let class = place(classes.len() - 1);
                 let [before, after] = &node.groups;
                 let is_new = |group: &&GroupAt| before.binary_search(group).is_err();
                 let joined = after.iter().filter(is_new);
@@ -144,7 +144,7 @@ impl<'w> Reach<'w> {
                 }
                 class
             });
-            classes[class as usize].nodes.push(number(at));
+            classes[class as usize].nodes.push(place(at));
             let causes = &mut classes[class as usize].causes;
             let own = node.causes.iter().filter(|_| node.differs());
             causes.extend(own.cloned());
@@ -363,8 +363,4 @@ pub(super) fn bits(words: impl IntoIterator<Item = u64>) -> impl Iterator<Item =
         let bits = (0..64).filter(move |bit| word != 0 && word & (1 << bit) != 0);
         bits.map(move |bit| at * 64 + bit)
     })
-}
-
-fn number(at: usize) -> u32 {
-    u32::try_from(at).unwrap_or(u32::MAX)
 }

@@ -385,6 +385,7 @@ impl<'a> World<'a> {
 /// The group of every machine.
 pub(super) const EVERYBODY: GroupAt = 0;
 
-fn place(at: usize) -> u32 {
+/// Returns a place in a list in the form in which the world has it.
+pub(super) fn place(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

@@ -43,7 +43,7 @@ use crate::file::{Cursor, Log, Outline};
 
 use crate::wire::api::objects;
 
-pub use crate::wire::key_type::KeyType;
+pub use crate::wire::api::objects::KeyType;
 pub use account_settings::AccountSettings;
 pub(crate) use descriptor::{Answers, Entries, InFile, Inside, NameOf};
 pub use descriptor::{Descriptor, Moved, Moves, Reach, Referred, Role};

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::prelude::*;
 use crate::base::text::duration;
 use crate::secret::SealedFor;
-use crate::wire::key_type::KeyType;
+use crate::wire::api::objects::KeyType;
 
 /// A setup key in canonical form. `None` = not ours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

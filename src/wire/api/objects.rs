@@ -7,11 +7,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Entry;
 use crate::base::id::Id;
-use crate::wire::key_type::KeyType;
 
 /// Reads null as the default.
 pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
@@ -84,6 +83,17 @@ pub struct ResourceReference {
     /// `host`, `subnet`, `domain` or `peer`.
     #[serde(rename = "type", default)]
     pub kind: String,
+}
+
+/// What a setup key can be used for, in the word that the file has, too.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyType {
+    /// Enrolls one peer.
+    #[default]
+    OneOff,
+    /// Enrolls peers up to its usage limit.
+    Reusable,
 }
 
 /// An entry of `GET /setup-keys`.

@@ -6,7 +6,7 @@ use super::SetupKey;
 use crate::base::text::ask;
 use crate::model::kind::prelude::*;
 use crate::secret::literal;
-use crate::wire::key_type::KeyType;
+use crate::wire::api::objects::KeyType;
 
 pub(super) const TABLE: Table<SetupKey> = Table {
     what: "a setup key",
