@@ -6,7 +6,6 @@ pub(crate) mod entry;
 pub(crate) mod evidence;
 pub(crate) mod files;
 pub mod id;
-pub(crate) mod index;
 pub(crate) mod json;
 pub(crate) mod mask;
 pub(crate) mod parallel;

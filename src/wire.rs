@@ -4,4 +4,3 @@
 
 pub mod api;
 pub(crate) mod http;
-pub(crate) mod key_type;

@@ -333,7 +333,7 @@ impl Actual {
     }
 
     /// Returns the peers of that name, the oldest first.
-    pub fn peers_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a objects::Peer> {
+    pub fn peers_named(&self, name: &str) -> impl Iterator<Item = &objects::Peer> {
         self.peers.named(name)
     }
 

@@ -2,15 +2,15 @@
 //!
 //! The same value is read from a server (`fetch`) and from a file (`plan --live FILE`), so that a plan needs no server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
 use crate::base::entry::Entry;
 use crate::base::id::Id;
-use crate::base::index::Index;
 use crate::model::kind::Kind;
 use crate::wire::api::objects;
 
@@ -166,8 +166,9 @@ impl<'de> Deserialize<'de> for Snapshot {
 pub struct Peers {
     /// By id, which is by age.
     peers: Vec<objects::Peer>,
-    by_id: Index,
-    by_name: Index,
+    by_id: FxHashMap<Id, usize>,
+    /// Clients choose names, and shall not choose their hashes.
+    by_name: HashMap<String, Vec<usize>>,
 }
 
 impl Peers {
@@ -182,8 +183,7 @@ impl Peers {
 
     /// Returns the peer of that id.
     pub fn get(&self, id: &Id) -> Option<&objects::Peer> {
-        let mut found = self.by_id.find(&id.0).map(|at| &self.peers[at]);
-        found.find(|peer| peer.id == *id)
+        self.by_id.get(id).map(|at| &self.peers[*at])
     }
 
     /// Returns whether there is a peer of that id.
@@ -192,9 +192,9 @@ impl Peers {
     }
 
     /// Returns the peers of that name, the oldest first.
-    pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a objects::Peer> {
-        let found = self.by_name.find(name).map(|at| &self.peers[at]);
-        found.filter(move |peer| peer.name == name)
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &objects::Peer> {
+        let places = self.by_name.get(name).into_iter().flatten();
+        places.map(|at| &self.peers[*at])
     }
 
     /// Returns all of them, the oldest first.
@@ -210,10 +210,16 @@ impl FromIterator<objects::Peer> for Peers {
         peers.reverse();
         peers.sort_by(|a, b| a.id.cmp(&b.id));
         peers.dedup_by(|later, earlier| later.id == earlier.id);
+        let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, peer) in peers.iter().enumerate() {
+            by_name.entry(peer.name.clone()).or_default().push(at);
+        }
+        let by_id = peers.iter().enumerate();
+        let by_id = by_id.map(|(at, peer)| (peer.id.clone(), at)).collect();
         Peers {
-            by_id: Index::of(peers.iter().map(|peer| peer.id.0.as_str())),
-            by_name: Index::of(peers.iter().map(|peer| peer.name.as_str())),
             peers,
+            by_id,
+            by_name,
         }
     }
 }
