@@ -20,7 +20,7 @@ use tempfile::NamedTempFile;
 
 use super::Sealed;
 use super::file_name::{file_name, hashed};
-use crate::base::files::folder_of;
+use crate::base::files::{self, folder_of};
 use crate::base::text::file_error;
 
 const HINT: &str = "\nhint: --keys-dir chooses another directory";
@@ -266,11 +266,8 @@ fn sync_parent(path: &Path) -> io::Result<()> {
 
 /// Returns the content of a regular file of moderate size; a link is not followed, a pipe not opened.
 fn content_of(path: &Path) -> Option<Vec<u8>> {
-    let metadata = fs::symlink_metadata(path).ok()?;
-    if !metadata.is_file() || metadata.len() > LARGEST {
-        return None;
-    }
-    fs::read(path).ok()
+    let is_file = fs::symlink_metadata(path).ok()?.is_file();
+    is_file.then(|| files::read(path, LARGEST).ok())?
 }
 
 const PREFIX: &str = ".netbird-gitops-";
