@@ -40,7 +40,7 @@ use course::Course;
 use members::GroupWrites;
 
 pub use conduct::{
-    Applied, Conduct, Custody, Fresh, KeyCopy, NotRecorded, Observer, Recorded, Recorder, Records,
+    Applied, Conduct, Custody, KeyCopy, NotRecorded, Observer, Recorded, Recorder, Records,
     StepOutcome,
 };
 pub use verify::Verified;

@@ -54,9 +54,6 @@ impl StepOutcome {
     }
 }
 
-/// Says whether the file is still the one to apply: an error ends the run before the next block of keys or deletions.
-pub type Fresh<'a> = &'a dyn Fn() -> Result<()>;
-
 /// How to go about it.
 #[derive(Clone, Copy)]
 pub struct Conduct<'a> {
@@ -68,8 +65,8 @@ pub struct Conduct<'a> {
     pub keep_going: bool,
     /// Set by a signal: the operation in hand is finished, the rest is not tried.
     pub stop: &'a AtomicBool,
-    /// Asked before each block of new keys and of deletions.
-    pub fresh: Fresh<'a>,
+    /// Says whether the file is still the one to apply, before each block of new keys and of deletions: an error ends the run.
+    pub fresh: &'a dyn Fn() -> Result<()>,
     /// Whether members that replacements of groups throw out are put back after it.
     pub puts_back: bool,
 }

@@ -3,7 +3,6 @@
 //! It is on a branch of the forge, in a file that somebody names, or on a laptop without either beside the file. Plans without
 //! a token read what the clone fetched of the branch; applies never do, since that can be old.
 
-mod message;
 mod record;
 #[cfg(test)]
 mod tests;

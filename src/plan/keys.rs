@@ -5,7 +5,6 @@
 //! plan, the members of groups and the enrollments all go by the one decision made here.
 
 mod choice;
-mod operation;
 
 use std::collections::BTreeMap;
 
@@ -26,7 +25,7 @@ use crate::plan::options::Options;
 use crate::plan::ours::Standing;
 use crate::wire::api::objects;
 
-pub use operation::must_be_replaced;
+pub use choice::must_be_replaced;
 
 /// What is to be done about one declared key.
 #[derive(Debug, Default)]

@@ -1,13 +1,13 @@
-//! The choice among the live keys that have an entry's name: which one stands for it, and what becomes of the others.
+//! The choice among the live keys that have an entry's name: which one stands for it, the operation that makes, changes or replaces
+//! it, and what becomes of the others.
 
 use jiff::Timestamp;
 
-use super::operation::{compare, make, wanted};
-use super::{Came, Choice, Namesake, Used, must_be_replaced};
+use super::{Came, Choice, Namesake, Used};
 use crate::base::id::Id;
 use crate::inventory::RecordedAs;
 use crate::model::change::{Change, Operation};
-use crate::model::kind::differences;
+use crate::model::kind::{Live, Resource, SetupKey, differences};
 use crate::model::notice::{Dead, Notice, OfKey, Whose};
 use crate::model::reason::Reason;
 use crate::plan::options::Prune;
@@ -318,4 +318,53 @@ fn dead(key: &objects::SetupKey) -> Dead {
         "revoked" => Dead::Revoked { used },
         _ => Dead::UsedUp,
     }
+}
+
+/// Returns whether a live key differs from the declared one in what no key can change.
+pub fn must_be_replaced(after: &Resource, live: &Live) -> bool {
+    let fields = differences(after, &live.resource);
+    fields
+        .iter()
+        .any(|change| !SetupKey::can_change(&change.field))
+}
+
+/// Returns a creation, or a replacement where an older key is to go. What the file does not say is carried over from what
+/// goes, or else from `last`, the newest that stood for the entry.
+fn make(after: Resource, superseded: Option<&Live>, last: Option<&Live>) -> Operation {
+    let after = match superseded.or(last) {
+        Some(old) => after.over(&old.resource),
+        None => after,
+    };
+    match superseded {
+        Some(live) => Operation::Replace {
+            live: live.clone(),
+            fields: differences(&after, &live.resource),
+            after,
+        },
+        None => Operation::Create { after },
+    }
+}
+
+/// Returns what the file wants of a live key. Of one that was used already the life time is not: its secret is in use.
+fn wanted(after: &Resource, of: &Namesake) -> Resource {
+    match (after, &of.live.resource) {
+        (Resource::SetupKey(after), Resource::SetupKey(live)) if of.key.used_times > 0 => {
+            let expires_in_secs = live.expires_in_secs.or(after.expires_in_secs);
+            Resource::SetupKey(SetupKey {
+                expires_in_secs,
+                ..after.clone()
+            })
+        }
+        _ => after.clone(),
+    }
+}
+
+/// Compares a declared key with its valid, unused (or reusable) live one.
+fn compare(of: &Namesake, after: &Resource) -> Option<(Operation, Option<Reason>)> {
+    let (live, wanted) = (of.live, wanted(after, of));
+    if must_be_replaced(&wanted, live) {
+        let operation = make(after.clone(), Some(live), None);
+        return Some((operation, Some(Reason::KeyCannotChange)));
+    }
+    Operation::update(live, &wanted, None).map(|operation| (operation, None))
 }
