@@ -18,7 +18,6 @@ mod pulls;
 mod rights;
 mod rule;
 mod runs;
-mod scopes;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -37,9 +36,8 @@ pub use error::GiteaError;
 pub use issues::{IssueEdit, Post};
 pub use message::{commit_message, subject};
 pub use pulls::{MayWrite, Pull};
-pub use rights::{BranchInfo, RepoInfo, Tip};
+pub use rights::{BranchInfo, RepoInfo, Scopes, Tip};
 pub use rule::BranchRule;
-pub use scopes::Scopes;
 
 /// What Gitea answers, or why it did not.
 type Result<T, E = GiteaError> = std::result::Result<T, E>;

@@ -63,7 +63,7 @@ pub use posture_check::PostureCheck;
 pub use route::Route;
 pub use setup_key::SetupKey;
 pub use spec::About;
-pub(crate) use spec::{Sent, Spec};
+pub(crate) use spec::{Sent, Spec, keep};
 pub use user::{User, UserRole};
 
 /// Makes the enums of the kinds and every dispatch, from a list of kinds and the types of their canonical forms.

@@ -77,11 +77,7 @@ macro_rules! part {
         None
     };
     (keep own $name:ident) => {
-        Some(|it, live| {
-            if it.$name.is_none() {
-                it.$name.clone_from(&live.$name);
-            }
-        })
+        Some(|it, live| $crate::model::kind::keep(&mut it.$name, &live.$name))
     };
     (keep word $name:ident) => {
         $crate::model::kind::rows::part!(keep own $name)

@@ -418,7 +418,7 @@ pub(super) fn embedded_ids(list: Option<&Value>) -> Value {
 }
 
 /// Puts the live value where there is none of ours.
-pub(super) fn keep<T: Clone>(after: &mut Option<T>, live: &Option<T>) {
+pub(crate) fn keep<T: Clone>(after: &mut Option<T>, live: &Option<T>) {
     if after.is_none() {
         after.clone_from(live);
     }
