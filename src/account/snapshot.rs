@@ -223,3 +223,35 @@ impl FromIterator<objects::Peer> for Peers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn peers_are_found_by_id_and_by_name_the_oldest_first() {
+        let of = |id: &str, name: &str| json!({ "id": id, "name": name, "ip": "100.64.0.1" });
+        let all = [
+            of("c", "b"),
+            of("b", "a"),
+            of("a", "a"),
+            of("c", "a"),
+            of("d", "d"),
+        ];
+        let read = all.map(|peer| serde_json::from_value(peer).expect("a peer"));
+        let peers = Peers::from_iter(read);
+        let named = |name: &str| {
+            peers
+                .named(name)
+                .map(|peer| &*peer.id.0)
+                .collect::<Vec<_>>()
+        };
+        // of two of one id the later one counts
+        assert_eq!(named("a"), ["a", "b", "c"]);
+        assert_eq!((named("b").len(), named("d").len()), (0, 1));
+        let found = peers.get(&Id::from("d")).map(|peer| peer.name.as_str());
+        assert_eq!((found, peers.contains(&Id::from("e"))), (Some("d"), false));
+    }
+}
