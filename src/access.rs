@@ -13,10 +13,9 @@ mod world;
 
 use std::collections::BTreeSet;
 
-use crate::account::actual::Actual;
-use crate::model::address::Address;
-use crate::plan::Plan;
-use crate::plan::memberships::Memberships;
+use crate::account::Actual;
+use crate::model::Address;
+use crate::plan::{Memberships, Plan};
 
 pub use ask::{Answer, By, NoAnswer, Question};
 pub use traffic::{Ports, Traffic, login};

@@ -8,3 +8,8 @@ pub(crate) mod binding;
 pub mod fetch;
 pub(crate) mod paths;
 pub(crate) mod snapshot;
+
+pub use actual::{Actual, Early, NewNames};
+pub(crate) use binding::{Binding, Bindings};
+pub use fetch::{Ahead, More, Needs, beside_the_kinds, complete, fetch, fetch_rest};
+pub(crate) use snapshot::{Peers, Snapshot};

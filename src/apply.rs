@@ -22,15 +22,10 @@ use std::collections::BTreeMap;
 use anyhow::{Result, anyhow};
 use serde_json::Value;
 
-use crate::account::actual::Actual;
-use crate::account::paths;
-use crate::base::entry::Entry;
-use crate::base::id::Id;
-use crate::base::json;
+use crate::account::{Actual, paths};
+use crate::base::{Entry, Id, json};
 use crate::inventory::Inventory;
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::kind::{Groups, Kind, Live, Resource, differences};
+use crate::model::{Address, Change, Groups, Kind, Live, Operation, Resource, differences};
 use crate::plan::{Part, Plan, Step};
 use crate::render::Status;
 use crate::wire::api::objects::User;

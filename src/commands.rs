@@ -35,19 +35,23 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::base::files;
-use crate::base::json;
-use crate::base::mask::masked;
-use crate::base::text::{file_error, listed, visible};
+use crate::base::{file_error, files, json, listed, masked, visible};
 use crate::commands::cli::{Cli, Command, Format};
-use crate::commands::exit::Exit;
-use crate::commands::failure::Failure;
-use crate::commands::logging::{Say, use_color};
 use crate::forge::ci::{self, Runner};
-use crate::plan::gates::Refusal;
+use crate::plan::Refusal;
 use crate::render::{self, Document, Tree, markdown, terminal};
 
-use settings::Run;
+use failure::Failure;
+use forge::{Forge, SETTINGS};
+use history::History;
+use inventory::{FoundInventory, InventoryPlace};
+use logging::{Say, use_color};
+use progress::Announcer;
+use session::Session;
+use settings::{Run, connect, gitea_config, halt, inventory_branch, readable, recipients, setting};
+use versions::{of_gitea, of_netbird};
+
+pub use exit::Exit;
 pub use settings::{environment, unreadable_arguments, unreadable_variables};
 
 /// What a step comes to, or why the run stops.

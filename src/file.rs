@@ -12,9 +12,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::base::files;
-use crate::base::text::file_error;
 pub(crate) use crate::base::text::{did_you_mean, nearest, quote};
+use crate::base::{file_error, files};
 pub(crate) use cursor::{COMMENT, Cursor, Log, step};
 pub(crate) use finding::Flaw;
 pub(crate) use syntax::parse;

@@ -12,8 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::base::evidence::Evidence;
-use crate::base::id::Id;
+use crate::base::{Evidence, Id};
 use index::Index;
 
 pub use delta::{Adoption, Delta};

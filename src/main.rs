@@ -4,10 +4,8 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use netbird_gitops::commands;
 use netbird_gitops::commands::cli::Cli;
-use netbird_gitops::commands::exit::Exit;
-use netbird_gitops::commands::logging;
+use netbird_gitops::commands::{self, Exit, logging};
 
 fn main() -> ExitCode {
     let cli = match Cli::read() {

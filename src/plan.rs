@@ -33,22 +33,25 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::thread;
 
-use crate::account::actual::Actual;
-use crate::base::id::Id;
+use crate::account::Actual;
+use crate::base::Id;
 use crate::inventory::{Adoption, Delta, Inventory};
-use crate::model::address::Address;
-use crate::model::change::Change;
-use crate::model::desired::Desired;
-use crate::model::held::Held;
-use crate::model::kind::{Kind, Live, Referred, Resource};
-use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
-use crate::model::notice::{Gone, Notice};
-use crate::model::origin::Cause;
-use crate::model::problem::Problem;
-use crate::model::reason::Reason;
-use crate::plan::options::Options;
+use crate::model::{
+    Address, Cause, Change, Desired, Gone, Held, Kind, LeftBy, LetGo, LetGoWhy, Live, Notice,
+    Problem, Reason, Referred, Resource,
+};
 
+pub(crate) use agreement::{Agreement, AllowDeletes, Judgement, Statements};
+pub(crate) use drift::{Doer, Drift, Item, Mover};
+pub(crate) use enrollment::{Enrolled, Enrollment, Replaced};
+pub(crate) use gates::Refusal;
+pub(crate) use keys::{Decision, Decisions};
 pub(crate) use labels::name_peers;
+pub(crate) use members::{Known, Meaning, Members, Names};
+pub(crate) use memberships::{ByKey, Memberships};
+pub use options::{Options, Prune};
+pub use ours::{Ours, Standing};
+pub(crate) use protected::Protected;
 
 pub use bind::{Bound, read};
 pub use digest::{Beside, Unlike};

@@ -18,17 +18,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use serde::Serialize;
 
 use crate::access::Delta;
-use crate::base::code::Code;
-use crate::base::text::{count, joined, listed};
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::held::{Held, Why};
-use crate::model::kind::{Kind, Resource};
-use crate::model::notice::Notice;
-use crate::plan::Plan;
-use crate::plan::agreement::{Agreement, Origin};
-use crate::plan::gates::Refusal;
-use crate::plan::memberships::{ByKey, Memberships};
+use crate::base::{Code, count, joined, listed};
+use crate::model::{Address, Change, Held, Kind, Notice, Operation, Resource, Why};
+use crate::plan::agreement::Origin;
+use crate::plan::{Agreement, ByKey, Memberships, Plan, Refusal};
 
 pub(crate) use document::ways_out;
 pub use document::{is_result, tree};

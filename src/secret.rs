@@ -14,7 +14,7 @@
 use anyhow::ensure;
 use sha2::{Digest, Sha256};
 
-use crate::base::text::hex;
+use crate::base::hex;
 
 mod file_name;
 mod keys_dir;

@@ -7,8 +7,7 @@ use super::reach::{ClassAt, Reach, State, bits};
 use super::routes::{self, Target};
 use super::traffic::Traffic;
 use super::world::{End, Grant, GroupAt, What, World};
-use crate::base::id::Id;
-use crate::base::text::listed;
+use crate::base::{Id, listed};
 
 /// What is asked.
 #[derive(Debug, Clone)]

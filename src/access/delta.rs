@@ -9,7 +9,7 @@ use super::reach::{ClassAt, Reach, State};
 use super::traffic::Traffic;
 use super::world::{AFTER, BEFORE, Check, End, GroupAt, Node, NodeAt, Rule, What, World};
 use super::{Checks, Delta, Member, Members, Passage, Place, Side, is_network, routes};
-use crate::model::address::Address;
+use crate::model::Address;
 
 /// Most machines of a group that are named one by one where it is not all of them.
 const MOST_NAMES: usize = 4;

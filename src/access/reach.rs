@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::traffic::Traffic;
 use super::world::{AFTER, BEFORE, Check, Grant, GroupAt, Node, NodeAt, Rule, SIDES, World, place};
-use crate::model::address::Address;
+use crate::model::Address;
 
 /// A place in `Reach::classes`.
 pub(super) type ClassAt = u32;

@@ -6,8 +6,7 @@ use super::Place;
 use super::reach::{ClassAt, Reach, State, bits};
 use super::traffic::Traffic;
 use super::world::{GroupAt, Path, SIDES};
-use crate::model::address::Address;
-use crate::model::kind::Kind;
+use crate::model::{Address, Kind};
 
 /// A network or domains behind the routes of one name: several of them lead to the same.
 pub(super) struct Target<'w> {

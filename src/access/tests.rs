@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use snapbox::{assert_data_eq, str};
 
 use super::{Delta, End, NoAnswer, Ports, Question, Traffic, ask};
-use crate::model::kind::Kind;
-use crate::plan::memberships::Memberships;
+use crate::model::Kind;
+use crate::plan::Memberships;
 use crate::render::testing::access_lines;
 use crate::testing::{
     Case, LIFE, MADE, desired, group, groups, id, key, key_at, over, peer, policy, policy_with,

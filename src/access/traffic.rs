@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::base::text::{joined, listed};
-use crate::model::kind::{Policy, PortRange, Protocol};
+use crate::base::{joined, listed};
+use crate::model::{Policy, PortRange, Protocol};
 
 /// Ports, as ranges that neither touch nor overlap, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -7,12 +7,10 @@ use std::fmt;
 
 use super::Place;
 use super::traffic::Traffic;
-use crate::account::actual::Actual;
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::kind::ALL;
-use crate::plan::Plan;
-use crate::plan::memberships::Memberships;
+use crate::account::Actual;
+use crate::base::Id;
+use crate::model::{ALL, Address};
+use crate::plan::{Memberships, Plan};
 
 use build::Builder;
 

@@ -5,11 +5,10 @@ use std::thread;
 
 use anyhow::{Context, Result, bail};
 
-use crate::account::actual::Actual;
-use crate::account::paths;
-use crate::base::id::Id;
+use crate::account::{Actual, paths};
+use crate::base::Id;
 use crate::inventory::Inventory;
-use crate::model::address::Address;
+use crate::model::Address;
 use crate::wire::api::{Api, object_path};
 
 /// So many are asked for at once.

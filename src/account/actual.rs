@@ -10,16 +10,12 @@ use rustc_hash::FxHashMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::account::binding::{self, Bindings};
-use crate::account::snapshot::{Peers, Snapshot};
-use crate::base::entry::Entry;
-use crate::base::id::Id;
-use crate::base::json;
-use crate::base::parallel;
-use crate::model::address::{Address, Who};
-use crate::model::change::Change;
-use crate::model::kind::{self, ALL, Answers, Groups, Kind, Live, Other, Referred, Resource};
-use crate::model::problem::Protection;
+use crate::account::{Bindings, Peers, Snapshot, binding};
+use crate::base::{Entry, Id, json, parallel};
+use crate::model::kind::Other;
+use crate::model::{
+    ALL, Address, Answers, Change, Groups, Kind, Live, Protection, Referred, Resource, Who, kind,
+};
 use crate::wire::api::objects;
 
 pub use referrers::{beside_the_kinds, holding_lists, optional_lists};

@@ -8,8 +8,8 @@ mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::account::snapshot::Peers;
-use crate::base::id::Id;
+use crate::account::Peers;
+use crate::base::Id;
 use crate::wire::api::objects::{Event, Peer, SetupKey};
 
 pub use crate::base::evidence::Evidence;

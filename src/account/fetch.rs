@@ -7,18 +7,12 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 
-use crate::account::actual::{self, Actual, Early, holding_lists, optional_lists};
-use crate::account::binding::Binding;
-use crate::account::snapshot::{Peers, Snapshot};
-use crate::base::entry::Entry;
-use crate::base::evidence::Evidence;
-use crate::base::id::Id;
+use crate::account::actual::{holding_lists, optional_lists};
+use crate::account::{Actual, Binding, Early, Peers, Snapshot, actual};
+use crate::base::{Entry, Evidence, Id};
 use crate::inventory::Inventory;
-use crate::model::address::Address;
-use crate::model::desired::Desired;
-use crate::model::kind::{Kind, Reach, Refers, Resource};
-use crate::wire::api::objects;
-use crate::wire::api::{Api, ApiError, numbers};
+use crate::model::{Address, Desired, Kind, Reach, Refers, Resource};
+use crate::wire::api::{Api, ApiError, numbers, objects};
 
 /// The lists that a run needs at first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Where the API has an object.
 
-use crate::base::id::Id;
-use crate::model::kind::{Kind, Live};
+use crate::base::Id;
+use crate::model::{Kind, Live};
 use crate::wire::api::{ApiError, object_path};
 
 /// Returns the path of the collection in which a kind's objects are: of those that stand in another object, in that one.

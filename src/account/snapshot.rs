@@ -9,9 +9,8 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
-use crate::base::entry::Entry;
-use crate::base::id::Id;
-use crate::model::kind::Kind;
+use crate::base::{Entry, Id};
+use crate::model::Kind;
 use crate::wire::api::objects;
 
 /// Answers of the server's lists. A list that was not asked for is empty; `None` where the difference matters.

@@ -7,8 +7,8 @@ use anyhow::Result;
 
 use super::{Address, Change, GroupWrites, Id, Inventory, Resource, Status};
 use crate::inventory::Delta;
-use crate::model::notice::Notice;
-use crate::plan::ours::Ours;
+use crate::model::Notice;
+use crate::plan::Ours;
 use crate::render::CreatedKey;
 use crate::secret::{KeysDir, Recipients};
 

@@ -12,8 +12,8 @@ use super::write::NotKnown;
 use super::{
     ApiError, Change, Conduct, Execution, Operation, Part, Plan, Status, Step, StepOutcome, keys,
 };
-use crate::base::text::count;
-use crate::model::kind::{FieldChange, Unresolved};
+use crate::base::count;
+use crate::model::{FieldChange, Unresolved};
 use crate::wire::http::Trouble;
 
 /// Why a change is no success of which the second step was not tried.

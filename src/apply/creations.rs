@@ -7,7 +7,7 @@ use super::write::{NotKnown, not_known};
 use super::{
     Address, ApiError, Execution, Id, Kind, Live, Resource, StepOutcome, differences, paths, same,
 };
-use crate::model::kind::Unresolved;
+use crate::model::Unresolved;
 use crate::plan::ours;
 use crate::wire::api::objects::Event;
 

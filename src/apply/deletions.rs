@@ -8,8 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use super::write::{NOT_DONE, not_known};
 use super::{Address, Change, Execution, Id, Inventory, Kind, Live, Plan, StepOutcome, paths};
-use crate::model::kind::{Answers, PeerRef, Refers};
-use crate::model::reason::Reason;
+use crate::model::{Answers, PeerRef, Reason, Refers};
 use crate::wire::api::{object_path, objects};
 
 /// Why an object is not deleted after all. That is no failure: the verification decides whether something is left to do.

@@ -2,8 +2,7 @@
 
 use super::{Address, Applied, Change, Id, Inventory, Kind, Plan, Status};
 use crate::inventory::{Adoption, Delta, RecordedAs};
-use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
-use crate::model::origin::Cause;
+use crate::model::{Cause, LeftBy, LetGo, LetGoWhy};
 use crate::plan::{Piece, Row};
 
 impl Applied {

@@ -20,8 +20,7 @@ use crate::inventory::Delta;
 use crate::plan::keys::must_be_replaced;
 use crate::render::CreatedKey;
 use crate::secret::{Sealed, StoredFile};
-use crate::wire::api::objects;
-use crate::wire::api::{NewKey, object_path};
+use crate::wire::api::{NewKey, object_path, objects};
 use crate::wire::http::Trouble;
 
 /// The most keys that are made before they are recorded, in one commit.

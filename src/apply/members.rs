@@ -7,10 +7,8 @@ use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 
 use super::{Actual, Address, Change, Execution, Id, Kind, Live, Part, Resource, StepOutcome};
-use crate::model::kind::Group;
-use crate::model::notice::Meanwhile;
-use crate::wire::api::object_path;
-use crate::wire::api::objects;
+use crate::model::{Group, Meanwhile};
+use crate::wire::api::{object_path, objects};
 
 /// What this run's replacements of groups read and meant. Whoever joins between the reading and the replacement is thrown
 /// out without a word; with this that can be told from what others did on purpose.

@@ -12,11 +12,8 @@ use jiff::Timestamp;
 
 use super::members::{MemberMoves, members_of};
 use super::{Actual, Address, Api, Applied, Entry, GroupWrites, Id, Kind, Resource, Writer};
-use crate::account::binding;
-use crate::account::fetch::{Needs, fetch};
-use crate::account::snapshot::Snapshot;
-use crate::model::desired::Desired;
-use crate::model::notice::Meanwhile;
+use crate::account::{Needs, Snapshot, binding, fetch};
+use crate::model::{Desired, Meanwhile};
 use crate::plan::ordered;
 use crate::wire::api::objects::{Event, Peer};
 

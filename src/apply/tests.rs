@@ -15,13 +15,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{Applied, deletions};
-use crate::base::id::Id;
+use crate::base::Id;
 use crate::inventory::{Delta, Inventory};
-use crate::model::change::{Change, Operation};
-use crate::model::reason::Reason;
-use crate::plan::Plan;
-use crate::plan::options::Prune;
-use crate::plan::ours::Standing;
+use crate::model::{Change, Operation, Reason};
+use crate::plan::{Plan, Prune, Standing};
 use crate::render::Status;
 use crate::testing::{Case, over, policy};
 

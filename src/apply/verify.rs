@@ -9,13 +9,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use super::{Actual, Address, Applied, Change, Id, Kind, Operation, Plan, Writer};
-use crate::account::absent;
-use crate::account::fetch::{Ahead, More, Needs, complete, fetch_rest};
+use crate::account::{Ahead, More, Needs, absent, complete, fetch_rest};
 use crate::inventory::Delta;
-use crate::model::desired::Desired;
-use crate::model::problem::Problem;
-use crate::plan::options::Options;
-use crate::plan::{self, plan};
+use crate::model::{Desired, Problem};
+use crate::plan::{self, Options, plan};
 
 /// What a verification found.
 #[derive(Debug, Default)]

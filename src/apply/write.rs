@@ -9,11 +9,8 @@ use serde_json::Value;
 use super::{
     Address, ApiError, Change, Execution, Kind, Live, Resource, StepOutcome, gone, paths, same,
 };
-use crate::model::kind::FieldChange;
-use crate::model::label::label_of;
-use crate::model::notice::{Meanwhile, Notice};
-use crate::wire::api::object_path;
-use crate::wire::api::objects;
+use crate::model::{FieldChange, Meanwhile, Notice, label_of};
+use crate::wire::api::{object_path, objects};
 
 /// The cause of an error after which nobody knows whether a write was carried out: its answer was lost, and looking it up
 /// failed, too.

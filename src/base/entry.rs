@@ -10,7 +10,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 use serde_json::Value;
 
-use crate::base::budget::{self, Share, UsedUp};
+use crate::base::{Share, UsedUp, budget};
 
 /// An object of an answer. Clones share its text.
 #[derive(Clone)]

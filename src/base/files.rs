@@ -120,7 +120,7 @@ pub fn is_file(found: &Metadata) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::text::file_error;
+    use crate::base::file_error;
 
     #[test]
     fn what_is_no_file_is_not_waited_for() {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::error::Category;
 
-use crate::base::text::is_hidden;
+use crate::base::is_hidden;
 
 /// Returns JSON as people write it, with a final newline; hidden characters are escaped as JSON escapes them.
 pub fn text(value: &impl Serialize) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::base::text::{MOST_NAMES, quote_name, visible};
+use crate::base::{MOST_NAMES, quote_name, visible};
 
 /// A part of a sentence.
 #[derive(Debug, Clone, PartialEq)]

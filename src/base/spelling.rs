@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::base::text::joined;
+use crate::base::joined;
 
 /// What an ASCII form of a label begins with.
 const ACE: &str = "xn--";

@@ -16,9 +16,7 @@ use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 use serde_json::Value as Json;
 
-use crate::base::code::Code;
-use crate::base::files;
-use crate::base::text::file_error;
+use crate::base::{Code, file_error, files};
 use crate::check::validate::validate;
 use crate::file::{self, Cursor, Finding, Findings, Log, MAX_BYTES, Place, Source};
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::file::{COMMENT, Objects, Outline, Presence, Row, Shape};
 use crate::model::kind::values::names;
-use crate::model::kind::{Descriptor, Kind};
+use crate::model::{Descriptor, Kind};
 
 /// Returns the schema.
 pub fn schema() -> Value {

@@ -17,11 +17,9 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use crate::base::code::Code;
+use crate::base::Code;
 use crate::file::{self, Cursor, Finding, Findings, Log, Place, Source};
-use crate::model::address::Address;
-use crate::model::desired::Desired;
-use crate::model::kind::{InFile, Kind};
+use crate::model::{Address, Desired, InFile, Kind};
 
 pub use references::Reference;
 
@@ -200,8 +198,7 @@ fn places(entries: &[InFile<'_>]) -> Found {
 #[cfg(test)]
 mod places_tests {
     use crate::check::validate::testing::check;
-    use crate::model::address::Address;
-    use crate::model::kind::Kind;
+    use crate::model::{Address, Kind};
 
     #[test]
     fn places_of_entries_and_names() {

@@ -3,23 +3,17 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use super::cli::{AccessArgs, AccessLevel};
 use super::export::read;
-use super::session::{Session, recorded};
-use super::settings::{connect, readable};
-use super::versions::of_netbird;
-use super::{Ending, Failure, Result, Run, blank};
+use super::session::recorded;
+use super::{Ending, Failure, Result, Run, Session, blank, connect, of_netbird, readable};
 use crate::access::{End, NoAnswer, Ports, Question, Traffic, ask};
-use crate::account::actual::Actual;
-use crate::account::fetch::{Needs, fetch};
-use crate::base::id::Id;
-use crate::base::text::{did_you_mean, joined, quote, quoted, visible};
+use crate::account::{Actual, Needs, fetch};
+use crate::base::{Id, did_you_mean, joined, quote, quoted, visible};
 use crate::check::validate::validate;
-use crate::commands::cli::{AccessArgs, AccessLevel};
 use crate::file;
-use crate::model::desired::Desired;
-use crate::model::kind::{ALL, Kind};
-use crate::plan::Plan;
-use crate::plan::memberships::Memberships;
+use crate::model::{ALL, Desired, Kind};
+use crate::plan::{Memberships, Plan};
 use crate::render;
 use crate::wire::api::objects::Peer;
 

@@ -6,25 +6,21 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::cli::AdoptArgs;
+use super::export::entries::{Export, export};
 use super::export::{read, whole};
 use super::history::committed_in_place;
-use super::inventory::{InventoryPlace, Others};
-use super::settings::{connect, readable, replaced};
-use super::{Ending, Failure, Result, Run};
-use crate::account::actual::Actual;
-use crate::base::code::Code;
-use crate::base::files;
-use crate::base::text::{count, did_you_mean, joined, visible};
+use super::inventory::Others;
+use super::settings::replaced;
+use super::{Ending, Failure, InventoryPlace, Result, Run, connect, readable};
+use crate::account::Actual;
+use crate::base::{Code, count, did_you_mean, files, joined, visible};
 use crate::check::edit;
 use crate::check::validate::validate;
-use crate::commands::cli::AdoptArgs;
-use crate::commands::export::entries::{Export, export};
 use crate::file::{self, Finding, Source};
 use crate::git::Git;
 use crate::inventory::{Inventory, RecordedAs};
-use crate::model::address::Address;
-use crate::model::desired::Desired;
-use crate::model::kind::{ALL, Kind, Live};
+use crate::model::{ALL, Address, Desired, Kind, Live};
 
 pub(super) fn run(run: &Run, args: &AdoptArgs) -> Result<Ending> {
     readable()?;

@@ -4,18 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
-use super::forge::Forge;
-use super::history::History;
-use super::session::Session;
-use super::{Failure, Run};
-use crate::base::text::visible;
+use super::{Failure, Forge, History, Run, Session};
+use crate::base::visible;
 use crate::forge::gitea::{MayWrite, Pull, Repo};
 use crate::git::{Git, Message, Sha};
-use crate::plan::agreement::{
-    AllowDeletes, Brought, Judgement, Origin, Said, SaidIn, Statements, Untold, Void,
-    text_allow_deletes,
-};
-use crate::plan::ours::Ours;
+use crate::plan::agreement::{Brought, Origin, Said, SaidIn, Untold, Void, text_allow_deletes};
+use crate::plan::{AllowDeletes, Judgement, Ours, Statements};
 
 /// How far the pull request that brought a commit is looked for, in first-parent commits.
 const FARTHEST: usize = 50;

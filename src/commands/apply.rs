@@ -8,21 +8,19 @@ use std::io::IsTerminal;
 use anyhow::Context as _;
 
 use super::branch::{overtaken, refuse_other_branches};
-use super::forge::Forge;
-use super::progress::Announcer;
-use super::session::Session;
-use super::settings::{halt, keys_dir};
+use super::cli::{AccessLevel, ApplyArgs};
+use super::settings::keys_dir;
 use super::signals::{asking, signals};
 use super::versions::old_netbird;
-use super::{Body, Ending, Exit, Failure, Result, Run, Say, blank, publish, refused};
+use super::{
+    Announcer, Body, Ending, Exit, Failure, Forge, Result, Run, Say, Session, blank, halt, publish,
+    refused,
+};
 use crate::apply::{Applied, Conduct, Custody, NotRecorded, Records, Verified, Writer};
-use crate::base::text::{count, joined, visible};
-use crate::commands::cli::{AccessLevel, ApplyArgs};
+use crate::base::{count, joined, visible};
 use crate::forge::ci::Context;
 use crate::inventory::Delta;
-use crate::model::change::Change;
-use crate::model::notice::{Notice, OfRun};
-use crate::model::problem;
+use crate::model::{Change, Notice, OfRun, problem};
 use crate::plan::{Plan, answered_labels};
 use crate::render::{self, Document, Status, terminal};
 use crate::secret::{KeysDir, remove_leftovers};

@@ -1,7 +1,7 @@
 //! The branch that a job acts for, and what becomes of a run whose file is not the branch's any more.
 
-use super::forge::{Forge, Stale, Successor};
-use super::{Failure, Result, Run};
+use super::forge::{Stale, Successor};
+use super::{Failure, Forge, Result, Run};
 use crate::forge::ci::Context;
 
 /// What to do about a stale apply.

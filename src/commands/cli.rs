@@ -15,7 +15,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::plan::options::Prune;
+use crate::plan::Prune;
 
 pub(super) use values::is_digest;
 pub use values::{AccessLevel, ForgeName, Format, LogFormat, Purpose, When};

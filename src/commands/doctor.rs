@@ -16,15 +16,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::cli::{DoctorArgs, Purpose};
 use super::session::notices;
-use super::settings::{halt, readable, recipients};
-use super::{Ending, Exit, Result, Run};
-use crate::base::text::{count, joined};
+use super::{Ending, Exit, Result, Run, halt, readable, recipients};
+use crate::base::{count, joined};
 use crate::check::validate::validate;
-use crate::commands::cli::{DoctorArgs, Purpose};
 use crate::file;
-use crate::model::desired::Desired;
-use crate::model::kind::Kind;
+use crate::model::{Desired, Kind};
 use crate::wire::api::Api;
 use crate::wire::api::objects::{SetupKey, User};
 use found::{Check, Look, not_made, open, wrong};

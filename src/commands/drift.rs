@@ -3,16 +3,13 @@
 use jiff::Timestamp;
 
 use super::branch::refuse_other_branches;
-use super::forge::{Forge, SETTINGS};
-use super::session::Session;
+use super::cli::{AccessLevel, DriftArgs};
 use super::session::notices::of_token;
-use super::{Ending, Exit, Result, Run, blank};
-use crate::account::fetch::beside_the_kinds;
-use crate::base::text::visible;
-use crate::commands::cli::{AccessLevel, DriftArgs};
+use super::{Ending, Exit, Forge, Result, Run, SETTINGS, Session, blank};
+use crate::account::beside_the_kinds;
+use crate::base::visible;
 use crate::forge::gitea::post::PostAction;
-use crate::plan::Plan;
-use crate::plan::drift::{self, Drift};
+use crate::plan::{Drift, Plan, drift};
 use crate::render::{Tree, drift as render, markdown};
 
 /// How many versions of the file are looked at for the last agreement.

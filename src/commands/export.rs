@@ -3,22 +3,17 @@
 pub(crate) mod entries;
 
 use super::adopt::recorded;
+use super::cli::ExportArgs;
+use super::export::entries::{Export, export};
 use super::session::notices::of_token;
-use super::settings::{connect, readable};
-use super::versions::of_netbird;
-use super::{Body, Ending, Failure, Result, Run, Say};
-use crate::account::actual::{Actual, optional_lists};
-use crate::account::fetch::{More, Needs, beside_the_kinds, complete, fetch, fetch_parts};
-use crate::account::snapshot::Snapshot;
-use crate::base::json;
-use crate::base::text::{count, visible};
+use super::{Body, Ending, Failure, Result, Run, Say, connect, of_netbird, readable};
+use crate::account::actual::optional_lists;
+use crate::account::fetch::fetch_parts;
+use crate::account::{Actual, More, Needs, Snapshot, beside_the_kinds, complete, fetch};
+use crate::base::{count, json, visible};
 use crate::check::validate::validate;
-use crate::commands::cli::ExportArgs;
-use crate::commands::export::entries::{Export, export};
 use crate::file;
-use crate::model::address::Address;
-use crate::model::desired::Desired;
-use crate::model::kind::Live;
+use crate::model::{Address, Desired, Live};
 use crate::wire::api::Api;
 
 pub(super) fn run(run: &Run, args: &ExportArgs) -> Ending {

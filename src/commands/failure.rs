@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Exit;
 use crate::apply::NotRecorded;
-use crate::base::text::file_error;
+use crate::base::file_error;
 use crate::file::{Finding, Findings, SourceError, SourceFault};
 use crate::git::GitError;
 use crate::secret::RecipientErrors;

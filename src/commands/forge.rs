@@ -7,11 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
-use super::settings::gitea_config;
-use super::versions::{of_gitea, old_gitea};
-use super::{Failure, Run};
-use crate::base::files::MAX_BYTES;
-use crate::base::text::{joined, short_commit};
+use super::versions::old_gitea;
+use super::{Failure, Run, gitea_config, of_gitea};
+use crate::base::{MAX_BYTES, joined, short_commit};
 use crate::check::edit::content_differs_but_for_enrolled;
 use crate::file::Source;
 use crate::forge::ci::Context;

@@ -19,8 +19,7 @@ use crate::file::{Source, SourceFault};
 use crate::forge::ci::Context;
 use crate::git::versions::{VersionReader, Versions};
 use crate::git::{Git, GitError, MergeView, MergedFile, Opened, RepoPath, Sha};
-use crate::model::desired::Desired;
-use crate::model::notice::{Cut, Notice, OfInventory, OfMerge};
+use crate::model::{Cut, Desired, Notice, OfInventory, OfMerge};
 use crate::plan::drift::Version;
 
 /// The most commits since the last apply that are looked at.

@@ -15,14 +15,13 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::settings::{connect_as, environment, find_token, readable, setting};
+use super::cli::{ForgeName, InitArgs};
+use super::settings::{connect_as, find_token};
 use super::workflows::{OF_FORGEJO, OF_GITEA, OF_GITHUB};
-use super::{Ending, Exit, Failure, Result, Run, Say, export};
+use super::{Ending, Exit, Failure, Result, Run, Say, environment, export, readable, setting};
 use crate::base::json::escape;
-use crate::base::sentence::Sentence;
-use crate::base::text::{count, joined};
+use crate::base::{Sentence, count, joined};
 use crate::check::validate::validate;
-use crate::commands::cli::{ForgeName, InitArgs};
 use crate::file::Source;
 use crate::git::{Git, Opened};
 use crate::render::tree::{Block, Row, Rows, Tree};

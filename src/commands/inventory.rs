@@ -14,21 +14,17 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::forge::{Forge, path_in_repository};
-use super::settings::{inventory_branch, setting};
-use super::{Failure, Result, Run, Say};
-use crate::account::actual::Actual;
+use super::forge::path_in_repository;
+use super::{Failure, Forge, Result, Run, Say, inventory_branch, setting};
+use crate::account::Actual;
 use crate::apply::NotRecorded;
-use crate::base::files;
-use crate::base::id::Id;
-use crate::base::text::file_error;
+use crate::base::{Id, file_error, files};
 use crate::forge::ci::Context;
 use crate::forge::gitea::inventory::InventoryBranch;
 use crate::git::{Git, Opened, RepoPath, Sha, has_git_above};
 use crate::inventory::{Inventory, Unreadable};
-use crate::model::kind::Kind;
-use crate::model::notice::{Notice, OfInventory};
-use crate::plan::ours::Standing;
+use crate::model::{Kind, Notice, OfInventory};
+use crate::plan::Standing;
 use crate::secret::file_stem;
 
 /// The folder of all environments, on the branch and beside a file.

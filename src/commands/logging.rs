@@ -11,10 +11,8 @@ use log::LevelFilter;
 use log::kv::{Error, Key, Value, VisitSource};
 use serde_json::{Map, json};
 
-use crate::base::json;
-use crate::base::mask::masked;
-use crate::base::text::{obedient_to_us, visible};
-use crate::commands::cli::{Global, LogFormat, When};
+use super::cli::{Global, LogFormat, When};
+use crate::base::{json, masked, obedient_to_us, visible};
 use crate::render::terminal::Color;
 
 pub use moving::Moving;

@@ -5,13 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::apply::early_gates;
-use super::forge::Forge;
-use super::settings::readable;
-use super::{Ending, Exit, Failure, Result, Run, unreported};
-use crate::base::files;
-use crate::base::text::{did_you_mean, joined, quoted, visible};
+use super::cli::MarkArgs;
+use super::{Ending, Exit, Failure, Forge, Result, Run, readable, unreported};
+use crate::base::{did_you_mean, files, joined, quoted, visible};
 use crate::check::edit::{self, Edit};
-use crate::commands::cli::MarkArgs;
 use crate::file;
 
 pub(super) fn run(run: &Run, args: &MarkArgs) -> Result<Ending> {

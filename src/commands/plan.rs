@@ -1,15 +1,13 @@
 //! `plan`: what an apply would do.
 
-use super::forge::Forge;
+use super::cli::PlanArgs;
 use super::history::is_touched;
-use super::inventory::InventoryPlace;
-use super::session::Session;
-use super::{Body, Ending, Exit, Result, Run, blank, end, publish, refused};
-use crate::commands::cli::PlanArgs;
+use super::{
+    Body, Ending, Exit, Forge, InventoryPlace, Result, Run, Session, blank, end, publish, refused,
+};
 use crate::forge::ci::PullRequest;
-use crate::model::change::Change;
-use crate::model::notice::{Notice, OfRun};
-use crate::plan::gates::Refusal;
+use crate::model::{Change, Notice, OfRun};
+use crate::plan::Refusal;
 use crate::render::{Document, Unplanned};
 
 pub(super) fn run(run: &Run, args: &PlanArgs) -> Exit {

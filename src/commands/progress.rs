@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use super::logging::Moving;
 use super::{Result, Run, publish, write_report};
 use crate::apply::{Applied, Observer, StepOutcome};
-use crate::base::text::{count, visible};
+use crate::base::{count, visible};
 use crate::forge::ci::Runner;
-use crate::model::change::Change;
+use crate::model::Change;
 use crate::render::{Document, Status, json};
 
 /// Most steps whose lines stand open in a log that can fold them.

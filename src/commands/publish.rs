@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use super::forge::{Forge, SETTINGS};
-use super::versions::of_gitea;
-use super::{Failure, Result, Run};
+use super::{Failure, Forge, Result, Run, SETTINGS, of_gitea};
 use crate::git::{Git, GitError, Opened, Sha};
 use crate::render::{self, Document, markdown};
 

@@ -11,33 +11,23 @@ use std::time::Instant;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use super::history::{History, Through};
-use super::inventory::{FoundInventory, InventoryPlace};
-use super::settings::{adopted, connect, environment, protected, readable, recipients, replaced};
-use super::versions::of_netbird;
-use super::{Failure, Result, Run};
-use crate::account::absent;
-use crate::account::actual::{Actual, Early};
-use crate::account::fetch::{self, Ahead, More, Needs};
-use crate::account::snapshot::Snapshot;
-use crate::base::files;
-use crate::base::id::Id;
-use crate::base::json;
-use crate::base::text::{hex, short_commit, visible};
+use super::cli::{AccessLevel, Command};
+use super::history::Through;
+use super::settings::{adopted, protected, replaced};
+use super::{
+    Failure, FoundInventory, History, InventoryPlace, Result, Run, connect, environment,
+    of_netbird, readable, recipients,
+};
+use crate::account::{Actual, Ahead, Early, More, Needs, Snapshot, absent, fetch};
+use crate::base::{Id, files, hex, json, short_commit, visible};
 use crate::check::validate::{Valid, validate};
-use crate::commands::cli::{AccessLevel, Command};
 use crate::file::{self, Place as Position, Source};
 use crate::git::Sha;
-use crate::model::address::Address;
-use crate::model::held::{Held, Why};
-use crate::model::kind::{Kind, Live, Refers};
-use crate::model::notice::{Notice, OfInventory};
-use crate::model::problem::{self, Problem};
-use crate::plan::agreement::Statements;
-use crate::plan::memberships::Memberships;
-use crate::plan::options::{Options, Prune};
-use crate::plan::ours::{Ours, Standing, made_by};
-use crate::plan::{self, Bound, Plan, Row};
+use crate::model::{Address, Held, Kind, Live, Notice, OfInventory, Problem, Refers, Why, problem};
+use crate::plan::ours::made_by;
+use crate::plan::{
+    self, Bound, Memberships, Options, Ours, Plan, Prune, Row, Standing, Statements,
+};
 use crate::render::Document;
 use crate::secret::Recipients;
 use crate::wire::api::Api;

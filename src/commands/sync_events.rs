@@ -11,38 +11,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::apply::early_gates;
-use super::forge::Forge;
-use super::history::History;
-use super::inventory::InventoryPlace;
-use super::progress::Announcer;
+use super::cli::SyncArgs;
 use super::session::notices::of_token;
-use super::settings::{connect, readable};
 use super::signals::signals;
-use super::versions::of_netbird;
-use super::{Ending, Exit, Failure, Result, Run};
-use crate::account::absent;
-use crate::account::actual::{Actual, typed};
-use crate::account::fetch::{Ahead, Needs, fetch_rest};
+use super::{
+    Announcer, Ending, Exit, Failure, Forge, History, InventoryPlace, Result, Run, connect,
+    of_netbird, readable,
+};
+use crate::account::actual::typed;
+use crate::account::{Actual, Ahead, Needs, absent, fetch_rest};
 use crate::apply::{Conduct, NotRecorded, Recorder, Writer};
-use crate::base::entry::Entry;
-use crate::base::id::Id;
-use crate::base::text::visible;
+use crate::base::{Entry, Id, visible};
 use crate::check::validate::validate;
-use crate::commands::cli::SyncArgs;
 use crate::file;
 use crate::forge::gitea::mark_enrolled::Marked;
-use crate::model::desired::Desired;
-use crate::model::kind::Kind;
-use crate::model::notice::{Notice, Open, Remark};
-use crate::plan::enrollment::{self, Enrollment, sync};
-use crate::plan::gates;
-use crate::plan::keys::{self, Decision};
-use crate::plan::options::Options;
-use crate::plan::ours::{Ours, Standing};
-use crate::plan::{self, Plan};
+use crate::model::{Desired, Kind, Notice, Open, Remark};
+use crate::plan::enrollment::sync;
+use crate::plan::{
+    self, Decision, Enrollment, Options, Ours, Plan, Standing, enrollment, gates, keys,
+};
 use crate::render::Status;
-use crate::wire::api::Api;
-use crate::wire::api::objects;
+use crate::wire::api::{Api, objects};
 use done::{Done, done};
 
 /// A run: what was asked for, what it found and what it did.

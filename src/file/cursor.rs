@@ -8,8 +8,7 @@ use jsonc_parser::common::Ranged;
 use rustc_hash::FxHashMap;
 
 use super::{Finding, Place, Severity, Source, quote};
-use crate::base::code::Code;
-use crate::base::text::{MOST_NAMES, is_hidden, listed, quote_up_to};
+use crate::base::{Code, MOST_NAMES, is_hidden, listed, quote_up_to};
 
 /// A value, and where it stands. Its path is looked for when something is to be said of it: of most values nothing is.
 #[derive(Debug, Clone, Copy)]

@@ -4,8 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use super::{Cursor, Log};
-use crate::base::code::Code;
-use crate::base::text::count;
+use crate::base::{Code, count};
 
 /// A place in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -10,8 +10,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, ParseStringErrorKind, parse_to_
 use serde::de::IgnoredAny;
 
 use super::{Finding, Place, Source};
-use crate::base::code::Code;
-use crate::base::json;
+use crate::base::{Code, json};
 
 /// JSON and nothing else; the crate's default allows everything.
 const STRICT: ParseOptions = ParseOptions {

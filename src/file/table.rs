@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Cursor, Log, did_you_mean, nearest, quote};
-use crate::base::code::Code;
-use crate::base::text::{ask, joined, listed};
+use crate::base::{Code, ask, joined, listed};
 
 /// One field of an object: what there is to say of it, and how it is read into a `T`.
 pub(crate) struct Field<T: 'static> {

@@ -27,7 +27,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use self::commit::Patience;
-use crate::base::text::{is_hidden, percent_encoded as encode};
+use crate::base::{is_hidden, percent_encoded as encode};
 use crate::wire::http::{BaseUrl, Client, Config, Method, Reply, text};
 
 pub use crate::wire::http::Token;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::index::Index;
 use super::{Inventory, Left, Machine, RecordedAs};
-use crate::base::id::Id;
+use crate::base::Id;
 
 /// An object that an entry adopts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,7 +163,7 @@ fn leave(left: &mut BTreeMap<String, Left>, key: &str, id: &Id, cause: &Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::evidence::Evidence;
+    use crate::base::Evidence;
 
     fn id(text: &str) -> Id {
         Id::from(text)

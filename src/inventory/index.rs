@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 
 use super::{Ids, Inventory, Left, RecordedAs};
-use crate::base::id::Id;
+use crate::base::Id;
 
 /// The key of each object, and how it is recorded; none of one that was let go.
 type Places = FxHashMap<Id, (String, Option<RecordedAs>)>;

@@ -10,8 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{Inventory, Left, Machine};
-use crate::base::evidence::Evidence;
-use crate::base::id::Id;
+use crate::base::{Evidence, Id};
 
 /// The version of the form that this program writes, and the greatest that it reads.
 const FORMAT: u64 = 1;

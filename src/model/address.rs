@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use crate::base::id::Id;
-use crate::base::text::{joined, quote_name, shell};
-use crate::model::kind::Kind;
+use crate::base::{Id, joined, quote_name, shell};
+use crate::model::Kind;
 
 /// An object as people name it: kind and name, and the name of what it stands in. Sorts by kind, then by these.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -145,7 +144,7 @@ impl fmt::Display for Who {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::sentence::Sentence;
+    use crate::base::Sentence;
 
     #[test]
     fn a_name_is_quoted_as_in_a_sentence() {

@@ -4,12 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::base::id::Id;
-use crate::base::text::{joined, listed};
-use crate::model::address::Address;
+use crate::base::{Id, joined, listed};
 use crate::model::kind::words::value;
-use crate::model::kind::{FieldChange, Kind, Live, Moved, Resource, differences};
-use crate::model::reason::Reason;
+use crate::model::{Address, FieldChange, Kind, Live, Moved, Reason, Resource, differences};
 
 /// What happens to one object.
 #[derive(Debug, Clone, PartialEq)]

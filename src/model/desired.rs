@@ -5,8 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::address::Address;
-use crate::model::kind::{Group, Kind, Resource, SetupKey};
+use crate::model::{Address, Group, Kind, Resource, SetupKey};
 
 /// A valid file.
 #[derive(Debug, Clone, Default, PartialEq)]

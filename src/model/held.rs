@@ -2,11 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::base::id::Id;
-use crate::base::text::listed;
-use crate::model::address::Address;
-use crate::model::facts::facts;
-use crate::model::kind::Live;
+use crate::base::{Id, listed};
+use crate::model::{Address, Live, facts};
 
 /// An object that stays, though its entry is gone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,9 +3,8 @@
 
 use std::net::IpAddr;
 
-use crate::base::id::Id;
-use crate::base::text::did_you_mean;
-use crate::model::kind::ALL;
+use crate::base::{Id, did_you_mean};
+use crate::model::ALL;
 use crate::model::kind::values::names;
 
 /// Most comparisons of names that a plan spends on what may be meant. Beyond that nobody is asked any more: a file of unknown names

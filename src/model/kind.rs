@@ -36,9 +36,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::base::entry::Entry;
-use crate::base::id::Id;
-use crate::base::sentence::Sentence;
+use crate::base::{Entry, Id, Sentence};
 use crate::file::{Cursor, Log, Outline};
 
 use crate::wire::api::objects;

@@ -1,8 +1,7 @@
 //! What is let go: it was this file's, its entry is gone, and it stays in NetBird. Nobody manages it from now on.
 
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::origin::{Cause, Origin};
+use crate::base::Id;
+use crate::model::{Address, Cause, Origin};
 
 /// An object that is let go.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

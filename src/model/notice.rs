@@ -8,10 +8,9 @@ mod member;
 mod object;
 mod run;
 
-use crate::base::code::{Code, Saying};
+use crate::base::{Code, Saying};
 use crate::file::{Finding, Place};
-use crate::model::address::Address;
-use crate::model::kind::Kind;
+use crate::model::{Address, Kind};
 
 pub use agreement::{OfAgreement, Untold, Void};
 pub use inventory::{Cut, OfInventory, OfMerge, UNTOLD};

@@ -1,6 +1,6 @@
 //! Where a change of the file is from.
 
-use crate::base::text::short_commit;
+use crate::base::short_commit;
 
 /// A change of the file. The earlier one is the smaller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

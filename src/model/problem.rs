@@ -3,11 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::base::id::Id;
-use crate::base::text::{joined, listed, shell};
-use crate::model::address::Address;
-use crate::model::facts::facts;
-use crate::model::kind::{Kind, Refers, Unresolved};
+use crate::base::{Id, joined, listed, shell};
+use crate::model::{Address, Kind, Refers, Unresolved, facts};
 
 /// Why no plan can be made.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,10 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::base::evidence::Evidence;
-use crate::base::text::listed;
-use crate::model::address::Who;
-use crate::model::facts::facts;
+use crate::base::{Evidence, listed};
+use crate::model::{Who, facts};
 
 facts! {
     /// Why a change is.

@@ -12,15 +12,11 @@ mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::base::id::Id;
-use crate::base::text::joined;
+use crate::base::{Id, joined};
 use crate::git::Sha;
 use crate::git::versions::Versions;
-use crate::model::let_go::{LeftBy, LetGo};
-use crate::model::notice::{Notice, OfAgreement};
-use crate::model::origin::Cause;
-use crate::plan::ours::Ours;
-use crate::plan::{Piece, Plan, Row};
+use crate::model::{Cause, LeftBy, LetGo, Notice, OfAgreement};
+use crate::plan::{Ours, Piece, Plan, Row};
 
 use matter::Matter;
 

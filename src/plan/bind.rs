@@ -13,18 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
-use crate::account::actual::{Actual, Early, NewNames};
-use crate::account::snapshot::Snapshot;
-use crate::base::id::Id;
-use crate::base::text::did_you_mean;
+use crate::account::{Actual, Early, NewNames, Snapshot};
+use crate::base::{Id, did_you_mean};
 use crate::inventory::{Inventory, RecordedAs};
-use crate::model::address::Address;
-use crate::model::desired::Desired;
-use crate::model::kind::{Kind, Live, PeerRef, Resource, TEMPORARY, differences};
-use crate::model::notice::{Notice, OfObject};
-use crate::plan::members;
-use crate::plan::options::{Options, Prune};
-use crate::plan::ours::Standing;
+use crate::model::{
+    Address, Desired, Kind, Live, Notice, OfObject, PeerRef, Resource, TEMPORARY, differences,
+};
+use crate::plan::{Options, Prune, Standing, members};
 use crate::wire::api::objects;
 
 /// A recorded object that no entry stands for any more.

@@ -7,15 +7,12 @@ use std::collections::BTreeSet;
 
 use super::people;
 use super::resolve::Resolved;
-use crate::account::actual::Actual;
-use crate::base::text::{self, did_you_mean};
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::desired::Desired;
-use crate::model::hint;
-use crate::model::kind::{Kind, Policy, Protocol, Refers, Resource, Unresolved};
-use crate::model::notice::{Logins, Notice, OfObject, Users};
-use crate::model::problem::{Impossible, Problem};
+use crate::account::Actual;
+use crate::base::{did_you_mean, text};
+use crate::model::{
+    Address, Change, Desired, Impossible, Kind, Logins, Notice, OfObject, Operation, Policy,
+    Problem, Protocol, Refers, Resource, Unresolved, Users, hint,
+};
 
 /// Finds what a reader should know of the changes, and what makes them impossible.
 pub(super) fn check(

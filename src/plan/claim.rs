@@ -16,19 +16,14 @@ use super::Given;
 use super::bind::is_protected;
 use super::resolve::Resolved;
 use super::rows;
-use crate::account::actual::Actual;
-use crate::base::id::Id;
+use crate::account::Actual;
+use crate::base::Id;
 use crate::inventory::RecordedAs;
-use crate::model::address::Address;
-use crate::model::change::Change;
-use crate::model::desired::Desired;
-use crate::model::kind::{Kind, Live, Resource};
-use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
-use crate::model::notice::{Gone, Notice, OfObject, OfRun};
-use crate::model::problem::Protection;
-use crate::model::reason::Reason;
-use crate::plan::options::Prune;
-use crate::plan::ours::Standing;
+use crate::model::{
+    Address, Change, Desired, Gone, Kind, LeftBy, LetGo, LetGoWhy, Live, Notice, OfObject, OfRun,
+    Protection, Reason, Resource,
+};
+use crate::plan::{Prune, Standing};
 
 /// The result: live objects by what is to become of them.
 #[derive(Debug, Default)]

@@ -5,15 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Given;
 use super::resolve::Resolved;
-use crate::account::actual::Actual;
-use crate::base::id::Id;
-use crate::base::text::did_you_mean;
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::desired::Desired;
-use crate::model::kind::{FieldChange, Kind, Live, PeerRef, Resource, differences};
-use crate::model::problem::{Impossible, Problem};
-use crate::model::reason::Reason;
+use crate::account::Actual;
+use crate::base::{Id, did_you_mean};
+use crate::model::{
+    Address, Change, Desired, FieldChange, Impossible, Kind, Live, Operation, PeerRef, Problem,
+    Reason, Resource, differences,
+};
 
 /// Compares the entries with what stands for them. Of equal sides: nothing. Returns what makes the account as
 /// the file says, but for what follows from it, and what cannot be replaced or adopted.

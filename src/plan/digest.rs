@@ -14,14 +14,10 @@ use sha2::{Digest, Sha256};
 
 use super::Plan;
 use super::resolve::Resolved;
-use crate::account::actual::Actual;
-use crate::base::id::Id;
-use crate::base::text::hex;
-use crate::model::address::Address;
-use crate::model::change::Change;
-use crate::model::desired::Desired;
-use crate::model::kind::{Kind, Resource};
-use crate::plan::members::Names;
+use crate::account::Actual;
+use crate::base::{Id, hex};
+use crate::model::{Address, Change, Desired, Kind, Resource};
+use crate::plan::Names;
 use crate::plan::memberships::granted;
 
 /// How a plan differs from the one of a digest.

@@ -5,18 +5,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::account::actual::Actual;
-use crate::account::snapshot::Snapshot;
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::desired::Desired;
-use crate::model::held::Why;
-use crate::model::kind::FieldChange;
-use crate::model::let_go::LetGo;
-use crate::model::reason::Reason;
-use crate::plan::options::Options;
-use crate::plan::{self, Plan};
+use crate::account::{Actual, Snapshot};
+use crate::base::Id;
+use crate::model::{Address, Change, Desired, FieldChange, LetGo, Operation, Reason, Why};
+use crate::plan::{self, Options, Plan};
 use crate::wire::api::objects::{Event, SetupKey};
 
 /// The difference between a file and an account.

@@ -5,15 +5,11 @@ pub mod sync;
 
 use std::collections::BTreeSet;
 
-use crate::account::actual::Actual;
-use crate::account::binding::Binding;
-use crate::base::evidence::Evidence;
-use crate::base::id::Id;
-use crate::model::desired::Desired;
-use crate::model::kind::Kind;
-use crate::model::notice::{Notice, Open, Remark, Stays};
+use crate::account::{Actual, Binding};
+use crate::base::{Evidence, Id};
+use crate::model::{Desired, Kind, Notice, Open, Remark, Stays};
+use crate::plan::Prune;
 use crate::plan::keys::{Came, Choice, Used};
-use crate::plan::options::Prune;
 use crate::wire::api::objects::Peer;
 
 /// A pending key that was used, and the peer that it is bound to.

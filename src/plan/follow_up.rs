@@ -12,13 +12,9 @@ use std::collections::BTreeMap;
 use super::Given;
 use super::resolve::Resolved;
 use super::rows::{Row, cause};
-use crate::base::id::Id;
-use crate::model::change::Change;
-use crate::model::held::Held;
-use crate::model::notice::Notice;
-use crate::model::origin::Cause;
-use crate::model::problem::Problem;
-use crate::plan::enrollment::Enrollment;
+use crate::base::Id;
+use crate::model::{Cause, Change, Held, Notice, Problem};
+use crate::plan::Enrollment;
 
 pub use enrolled::{DNS_LABEL, answered_labels, peer_renames};
 

@@ -5,14 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::base::id::Id;
-use crate::base::text::{count, joined, listed};
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::held::Why;
-use crate::model::kind::{Kind, Live, Moved, Role};
-use crate::plan::protected::Protected;
-use crate::plan::{Piece, Plan, Row, Unlike};
+use crate::base::{Id, count, joined, listed};
+use crate::model::{Address, Change, Kind, Live, Moved, Operation, Role, Why};
+use crate::plan::{Piece, Plan, Protected, Row, Unlike};
 use crate::wire::api::objects::User;
 
 /// Why an apply must not start.

@@ -10,19 +10,11 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::account::actual::Actual;
-use crate::base::evidence::Evidence;
-use crate::base::id::Id;
-use crate::base::parallel;
+use crate::account::Actual;
+use crate::base::{Evidence, Id, parallel};
 use crate::inventory::RecordedAs;
-use crate::model::address::Address;
-use crate::model::change::Change;
-use crate::model::desired::Desired;
-use crate::model::kind::{Kind, Live, Resource, SetupKey};
-use crate::model::notice::Notice;
-use crate::plan::enrollment::Enrolled;
-use crate::plan::options::Options;
-use crate::plan::ours::Standing;
+use crate::model::{Address, Change, Desired, Kind, Live, Notice, Resource, SetupKey};
+use crate::plan::{Enrolled, Options, Standing};
 use crate::wire::api::objects;
 
 pub use choice::must_be_replaced;

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::account::actual::Actual;
-use crate::base::id::Id;
-use crate::model::change::{Change, Operation};
-use crate::model::kind::Resource;
+use crate::account::Actual;
+use crate::base::Id;
+use crate::model::{Change, Operation, Resource};
 
 /// Returns the changes with names in the place of ids in their fields, and the names of all peers of the plan: those in the
 /// changes, and these members that stay. A machine that a name is bound to by this plan comes with its address: another one can

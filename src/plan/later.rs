@@ -5,12 +5,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::account::actual::Actual;
-use crate::base::id::Id;
-use crate::base::text::joined;
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::kind::{Kind, Live, Resource};
+use crate::account::Actual;
+use crate::base::{Id, joined};
+use crate::model::{Address, Change, Kind, Live, Operation, Resource};
 
 /// An object as it will be; as it is, unless it is created.
 pub(super) type Later<'a> = (&'a Address, Option<&'a Live>, Cow<'a, Resource>);

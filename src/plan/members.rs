@@ -10,18 +10,11 @@ mod names;
 
 use std::collections::BTreeSet;
 
-use crate::account::actual::Actual;
-use crate::account::binding::Binding;
-use crate::base::evidence::Evidence;
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::desired::Desired;
-use crate::model::hint;
-use crate::model::kind::Kind;
-use crate::model::notice::{Notice, OfMember, OfPeer, WayOut};
-use crate::plan::enrollment::Replaced;
-use crate::plan::keys::{Came, Decisions, Used};
-use crate::plan::options::{Options, Prune};
+use crate::account::{Actual, Binding};
+use crate::base::{Evidence, Id};
+use crate::model::{Address, Desired, Kind, Notice, OfMember, OfPeer, WayOut, hint};
+use crate::plan::keys::{Came, Used};
+use crate::plan::{Decisions, Options, Prune, Replaced};
 use crate::wire::api::objects;
 use doubt::{gone, namesakes, several};
 use names::bearing;

@@ -3,8 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::desired::Desired;
-use crate::model::kind::Kind;
+use crate::model::{Desired, Kind};
 
 /// Groups by setup key.
 pub type ByKey = BTreeMap<String, BTreeSet<String>>;

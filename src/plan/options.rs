@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::plan::ours::Ours;
+use crate::base::Id;
+use crate::model::Address;
+use crate::plan::Ours;
 
 /// Which live objects that the file does not declare are deleted, and which members it does not name are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

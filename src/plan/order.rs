@@ -9,12 +9,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::account::actual::Actual;
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::kind::{Kind, Live, PeerRef, Resource};
-use crate::model::problem::{Impossible, Problem};
+use crate::account::Actual;
+use crate::base::Id;
+use crate::model::{
+    Address, Change, Impossible, Kind, Live, Operation, PeerRef, Problem, Resource,
+};
 
 /// One write of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

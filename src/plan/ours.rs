@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::base::id::Id;
+use crate::base::Id;
 use crate::git::versions::Versions;
 use crate::inventory::{Inventory, RecordedAs};
-use crate::model::address::Address;
-use crate::model::kind::Kind;
+use crate::model::{Address, Kind};
 use crate::wire::api::objects::{Event, User};
 
 /// What is known of the inventory.

@@ -4,14 +4,12 @@
 use std::collections::BTreeSet;
 
 use super::resolve::Resolved;
-use crate::account::actual::Actual;
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::change::Change;
-use crate::model::desired::Desired;
-use crate::model::kind::{Kind, Live, Resource, User, differences};
-use crate::model::notice::OfUser;
-use crate::model::problem::{Impossible, Problem, Protection};
+use crate::account::Actual;
+use crate::base::Id;
+use crate::model::{
+    Address, Change, Desired, Impossible, Kind, Live, OfUser, Problem, Protection, Resource, User,
+    differences,
+};
 use crate::wire::api::objects;
 
 /// Returns the live users that an entry can mean; one, where it can be told.

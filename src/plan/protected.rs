@@ -3,15 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Bound, Plan};
-use crate::account::actual::Actual;
-use crate::account::binding::Binding;
-use crate::base::id::Id;
+use crate::account::{Actual, Binding};
+use crate::base::Id;
 use crate::inventory::Inventory;
-use crate::model::address::Address;
-use crate::model::change::Change;
-use crate::model::desired::Desired;
-use crate::model::kind::Kind;
-use crate::plan::ours::Ours;
+use crate::model::{Address, Change, Desired, Kind};
+use crate::plan::Ours;
 
 /// The live objects and machines that each name means, with the id of what each stands in.
 pub type Protected = BTreeMap<Address, BTreeMap<Id, Option<Id>>>;

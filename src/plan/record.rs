@@ -6,18 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bind::Bound;
 use super::resolve::{Resolved, resolve};
 use super::{Given, rows};
-use crate::account::actual::Actual;
-use crate::account::binding::Binding;
-use crate::base::id::Id;
+use crate::account::{Actual, Binding};
+use crate::base::Id;
 use crate::inventory::{Adoption, Delta, Inventory, Machine, RecordedAs};
-use crate::model::address::Address;
-use crate::model::change::Change;
-use crate::model::desired::Desired;
-use crate::model::kind::Kind;
-use crate::model::let_go::LeftBy;
-use crate::plan::members::Meaning;
-use crate::plan::options::Options;
-use crate::plan::ours::Standing;
+use crate::model::{Address, Change, Desired, Kind, LeftBy};
+use crate::plan::{Meaning, Options, Standing};
 
 /// What is to be written down.
 #[derive(Debug, Default)]

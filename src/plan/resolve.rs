@@ -6,20 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Given;
 use super::bind::Bound;
-use crate::account::actual::Actual;
-use crate::base::id::Id;
-use crate::base::parallel;
-use crate::model::address::Address;
-use crate::model::desired::Desired;
-use crate::model::kind::{Group, Kind, PeerRef, Resource};
-use crate::model::label::{label_of, plain_label};
-use crate::model::notice::{Notice, OfKey, OfObject, OfRun};
-use crate::model::problem::Protection;
-use crate::plan::enrollment::{Enrollment, Replaced};
-use crate::plan::keys::{self, Decision, Decisions};
-use crate::plan::members::{self, Known, Members, Names};
-use crate::plan::ours::Standing;
-use crate::plan::people;
+use crate::account::Actual;
+use crate::base::{Id, parallel};
+use crate::model::{
+    Address, Desired, Group, Kind, Notice, OfKey, OfObject, OfRun, PeerRef, Protection, Resource,
+    label_of, plain_label,
+};
+use crate::plan::{
+    Decision, Decisions, Enrollment, Known, Members, Names, Replaced, Standing, keys, members,
+    people,
+};
 use crate::wire::api::objects;
 
 /// What the entries of a file mean in an account.

@@ -1,14 +1,11 @@
 //! What a plan takes away, row by row, and which change of the file is the cause of each.
 
-use crate::account::actual::Actual;
-use crate::base::id::Id;
+use crate::account::Actual;
+use crate::base::Id;
 use crate::git::versions::Versions;
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::kind::{Kind, Live, Moved};
-use crate::model::origin::Cause;
+use crate::model::{Address, Cause, Change, Kind, Live, Moved, Operation};
+use crate::plan::Ours;
 use crate::plan::members::listed_names;
-use crate::plan::ours::Ours;
 
 /// What of an object goes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,10 +5,8 @@ use std::collections::BTreeSet;
 
 use super::Given;
 use super::resolve::Resolved;
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::kind::{Kind, Refers, Resource, differences};
-use crate::model::notice::{Notice, OfObject};
+use crate::base::Id;
+use crate::model::{Address, Kind, Notice, OfObject, Refers, Resource, differences};
 
 /// Finds the entries that could mean several objects, with all that refers to one or stands in one, and takes
 /// them out of what is resolved. Returns them, and what a reader should know.

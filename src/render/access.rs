@@ -7,10 +7,8 @@ use serde_json::{Value, json};
 use super::tree::{Attached, Block, Look, Mark, Rank, Row, Rows};
 use crate::access::{Checks, Delta, Member, Passage, Side, Traffic, login};
 use crate::base::json::with;
-use crate::base::sentence::Sentence;
-use crate::base::text::{MOST_NAMES, count, listed, quoted, visible};
-use crate::model::address::Address;
-use crate::model::kind::{ALL, Reach};
+use crate::base::{MOST_NAMES, Sentence, count, listed, quoted, visible};
+use crate::model::{ALL, Address, Reach};
 
 /// Most edges of the graph: one with more is no picture any more.
 const MOST_EDGES: usize = 20;

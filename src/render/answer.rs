@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use super::access::{on_checks, parts};
 use super::tree::{Mark, Rank, Row, Rows, Tree};
 use crate::access::{Answer, By, Checks};
-use crate::base::sentence::Sentence;
-use crate::base::text::joined;
+use crate::base::{Sentence, joined};
 
 /// Returns the answer for people. `asked` are the words of the question.
 pub fn tree(answer: &Answer, (from, to, wanted): (&str, &str, Option<&str>)) -> Tree {

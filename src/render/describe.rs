@@ -5,13 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::tree::Mark;
-use crate::base::sentence::Sentence;
-use crate::base::text::{count, joined, visible};
+use crate::base::{Sentence, count, joined, visible};
 use crate::inventory::{Adoption, RecordedAs};
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::kind::{About, Kind, Live, NameOf, Resource, words};
-use crate::model::reason::Reason;
+use crate::model::kind::words;
+use crate::model::{About, Address, Change, Kind, Live, NameOf, Operation, Reason, Resource};
 use crate::plan::{DNS_LABEL, Plan};
 
 /// The sign of an operation.

@@ -7,12 +7,10 @@ use super::describe::removed_members;
 use super::markdown::{self, marker};
 use super::tree::{Block, Look, Mark, Rank, Row, Rows, Tree};
 use super::{Document, Status, Unplanned, counts, number_joining};
-use crate::base::sentence::Sentence;
-use crate::base::text::{MOST_NAMES, count, numbered};
-use crate::model::let_go::{LetGo, LetGoWhy};
-use crate::plan::Plan;
+use crate::base::{MOST_NAMES, Sentence, count, numbered};
+use crate::model::{LetGo, LetGoWhy};
 use crate::plan::agreement::ways_out as ways_out_of;
-use crate::plan::gates::Refusal;
+use crate::plan::{Plan, Refusal};
 use parts::{
     changes, details, held, left_alone, let_go, notices, others, sealed_keys, to_come, warnings,
 };

@@ -6,11 +6,9 @@ use serde_json::{Value, json};
 use super::describe;
 use super::json::entry;
 use super::tree::{Block, Look, Row, Rows, Tree};
-use crate::base::sentence::Sentence;
-use crate::base::text::{count, joined, numbered};
-use crate::model::address::Address;
-use crate::plan::Plan;
-use crate::plan::drift::{Doer, Drift, Item, Mover};
+use crate::base::{Sentence, count, joined, numbered};
+use crate::model::Address;
+use crate::plan::{Doer, Drift, Item, Mover, Plan};
 
 /// Returns how much there is.
 pub fn summary(drift: &Drift) -> String {

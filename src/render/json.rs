@@ -3,15 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{Document, Said, Status, access, counts, describe, joining};
-use crate::base::id::Id;
+use crate::base::Id;
 use crate::base::json::with;
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::kind::{FieldChange, Resource};
-use crate::model::let_go::{LetGo, LetGoWhy};
-use crate::model::notice::Notice;
-use crate::plan::agreement::Agreement;
-use crate::plan::{Plan, name_peers};
+use crate::model::{Address, Change, FieldChange, LetGo, LetGoWhy, Notice, Operation, Resource};
+use crate::plan::{Agreement, Plan, name_peers};
 
 /// Returns the JSON document, indented, with a final newline.
 pub fn document(document: &Document, applied: bool) -> String {

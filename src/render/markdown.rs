@@ -8,8 +8,7 @@ mod sealed;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::tree::{Attached, Block, Look, Mark, Rank, Row, Rows, Tree};
-use crate::base::sentence::{Piece, Sentence};
-use crate::base::text::{count, joined, visible};
+use crate::base::{Piece, Sentence, count, joined, visible};
 
 pub use earlier::keep_earlier;
 pub(super) use earlier::run_marker;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::base::text::{listed, visible};
-use crate::model::notice::Notice;
+use crate::base::{listed, visible};
+use crate::model::Notice;
 
 /// From how many notices of one cause on they are one sentence.
 const MANY: usize = 4;
@@ -81,12 +81,11 @@ fn many(sentence: &str, notices: &[&Notice]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::id::Id;
+    use crate::base::Id;
     use crate::file::Place;
-    use crate::model::address::Address;
-    use crate::model::kind::Kind;
-    use crate::model::notice::{Meanwhile, OfInventory, OfKey, OfMember, OfObject, Open};
-    use crate::model::problem::Protection;
+    use crate::model::{
+        Address, Kind, Meanwhile, OfInventory, OfKey, OfMember, OfObject, Open, Protection,
+    };
 
     fn at(notice: Notice, line: usize) -> Notice {
         let place = Place {

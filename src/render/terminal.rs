@@ -3,8 +3,7 @@
 use comfy_table::{Table, presets};
 
 use super::tree::{Block, Look, Row, Rows, Tree};
-use crate::base::sentence::{Piece, Sentence};
-use crate::base::text::{MOST_NAMES, joined, quote_name, visible};
+use crate::base::{MOST_NAMES, Piece, Sentence, joined, quote_name, visible};
 
 /// Whether to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,18 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use super::{CreatedKey, Document, Status};
-use crate::base::code::Code;
-use crate::base::evidence::Evidence;
-use crate::base::id::Id;
+use crate::base::{Code, Evidence, Id};
 use crate::file::{Finding, Place};
 use crate::inventory::{Adoption, RecordedAs};
-use crate::model::address::{Address, Who};
-use crate::model::held::{Held, Why};
-use crate::model::kind::Kind;
-use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
-use crate::model::notice::Notice;
-use crate::model::reason::Reason;
-use crate::plan::agreement::{self, Agreement, AllowDeletes};
+use crate::model::{Address, Held, Kind, LeftBy, LetGo, LetGoWhy, Notice, Reason, Who, Why};
+use crate::plan::{Agreement, AllowDeletes, agreement};
 use crate::testing::{
     Case, MADE, document, enrolled, group, key, nameservers, over, peer, policy, policy_with,
     route, used_at,
@@ -247,7 +240,7 @@ pub(crate) fn on_terminal(tree: &super::Tree) -> String {
 pub(crate) fn access_lines(delta: &crate::access::Delta) -> Vec<String> {
     use super::access::{calls, covered, rows};
     use super::tree::Row;
-    use crate::base::sentence::Sentence;
+    use crate::base::Sentence;
     let line = |row: &Row| {
         let cells: Vec<String> = row.cells.iter().map(Sentence::to_string).collect();
         let [from, to, what, because] = cells.as_slice() else {

@@ -1,6 +1,6 @@
 //! What people read, as one small tree: every output is built once, and each writer shows it in its own way.
 
-use crate::base::sentence::Sentence;
+use crate::base::Sentence;
 
 /// An output.
 #[derive(Debug, Clone, Default)]

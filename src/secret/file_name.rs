@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::base::text::hex;
+use crate::base::hex;
 
 /// The longest name of a sealed file, in bytes.
 const LONGEST: usize = 120;

@@ -20,8 +20,7 @@ use tempfile::NamedTempFile;
 
 use super::Sealed;
 use super::file_name::{file_name, hashed};
-use crate::base::files::{self, folder_of};
-use crate::base::text::file_error;
+use crate::base::{file_error, files, folder_of};
 
 const HINT: &str = "\nhint: --keys-dir chooses another directory";
 

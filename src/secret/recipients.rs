@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::Sealed;
 use super::ssh_key::{self, SshKey};
-use crate::base::text::file_error;
+use crate::base::file_error;
 
 /// Who opens the sealed secret of one key, beside those that the run seals every key for, or instead of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -9,8 +9,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::recipients::{Described, ENVIRONMENT, Keys, Recipient, RecipientError, Recipients};
-use crate::base::files;
-use crate::base::text::file_error;
+use crate::base::{file_error, files};
 
 /// Where recipients are named.
 #[derive(Debug, Clone, Default)]

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use sha2::{Digest, Sha256};
 
 use super::recipients::{LOW_ORDER, NOT_ALONE, RecipientError};
-use crate::base::text::is_hidden;
+use crate::base::is_hidden;
 
 /// An SSH key that age can encrypt to, and the comment behind it.
 #[derive(Debug, Clone)]

@@ -15,9 +15,7 @@ use secrecy::SecretString;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
-use crate::base::entry::{Entry, Listed};
-use crate::base::mask;
-use crate::base::text::percent_encoded;
+use crate::base::{Entry, Listed, mask, percent_encoded};
 use crate::wire::http::{BaseUrl, Client, Config, Method, Reply, Trouble, text};
 
 pub use crate::wire::http::Token;

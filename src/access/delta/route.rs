@@ -8,8 +8,7 @@ use crate::access::reach::{ClassAt, between};
 use crate::access::routes::Target;
 use crate::access::traffic::Traffic;
 use crate::access::world::SIDES;
-use crate::model::address::Address;
-use crate::model::kind::Kind;
+use crate::model::{Address, Kind};
 
 impl Maker<'_> {
     /// Adds what is opened and closed behind a route: for machines that change, by routers that change, by rules that pair them now.

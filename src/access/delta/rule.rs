@@ -9,9 +9,8 @@ use crate::access::Delta;
 use crate::access::reach::{State, bits};
 use crate::access::traffic::Traffic;
 use crate::access::world::{AFTER, BEFORE, EVERYBODY, Grant, GroupAt, Node, Rule, SIDES};
-use crate::base::text::listed;
-use crate::model::address::Address;
-use crate::model::kind::Kind;
+use crate::base::listed;
+use crate::model::{Address, Kind};
 
 /// What of a pair decides, beside the rules that are about it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

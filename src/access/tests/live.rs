@@ -7,12 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::access::reach::Reach;
 use crate::access::world::{BEFORE, GroupAt, NodeAt, What, World};
-use crate::account::actual::Actual;
-use crate::account::fetch::{Needs, fetch};
-use crate::base::id::Id;
-use crate::model::desired::Desired;
-use crate::plan::Plan;
-use crate::plan::memberships::Memberships;
+use crate::account::{Actual, Needs, fetch};
+use crate::base::Id;
+use crate::model::Desired;
+use crate::plan::{Memberships, Plan};
 use crate::wire::api::{self, Api};
 use crate::wire::http::Token;
 

@@ -9,9 +9,8 @@ use super::machine;
 use crate::access::traffic::{Ports, Traffic};
 use crate::access::world::World;
 use crate::access::{Checks, Delta, Passage, Side, delta};
-use crate::model::kind::Kind;
-use crate::plan::Plan;
-use crate::plan::memberships::Memberships;
+use crate::model::Kind;
+use crate::plan::{Memberships, Plan};
 use crate::testing::{Case, group, groups, id, over, policy_with};
 
 /// Who is in which group.

@@ -6,8 +6,8 @@ use snapbox::{assert_data_eq, str};
 use super::routes::lan;
 use super::{account, answer, office, tcp};
 use crate::access::{End, Question, ask};
-use crate::model::kind::Kind;
-use crate::plan::memberships::Memberships;
+use crate::model::Kind;
+use crate::plan::Memberships;
 use crate::testing::{Case, MADE, groups, id, over, policy_with};
 
 #[test]

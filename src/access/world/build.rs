@@ -9,15 +9,12 @@ use super::{
 };
 use crate::access::Place;
 use crate::access::traffic::Traffic;
-use crate::base::id::Id;
-use crate::base::text::joined;
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::kind::{
-    ALL, Action, Kind, Live, PeerRef, Policy, Protocol, Resource, SetupKey, Target,
+use crate::base::{Id, joined};
+use crate::model::{
+    ALL, Action, Address, Change, Kind, Live, Operation, PeerRef, Policy, Protocol, Resource,
+    SetupKey, Target,
 };
-use crate::plan::Plan;
-use crate::plan::memberships::{ByKey, Memberships};
+use crate::plan::{ByKey, Memberships, Plan};
 
 /// An object with what becomes of it.
 struct Object<'a> {

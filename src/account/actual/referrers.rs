@@ -10,11 +10,9 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::{Actual, Lists, typed};
-use crate::account::snapshot::Snapshot;
-use crate::base::entry::Entry;
-use crate::base::id::Id;
-use crate::base::text::{count, quoted};
-use crate::model::kind::{ALL, Kind};
+use crate::account::Snapshot;
+use crate::base::{Entry, Id, count, quoted};
+use crate::model::{ALL, Kind};
 use crate::wire::api::objects;
 
 /// A list of what no file manages, which not every server has (docs/netbird-api.md, "What keeps an object").

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use super::{Bindings, bind};
-use crate::account::snapshot::Peers;
+use crate::account::Peers;
 use crate::testing::{MADE, over, table};
 use crate::wire::api::objects::{Event, Peer, SetupKey};
 

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Binding, ENROLLMENT_MS, Evidence};
-use crate::base::id::Id;
+use crate::base::Id;
 use crate::wire::api::objects::{Peer, SetupKey};
 
 /// Of several peers the nearest is meant where it is at most that far, in milliseconds,

@@ -5,9 +5,9 @@ use jsonc_parser::common::Ranged;
 use serde_json::{Map, Value as Json, json};
 
 use super::{Patch, apply, broken, check, colon_of, indent_of, object_in, parse};
-use crate::base::text::joined;
+use crate::base::joined;
 use crate::file::{Finding, Source};
-use crate::model::address::Address;
+use crate::model::Address;
 
 /// Returns the text with one more entry, behind the others of its section; a missing section is added behind the others.
 ///
@@ -217,7 +217,7 @@ fn compact(value: &Json, names: &[&str]) -> String {
 mod tests {
 
     use super::*;
-    use crate::model::kind::Kind;
+    use crate::model::Kind;
 
     fn inserted(text: &str, kind: Kind, name: &str, entry: serde_json::Value) -> String {
         let source = Source::from_text("f", text).unwrap();

@@ -5,12 +5,10 @@ use std::borrow::Cow;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::of_kind;
-use crate::base::code::Code;
+use crate::base::Code;
 use crate::file::{Cursor, Log, quote};
-use crate::model::desired::Desired;
-use crate::model::hint;
 use crate::model::kind::values::names;
-use crate::model::kind::{InFile, KeyType, Kind, SetupKey};
+use crate::model::{Desired, InFile, KeyType, Kind, SetupKey, hint};
 
 /// Notes pending keys that a group forgets, and members that look like a key and are none.
 pub(super) fn check(entries: &[InFile<'_>], desired: &Desired, log: &mut Log) {

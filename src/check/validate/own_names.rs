@@ -5,14 +5,11 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::code::Code;
-use crate::base::text::is_hidden;
+use crate::base::{Code, is_hidden};
 use crate::file::{Log, quote};
-use crate::model::address::Address;
-use crate::model::desired::Desired;
-use crate::model::kind::values::names::{self, fold, nfc};
-use crate::model::kind::{ALL, InFile, Kind};
-use crate::model::label::plain_label;
+use crate::model::kind::values::names;
+use crate::model::kind::values::names::{fold, nfc};
+use crate::model::{ALL, Address, Desired, InFile, Kind, plain_label};
 
 /// Notes names of one section that look the same, or differ only by case.
 pub(super) fn check(entries: &[InFile<'_>], log: &mut Log) {

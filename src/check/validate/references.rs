@@ -4,12 +4,10 @@ use std::borrow::Cow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::code::Code;
+use crate::base::Code;
 use crate::file::{Cursor, Log, Names, Place, did_you_mean, quote};
-use crate::model::address::Address;
-use crate::model::hint;
 use crate::model::kind::values::names;
-use crate::model::kind::{ALL, InFile, Kind, Refers};
+use crate::model::{ALL, Address, InFile, Kind, Refers, hint};
 
 /// Most comparisons that are spent on suggestions; a file that asks for more gets none.
 const MAX_GUESSES: usize = 100_000;

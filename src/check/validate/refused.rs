@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::of_kind;
-use crate::base::code::Code;
+use crate::base::Code;
 use crate::file::{Log, quote};
-use crate::model::address::Address;
-use crate::model::kind::{AccountSettings, EXPIRY, InFile, Kind, Peer, Resource};
+use crate::model::{AccountSettings, Address, EXPIRY, InFile, Kind, Peer, Resource};
 
 /// Notes settings that NetBird would refuse: what lives may be in the way of more, which a plan tells.
 pub(super) fn check(entries: &[InFile<'_>], log: &mut Log) {

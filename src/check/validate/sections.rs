@@ -3,13 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use crate::base::code::Code;
-use crate::base::text::joined;
+use crate::base::{Code, joined};
 use crate::file::{Cursor, Field, Log, Presence, Refused, THE_FILE, Table, quote};
-use crate::model::address::Address;
 use crate::model::kind::rows::refused;
 use crate::model::kind::values::names;
-use crate::model::kind::{InFile, Kind, NameOf, Resource};
+use crate::model::{Address, InFile, Kind, NameOf, Resource};
 use serde_json::Value;
 
 /// What people write somewhere that does not belong there.

@@ -1,11 +1,9 @@
 //! Keys that an earlier run of the same commit made: their sealed text is not in this run's result.
 
 use super::{Notice, Plan, Result, Session};
-use crate::base::id::Id;
+use crate::base::Id;
 use crate::inventory::RecordedAs;
-use crate::model::address::Address;
-use crate::model::kind::Kind;
-use crate::model::notice::OfKey;
+use crate::model::{Address, Kind, OfKey};
 
 /// Says in a job where the sealed text of a key is that nobody used yet and that a run made since the commit that changed the file
 /// last: a run that was killed did not say it. Times decide only whether it is said.

@@ -7,13 +7,10 @@ use std::sync::Arc;
 use super::super::history::Through;
 use super::{Applied, Delta, Failure, NotRecorded, Notice, Plan, Session};
 use crate::apply::Recorder;
-use crate::base::id::Id;
+use crate::base::Id;
 use crate::inventory::Inventory;
-use crate::model::change::Operation;
-use crate::model::notice::OfInventory;
-use crate::model::origin::Cause;
-use crate::plan::options::Options;
-use crate::plan::ours::{Ours, Standing};
+use crate::model::{Cause, OfInventory, Operation};
+use crate::plan::{Options, Ours, Standing};
 
 /// What an apply writes down.
 pub(super) struct Recording<'a> {

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::Doctor;
 use super::found::{Look, open, wrong};
-use crate::base::files;
-use crate::base::text::{count, joined};
+use crate::base::{count, files, joined};
 use crate::commands::cli::Purpose;
 use crate::commands::workflows::{Comparison, OF_FORGEJO, OF_GITEA, OF_GITHUB, nearest};
 use crate::git::{Git, Opened};
-use crate::model::notice::UNTOLD;
+use crate::model::UNTOLD;
 
 impl Doctor<'_> {
     pub(super) fn workflows(&mut self) -> Look {

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::base::sentence::Sentence;
+use crate::base::Sentence;
 use crate::commands::Failure;
 use crate::commands::cli::Purpose;
 use crate::render::tree::{Mark, Rank, Row, Rows, Tree};

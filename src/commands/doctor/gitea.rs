@@ -3,12 +3,10 @@
 use super::found::{Look, not_made, of_version, open, wrong};
 use super::rights::Rights;
 use super::{Doctor, OF_FORK};
-use crate::base::text::joined;
-use crate::commands::Failure;
+use crate::base::joined;
 use crate::commands::cli::Purpose;
-use crate::commands::forge::{Forge, SETTINGS};
-use crate::commands::settings::gitea_config;
 use crate::commands::versions::{commands_work, told_of_gitea};
+use crate::commands::{Failure, Forge, SETTINGS, gitea_config};
 use crate::forge::ci::Runner;
 use crate::forge::gitea::{ForgeUser, GiteaError, Repo, RepoInfo, Scopes};
 use crate::wire::http::Trouble;

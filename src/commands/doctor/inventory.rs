@@ -2,14 +2,11 @@
 
 use super::Doctor;
 use super::found::{Check, Look, not_made, open, wrong};
-use crate::base::id::Id;
-use crate::base::text::{count, joined, short_commit};
-use crate::commands::failure::Failure;
-use crate::commands::inventory::{FoundInventory, InventoryPlace};
+use crate::base::{Id, count, joined, short_commit};
+use crate::commands::{Failure, FoundInventory, InventoryPlace};
 use crate::inventory::{Inventory, RecordedAs};
-use crate::model::kind::Kind;
-use crate::model::notice::Notice;
-use crate::plan::ours::Standing;
+use crate::model::{Kind, Notice};
+use crate::plan::Standing;
 use crate::wire::api::objects::SetupKey;
 
 impl Doctor<'_> {

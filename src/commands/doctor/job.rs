@@ -6,9 +6,8 @@ use super::Doctor;
 use super::found::{Look, wrong};
 use crate::commands::branch::refuse_other_branches;
 use crate::commands::cli::Purpose;
-use crate::commands::exit::Exit;
 use crate::commands::logging::use_color;
-use crate::commands::settings::environment;
+use crate::commands::{Exit, environment};
 use crate::forge::ci::Runner;
 
 impl Doctor<'_> {

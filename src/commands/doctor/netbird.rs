@@ -6,13 +6,12 @@ use serde_json::Value;
 
 use super::found::{Look, not_made, of_version, open, wrong};
 use super::{Doctor, OF_FORK, clock};
-use crate::base::text::{count, joined};
+use crate::base::{count, joined};
 use crate::commands::cli::Purpose;
-use crate::commands::settings::{Run, api_config, token};
+use crate::commands::settings::{api_config, token};
 use crate::commands::versions::OLD_NETBIRD;
-use crate::commands::{Exit, Failure};
-use crate::model::kind::Kind;
-use crate::model::notice::{Notice, OfRun};
+use crate::commands::{Exit, Failure, Run};
+use crate::model::{Kind, Notice, OfRun};
 use crate::plan::gates;
 use crate::wire::api::objects::{User, UserToken};
 use crate::wire::api::{Api, ApiError, Greeting, Token, object_path};

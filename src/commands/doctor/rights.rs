@@ -2,10 +2,9 @@
 
 use super::found::{Look, not_made, open, wrong};
 use super::{Doctor, OF_FORK};
-use crate::base::text::count;
+use crate::base::count;
 use crate::commands::cli::Purpose;
-use crate::commands::forge;
-use crate::commands::settings::inventory_branch;
+use crate::commands::{forge, inventory_branch};
 use crate::forge::gitea::{BranchInfo, Repo, RepoInfo, Scopes};
 
 /// Why the rule of a branch is not looked at.

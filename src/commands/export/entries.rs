@@ -8,16 +8,15 @@ use std::slice;
 
 use serde_json::{Map, Value, json};
 
-use crate::account::actual::Actual;
-use crate::account::binding::Binding;
-use crate::base::id::Id;
+use crate::account::{Actual, Binding};
+use crate::base::Id;
 use crate::check::edit::Style;
 use crate::check::validate::validate;
 use crate::file::{Finding, Source, step};
-use crate::model::address::Address;
-use crate::model::desired::Desired;
 use crate::model::kind::values::names;
-use crate::model::kind::{ALL, EXPIRY, Kind, Live, NameOf, PeerRef, Resource, TEMPORARY};
+use crate::model::{
+    ALL, Address, Desired, EXPIRY, Kind, Live, NameOf, PeerRef, Resource, TEMPORARY,
+};
 use crate::wire::api::objects;
 
 /// An account as a file.

@@ -7,9 +7,7 @@ use crate::forge::ci::Context;
 use crate::git::Sha;
 use crate::git::testing::Repo;
 use crate::git::versions::Versions;
-use crate::model::address::Address;
-use crate::model::kind::Kind;
-use crate::model::origin::Cause;
+use crate::model::{Address, Cause, Kind};
 
 fn file(groups: &[&str]) -> String {
     let entries: Vec<String> = groups

@@ -7,7 +7,7 @@ use similar::group_diff_ops;
 use similar::udiff::UnifiedHunkHeader;
 
 use super::ignore;
-use crate::base::text::{line_changes, shell};
+use crate::base::{line_changes, shell};
 use crate::check::schema;
 use crate::commands::workflows::{self, OWN_NAMES, is_ours, merge, nearest};
 

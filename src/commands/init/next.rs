@@ -2,7 +2,7 @@
 
 use super::settings::Become;
 use super::{File, Init};
-use crate::base::text::shell;
+use crate::base::shell;
 use crate::render::tree::Block;
 
 /// Things to do: a sentence, and commands, one a line.

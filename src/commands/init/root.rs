@@ -5,9 +5,8 @@ use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 use super::files::File;
-use crate::base::files;
-use crate::base::text::file_error;
-use crate::commands::failure::Failure;
+use crate::base::{file_error, files};
+use crate::commands::Failure;
 
 /// The directory of a repository.
 pub(super) struct Root(pub(super) PathBuf);

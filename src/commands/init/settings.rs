@@ -8,13 +8,12 @@ use std::time::Duration;
 
 use super::files::Network;
 use super::remote::Remote;
-use crate::base::text::visible;
+use crate::base::visible;
 use crate::commands::cli::{InitArgs, is_digest};
-use crate::commands::failure::Failure;
-use crate::commands::logging::Say;
-use crate::commands::settings::{Run, environment, find_token, inventory_branch, setting};
-use crate::commands::signals;
-use crate::commands::versions::of_gitea;
+use crate::commands::settings::find_token;
+use crate::commands::{
+    Failure, Run, Say, environment, inventory_branch, of_gitea, setting, signals,
+};
 use crate::forge::gitea::{self, BranchRule, GiteaError, Repo, Token};
 use crate::secret::{ENVIRONMENT, Sources};
 use crate::wire::http::Trouble;

@@ -9,15 +9,14 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 
 use super::{At, Id, Inventory, InventoryPlace, NotRecorded, ROOT, file_error, file_stem};
 use crate::apply::{KeyCopy, Recorded, Recorder};
-use crate::base::files::{self, folder_of};
-use crate::base::text::{joined, numbered};
+use crate::base::{files, folder_of, joined, numbered};
 use crate::check::validate::validate;
-use crate::commands::failure::Failure;
+use crate::commands::Failure;
 use crate::file;
 use crate::forge::gitea::commit::Revision;
 use crate::forge::gitea::subject;
 use crate::inventory::{Delta, Left, RecordedAs};
-use crate::model::desired::Desired;
+use crate::model::Desired;
 
 /// Keys by name and id.
 type Keys<'k> = Vec<(&'k str, &'k Id)>;

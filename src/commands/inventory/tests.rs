@@ -10,17 +10,14 @@ use tempfile::TempDir;
 
 use super::{FoundInventory, InventoryPlace};
 use crate::apply::{KeyCopy, Recorder};
-use crate::base::id::Id;
+use crate::base::Id;
 use crate::commands::cli::Cli;
-use crate::commands::exit::Exit;
-use crate::commands::failure::Failure;
-use crate::commands::logging;
-use crate::commands::settings;
+use crate::commands::{Exit, Failure, logging, settings};
 use crate::forge::ci::Context;
 use crate::git::testing::Repo;
 use crate::inventory::{Delta, Inventory};
-use crate::model::notice::{Notice, OfInventory};
-use crate::plan::ours::Standing;
+use crate::model::{Notice, OfInventory};
+use crate::plan::Standing;
 
 /// A run in a directory.
 struct Run {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::base::mask::masked;
+use crate::base::masked;
 
 /// What stands there; none without a terminal, and while nothing moves.
 static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);

@@ -6,18 +6,12 @@ use anyhow::anyhow;
 
 use super::{AccessLevel, Document, EVENTS, Id, Kind, Notice, Plan, Result, Row, Session, notices};
 use crate::access::Delta;
-use crate::base::text::listed;
+use crate::base::listed;
 use crate::commands::agreements::asked;
-use crate::commands::forge::Forge;
-use crate::commands::settings::halt;
-use crate::model::change::Change;
-use crate::model::let_go::LeftBy;
-use crate::model::notice::{OfAgreement, OfRun};
-use crate::model::origin::Cause;
-use crate::plan;
-use crate::plan::agreement::{self, Agreement, Judgement, Said};
-use crate::plan::gates::{self, Refusal};
-use crate::plan::protected::{self, Protected};
+use crate::commands::{Forge, halt};
+use crate::model::{Cause, Change, LeftBy, OfAgreement, OfRun};
+use crate::plan::agreement::Said;
+use crate::plan::{self, Agreement, Judgement, Protected, Refusal, agreement, gates, protected};
 
 impl Session<'_> {
     /// Makes the plan, with what is let go where somebody agreed to delete it. Looks for agreements as far as the plan needs

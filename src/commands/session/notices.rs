@@ -4,11 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::{Actual, Address, History, Id, Kind, Notice, Plan, Recipients, Session, Valid, files};
-use crate::base::code::Code;
-use crate::base::text::nearest;
-use crate::model::change::{Change, Operation};
-use crate::model::notice::{OfKey, OfRun};
-use crate::plan::protected::Protected;
+use crate::base::{Code, nearest};
+use crate::model::{Change, OfKey, OfRun, Operation};
+use crate::plan::Protected;
 
 /// The notices of a valid file that a plan tells, too. Whether a group or a network resource that is not declared exists the
 /// plan knows, and is not a plan where it does not; whom a member means it knows as well.

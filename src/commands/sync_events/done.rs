@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Actual, Enrollment, Kind, Labels, Plan, Status};
-use crate::model::change::Change;
-use crate::model::kind::Resource;
+use crate::model::{Change, Resource};
 
 /// What was done about one key.
 pub(super) struct Done {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{Done, Kind, Marked, Notice, Remark, Synced, visible};
-use crate::base::text::{count, joined};
+use crate::base::{count, joined};
 use crate::forge::gitea::mark_enrolled::MarkedBy;
-use crate::model::address::Address;
+use crate::model::Address;
 
 pub(super) fn text(synced: &Synced) -> String {
     let moved = synced.marked.as_ref().is_some_and(Marked::is_new);

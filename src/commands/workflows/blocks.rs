@@ -3,7 +3,7 @@
 use similar::DiffTag;
 
 use super::{command, essence, key, restored};
-use crate::base::text::line_changes;
+use crate::base::line_changes;
 
 /// Merges a workflow with ours; `base` is the one of ours that it was made of.
 pub(super) fn merge_blocks<'a>(theirs: &'a str, ours: &'a str, base: &'a str) -> Merged<'a> {

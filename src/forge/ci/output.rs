@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::base::text::joined;
+use crate::base::joined;
 
 /// Returns the line that names a problem in a file to the runner, without a newline: `::error file=F,line=L,col=C::MSG`.
 ///

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{ForgeUser, Method, Repo, Result, decode, encode, shown};
-use crate::base::mask::masked;
+use crate::base::masked;
 
 /// A comment on an issue or a pull request, or an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

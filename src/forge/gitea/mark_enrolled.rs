@@ -13,8 +13,7 @@ use super::{
     FileWrite, ForgeFile, GiteaError, IssueEdit, NewCommit, Pull, Repo, Result, commit_message,
     unless_absent,
 };
-use crate::base::files::MAX_BYTES;
-use crate::base::text::short_commit;
+use crate::base::{MAX_BYTES, short_commit};
 use crate::check::edit::{self, Edit};
 
 /// What was done about the flags on a branch.

@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 
 use super::values::names;
 use super::{Kind, Refers, Resource};
-use crate::base::text::count;
+use crate::base::count;
 use crate::file::{Cursor, Log};
-use crate::model::address::Address;
+use crate::model::Address;
 
 /// The row of a kind: its names, where its entries stand in the file, and where its objects are in the API.
 pub struct Descriptor {

@@ -7,8 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Kind, Live};
-use crate::base::id::Id;
-use crate::base::text::joined;
+use crate::base::{Id, joined};
 use crate::file::Names;
 
 /// The group that holds every peer; it cannot be changed or deleted, and the server knows it by this name.

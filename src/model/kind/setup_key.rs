@@ -5,7 +5,7 @@ mod entry;
 use jiff::Timestamp;
 
 use super::prelude::*;
-use crate::base::text::duration;
+use crate::base::duration;
 use crate::secret::SealedFor;
 use crate::wire::api::objects::KeyType;
 

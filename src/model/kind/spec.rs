@@ -8,9 +8,7 @@ use serde_json::{Map, Value};
 
 use super::peer::Addresses;
 use super::{Descriptor, Entries, Groups, Live, PeerRef, Refers, Resource, Unresolved};
-use crate::base::entry::Entry;
-use crate::base::id::Id;
-use crate::base::sentence::Sentence;
+use crate::base::{Entry, Id, Sentence};
 use crate::file::{Cursor, Log, Names, Objects, Outline, Row, Shape, Table};
 
 /// The canonical form of a kind.

@@ -8,8 +8,8 @@ mod recorded;
 use serde_json::Value;
 
 use super::{Groups, Live, Resource};
-use crate::base::id::Id;
-use crate::model::kind::Kind;
+use crate::base::Id;
+use crate::model::Kind;
 use crate::testing;
 
 /// Groups of these names, and All.

@@ -7,7 +7,7 @@ pub(crate) mod word;
 
 use std::collections::BTreeSet;
 
-use crate::base::code::Code;
+use crate::base::Code;
 use crate::file::{Cursor, Field, Inner, Log, Objects, Shape, Takes, quote};
 
 /// Free text.

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde_json::Value;
 
-use crate::base::text::{self, visible};
+use crate::base::{text, visible};
 
 /// Returns names as `a, b, c`, of many `a, b and 70 more`, of nothing `none`.
 pub(crate) fn named(names: impl IntoIterator<Item = impl AsRef<str>>) -> String {

@@ -1,11 +1,8 @@
 //! What is to be said of agreements to deletions.
 
 use super::Fact;
-use crate::base::code::{Code, Saying};
-use crate::base::text::{count, quoted};
-use crate::model::address::Address;
-use crate::model::facts::facts;
-use crate::model::origin::Origin;
+use crate::base::{Code, Saying, count, quoted};
+use crate::model::{Address, Origin, facts};
 
 facts! {
     /// What is to be said of an agreement to deletions.

@@ -1,10 +1,8 @@
 //! What is to be said of the inventory, of the commits since the last apply, and of the merge that a pull request stands for.
 
 use super::Fact;
-use crate::base::code::{Code, Saying};
-use crate::base::text::count;
-use crate::model::address::Address;
-use crate::model::facts::facts;
+use crate::base::{Code, Saying, count};
+use crate::model::{Address, facts};
 
 facts! {
     /// What is to be said of the inventory, and of the commits since the last apply.

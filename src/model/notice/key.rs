@@ -6,12 +6,8 @@ use jiff::Timestamp;
 
 use super::Fact;
 use super::object::{beside, joined, not_managed, only};
-use crate::base::code::{Code, Saying};
-use crate::base::evidence::Evidence;
-use crate::base::id::Id;
-use crate::base::text::{listed, shell};
-use crate::model::address::{Address, Who};
-use crate::model::facts::facts;
+use crate::base::{Code, Evidence, Id, Saying, listed, shell};
+use crate::model::{Address, Who, facts};
 
 /// What is said where a server before 0.55 leaves only the event log to tell who came by a key, and it does not.
 pub(super) const UNTOLD: &str = "it is not known which peer enrolled with it: this NetBird does not report when peers enrolled \

@@ -5,13 +5,8 @@ use std::fmt;
 use jiff::Timestamp;
 
 use super::key::UNTOLD;
-use crate::base::code::{Code, Saying};
-use crate::base::evidence::Evidence;
-use crate::base::id::Id;
-use crate::base::text::{joined, shell};
-use crate::model::address::{Address, Who};
-use crate::model::facts::facts;
-use crate::model::kind::Kind;
+use crate::base::{Code, Evidence, Id, Saying, joined, shell};
+use crate::model::{Address, Kind, Who, facts};
 
 facts! {
     /// What is to be said of a name that a group lists, or that another entry has for its peer.

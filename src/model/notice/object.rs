@@ -3,13 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::Fact;
-use crate::base::code::{Code, Saying};
-use crate::base::id::Id;
-use crate::base::text;
-use crate::model::address::{Address, Who};
-use crate::model::facts::facts;
-use crate::model::kind::FieldChange;
-use crate::model::problem::Protection;
+use crate::base::{Code, Id, Saying, text};
+use crate::model::{Address, FieldChange, Protection, Who, facts};
 
 facts! {
     /// What is to be said of an object.

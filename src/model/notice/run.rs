@@ -3,12 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::Fact;
-use crate::base::code::{Code, Saying};
-use crate::base::id::Id;
-use crate::base::text::{ask, count, joined, listed, quoted};
-use crate::model::address::{Address, adopt};
-use crate::model::facts::facts;
-use crate::model::kind::Kind;
+use crate::base::{Code, Id, Saying, ask, count, joined, listed, quoted};
+use crate::model::address::adopt;
+use crate::model::{Address, Kind, facts};
 
 facts! {
     /// What is to be said of a run as a whole.

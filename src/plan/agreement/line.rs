@@ -3,7 +3,7 @@
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::base::text::{hex, is_hidden};
+use crate::base::{hex, is_hidden};
 
 /// The line's key.
 const KEY: &str = "allow-deletes:";

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::AllowDeletes;
-use crate::base::id::Id;
-use crate::base::text::{count, joined};
-use crate::model::kind::Kind;
+use crate::base::{Id, count, joined};
+use crate::model::Kind;
 use crate::plan::{Piece, Row};
 
 /// What one change took out of the file.

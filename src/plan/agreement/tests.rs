@@ -10,16 +10,13 @@ use super::{
     Agreement, AllowDeletes, Brought, Judgement, Origin, Said, SaidIn, Statements, way_out,
     ways_out,
 };
-use crate::base::id::Id;
+use crate::base::Id;
 use crate::inventory::{Inventory, Left};
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::kind::{self, Kind, Live, Moved, Moves, Resource};
-use crate::model::let_go::{LeftBy, LetGo, LetGoWhy};
-use crate::model::notice::Notice;
-use crate::model::origin::Cause;
-use crate::plan::ours::Ours;
-use crate::plan::{Plan, Row};
+use crate::model::{
+    Address, Cause, Change, Kind, LeftBy, LetGo, LetGoWhy, Live, Moved, Moves, Notice, Operation,
+    Resource, kind,
+};
+use crate::plan::{Ours, Plan, Row};
 use crate::testing::committed;
 
 /// How many groups leave the file in the property.

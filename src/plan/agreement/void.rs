@@ -2,7 +2,7 @@
 
 use super::matter::Matter;
 use super::{Origin, Said, SaidIn, Statements, Void};
-use crate::plan::ours::Ours;
+use crate::plan::Ours;
 
 impl Statements {
     /// Returns why a line agreed to nothing; `None` where it may have agreed to what is done. `open` is what nobody agreed to.

@@ -3,10 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::read;
-use crate::base::code::Code;
-use crate::base::id::Id;
-use crate::model::kind::Kind;
-use crate::plan::ours::Standing;
+use crate::base::{Code, Id};
+use crate::model::Kind;
+use crate::plan::Standing;
 use crate::testing::{Case, group, over, peer, policy};
 
 /// A live network: its name, the name that it is recorded by, and marks: `c` created, `a` adopted, `m` made by us as the event log

@@ -2,12 +2,10 @@
 
 use serde_json::Value;
 
-use crate::account::actual::Actual;
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::desired::Desired;
-use crate::model::kind::{AccountSettings, Kind, Live, Resource};
-use crate::model::problem::{Impossible, Problem};
+use crate::account::Actual;
+use crate::model::{
+    AccountSettings, Address, Change, Desired, Impossible, Kind, Live, Operation, Problem, Resource,
+};
 
 /// Returns what is in the way of the settings that the file wants.
 pub(super) fn refused(change: &Change, actual: &Actual) -> Vec<Impossible> {

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::address::Address;
-use crate::model::desired::Desired;
-use crate::model::kind::{Kind, Resource};
-use crate::model::notice::{Notice, OfKey, OfObject};
+use crate::model::{Address, Desired, Kind, Notice, OfKey, OfObject, Resource};
 use crate::plan::Given;
 
 /// Returns what a reader of the change should know, where no difference tells it: a field that is gone is not managed any more, and

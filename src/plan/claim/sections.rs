@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::address::Address;
-use crate::model::kind::Kind;
-use crate::model::notice::Gone;
+use crate::model::{Address, Gone, Kind};
 use crate::plan::Given;
 
 /// Returns the sections of which something recorded lives and that the file has not, and those that go just now.

@@ -5,10 +5,9 @@ mod offboarding;
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::kind::Kind;
-use crate::plan::ours::Standing;
+use crate::base::Id;
+use crate::model::{Address, Kind};
+use crate::plan::Standing;
 use crate::testing::{Case, MADE, group, id, id_at, over, policy, route, table, zone};
 
 fn key(kind: Kind, name: &str) -> Vec<String> {

@@ -3,12 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Enrollment;
-use crate::account::actual::Actual;
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::kind::{Group, Kind, Resource};
-use crate::model::notice::Open;
+use crate::account::Actual;
+use crate::base::Id;
+use crate::model::{Address, Change, Group, Kind, Open, Operation, Resource};
 use crate::plan::{Plan, ordered, peer_renames};
 
 /// Returns the plan of the enrollments alone: one rename a peer, one update a group.

@@ -4,14 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::account::actual::Actual;
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::kind::{self, FieldChange, Kind, Resource};
-use crate::model::label::{label_of, plain_label};
-use crate::model::reason::{Guess, Reason};
-use crate::plan::enrollment::Enrollment;
+use crate::account::Actual;
+use crate::base::Id;
+use crate::model::{
+    Address, Change, FieldChange, Guess, Kind, Operation, Reason, Resource, kind, label_of,
+    plain_label,
+};
+use crate::plan::Enrollment;
 use crate::wire::api::objects::Peer;
 
 /// Returns the renames of peers that enrolled under another name, in the order of their keys' names. Each meets the DNS labels that
@@ -92,7 +91,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::base::evidence::Evidence;
+    use crate::base::Evidence;
     use crate::testing::{Case, id, over, peer};
 
     /// Renames of peers (name, label, key), and what is said of each.

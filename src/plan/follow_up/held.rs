@@ -4,18 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::super::resolve::Resolved;
 use super::FollowUp;
-use crate::account::actual::Actual;
-use crate::base::id::Id;
-use crate::base::text::joined;
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::held::{Held, Why};
-use crate::model::kind::{Kind, Live, PeerRef, Refers, Resource};
-use crate::model::problem::{Impossible, Problem};
-use crate::model::reason::Reason;
-use crate::plan::keys::Decisions;
+use crate::account::Actual;
+use crate::base::{Id, joined};
+use crate::model::{
+    Address, Change, Held, Impossible, Kind, Live, Operation, PeerRef, Problem, Reason, Refers,
+    Resource, Why,
+};
 use crate::plan::later::{deleted, fields_naming, later};
-use crate::plan::ours::Ours;
+use crate::plan::{Decisions, Ours};
 
 /// Names an object for people, with its id and, of a key, its state.
 pub(super) fn holder(address: &Address, live: &Live, actual: &Actual) -> String {

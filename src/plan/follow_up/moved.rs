@@ -2,12 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::account::actual::Actual;
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::change::Change;
-use crate::model::kind::{Kind, Moved, Moves};
-use crate::model::label::label_of;
+use crate::account::Actual;
+use crate::base::Id;
+use crate::model::{Address, Change, Kind, Moved, Moves, label_of};
 use crate::plan::later::later;
 use crate::wire::api::objects::Peer;
 

@@ -7,23 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::FollowUp;
 use super::held::holder;
-use crate::account::binding::Binding;
-use crate::base::evidence::Evidence;
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::change::Change;
-use crate::model::desired::Desired;
-use crate::model::held::{Held, Why};
-use crate::model::kind::Kind;
-use crate::model::notice::{Notice, OfKey, OfPeer, PeerStays};
-use crate::model::origin::Cause;
-use crate::model::reason::Reason;
-use crate::plan::enrollment::Replaced;
+use crate::account::Binding;
+use crate::base::{Evidence, Id};
+use crate::model::{
+    Address, Cause, Change, Desired, Held, Kind, Notice, OfKey, OfPeer, PeerStays, Reason, Why,
+};
 use crate::plan::later::later;
-use crate::plan::members::Names;
-use crate::plan::options::Prune;
-use crate::plan::ours::Standing;
-use crate::plan::rows::Row;
+use crate::plan::{Names, Prune, Replaced, Row, Standing};
 use crate::wire::api::objects::Peer;
 
 impl FollowUp<'_> {

@@ -4,11 +4,8 @@ use std::collections::BTreeMap;
 
 use super::super::resolve::Resolved;
 use super::FollowUp;
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::kind::{EXPIRY, PeerRef, Resource};
-use crate::model::problem::{Impossible, Problem};
+use crate::base::Id;
+use crate::model::{Address, Change, EXPIRY, Impossible, Operation, PeerRef, Problem, Resource};
 
 impl FollowUp<'_> {
     /// Adds to the changes what differs of machines. Of one that goes nothing is set.

@@ -6,10 +6,8 @@ use serde_json::json;
 use snapbox::{IntoData, assert_data_eq, str};
 
 use super::{Context, check};
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::change::{Change, Operation};
-use crate::model::kind::{self, Kind, Live, Resource};
+use crate::base::Id;
+use crate::model::{Address, Change, Kind, Live, Operation, Resource, kind};
 use crate::plan::Plan;
 use crate::testing::{Case, table};
 

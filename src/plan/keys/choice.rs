@@ -4,14 +4,12 @@
 use jiff::Timestamp;
 
 use super::{Came, Choice, Namesake, Used};
-use crate::base::id::Id;
+use crate::base::Id;
 use crate::inventory::RecordedAs;
-use crate::model::change::{Change, Operation};
-use crate::model::kind::{Live, Resource, SetupKey, differences};
-use crate::model::notice::{Dead, Notice, OfKey, Whose};
-use crate::model::reason::Reason;
-use crate::plan::options::Prune;
-use crate::plan::ours::Standing;
+use crate::model::{
+    Change, Dead, Live, Notice, OfKey, Operation, Reason, Resource, SetupKey, Whose, differences,
+};
+use crate::plan::{Prune, Standing};
 use crate::wire::api::objects;
 
 const DAY_SECS: i64 = 86_400;

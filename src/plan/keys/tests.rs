@@ -6,11 +6,10 @@ mod whose;
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use crate::base::evidence::Evidence;
-use crate::base::id::Id;
+use crate::base::{Evidence, Id};
 use crate::inventory::Machine;
-use crate::model::kind::Kind;
-use crate::plan::ours::Ours;
+use crate::model::Kind;
+use crate::plan::Ours;
 use crate::testing::{
     Case, LIFE, MADE, NOW, enrolled, group, id, key, key_at, over, peer, table, time, used_at,
 };

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{Found, Known};
-use crate::account::actual::Actual;
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::notice::{Machine, OfMember, WayOut};
+use crate::account::Actual;
+use crate::base::Id;
+use crate::model::{Address, Machine, OfMember, WayOut};
 use crate::wire::api::objects;
 
 /// Whether a peer is neither a person's nor one that the server forgets.

@@ -10,17 +10,11 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::Known;
 use super::doubt::machine;
-use crate::account::actual::Actual;
-use crate::base::id::Id;
-use crate::base::parallel;
-use crate::model::address::Address;
-use crate::model::desired::Desired;
+use crate::account::Actual;
+use crate::base::{Id, parallel};
 use crate::model::hint::MAX_GUESSES;
-use crate::model::kind::{Kind, PeerRef};
-use crate::model::notice::{Machine, Notice, OfRun};
-use crate::plan::keys::Decisions;
-use crate::plan::options::Options;
-use crate::plan::ours::Standing;
+use crate::model::{Address, Desired, Kind, Machine, Notice, OfRun, PeerRef};
+use crate::plan::{Decisions, Options, Standing};
 use crate::wire::api::objects::Peer;
 
 /// What tells whom a name means.

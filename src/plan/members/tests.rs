@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use crate::model::kind::Kind;
+use crate::model::Kind;
 use crate::testing::{
     Case, MADE, enrolled, group, id_at, key, key_at, over, peer, peer_at, table, used_at,
 };

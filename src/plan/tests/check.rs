@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use crate::model::kind::Kind;
+use crate::model::Kind;
 use crate::testing::{
     Case, LIFE, MADE, group, groups, id, id_at, key, nameservers, over, peer, policy, policy_with,
     route, table, used_at,

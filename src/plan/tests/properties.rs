@@ -6,8 +6,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use serde_json::{Value, json};
 
-use crate::model::change::{Change, Operation};
-use crate::model::kind::{Kind, Refers, Resource};
+use crate::model::{Change, Kind, Operation, Refers, Resource};
 use crate::plan::{Part, Piece, Plan, Row};
 use crate::render::{self, Document, json as render_json, markdown};
 use crate::testing::{

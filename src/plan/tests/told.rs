@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use crate::base::code::Code;
-use crate::model::held::Why;
-use crate::model::kind::Kind;
+use crate::base::Code;
+use crate::model::{Kind, Why};
 use crate::testing::{
     Case, MADE, enrolled, group, id, id_at, key, key_at, nameservers, over, peer, policy,
     policy_with, route, table, used_at,

@@ -4,7 +4,7 @@
 //! (docs/gitea-api.md, "Comments"). A word that they would act on stands in a code span, with nothing in it that is not seen: people
 //! copy such words. Where a sign alone would act, a word joiner (U+2060) keeps it apart, and shows nothing.
 
-use crate::base::text::{joined, visible, wrapped};
+use crate::base::{joined, visible, wrapped};
 
 const JOINER: char = '\u{2060}';
 

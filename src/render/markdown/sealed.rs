@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::escape::fenced;
 use super::folded;
-use crate::base::text::{count, joined};
+use crate::base::{count, joined};
 
 const BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----";
 const END: &str = "-----END AGE ENCRYPTED FILE-----";

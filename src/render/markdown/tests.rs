@@ -9,10 +9,8 @@ use snapbox::{IntoData, assert_data_eq, file};
 
 use super::{BUDGET, comment};
 use crate::access::{Delta, Members, Passage, Place, Side, Traffic};
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::kind::Kind;
-use crate::model::notice::{Notice, OfAgreement, OfObject};
+use crate::base::Id;
+use crate::model::{Address, Kind, Notice, OfAgreement, OfObject};
 use crate::render::terminal::{self, Color};
 use crate::render::{Document, Status, testing as examples, tree};
 use crate::testing::{Case, group, key, peer, policy};

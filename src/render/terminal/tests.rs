@@ -3,8 +3,7 @@
 use snapbox::{assert_data_eq, file};
 
 use super::{Color, text};
-use crate::model::kind::Kind;
-use crate::model::let_go::LetGoWhy;
+use crate::model::{Kind, LetGoWhy};
 use crate::render::{Document, testing as examples, tree};
 use crate::testing::Case;
 

@@ -12,7 +12,7 @@ use ureq::tls::TlsConfig;
 use ureq::{Agent, Body};
 use zeroize::Zeroizing;
 
-use crate::base::budget::{Budget, Share};
+use crate::base::{Budget, Share};
 
 use super::error::classify;
 use super::retry::{Tries, TryEnd, Wait};

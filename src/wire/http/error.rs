@@ -4,8 +4,7 @@ use std::fmt;
 
 use super::retry::TryEnd;
 use super::{Call, Config, ErrorAnswer, tls};
-use crate::base::budget::UsedUp;
-use crate::base::text::system_words;
+use crate::base::{UsedUp, system_words};
 
 /// A request to NetBird or Gitea that did not do what it was for.
 #[derive(Debug)]

@@ -9,9 +9,8 @@ use serde_json::Value;
 use ureq::http::HeaderMap;
 use zeroize::Zeroizing;
 
-use crate::base::budget::Share;
-use crate::base::entry::{Entry, Listed, NoList};
-use crate::base::json;
+use crate::base::entry::NoList;
+use crate::base::{Entry, Listed, Share, json};
 
 use super::error::larger_than;
 use super::{HttpError, Method, Result, Trouble, retry, text};

@@ -1,7 +1,6 @@
 //! Text of servers, made fit for messages.
 
-use crate::base::mask::masked;
-use crate::base::text::is_hidden;
+use crate::base::{is_hidden, masked};
 
 /// Returns `text` on one line without control characters and secrets, cut to `max` characters.
 ///

@@ -7,8 +7,7 @@ use std::path::Path;
 use ureq::tls::{Certificate, PemItem, RootCerts, parse_pem};
 
 use super::{HttpError, Result, Trouble};
-use crate::base::files;
-use crate::base::text::file_error;
+use crate::base::{file_error, files};
 
 /// Returns the trusted roots: the system's, with those of `ca_file` beside them.
 ///

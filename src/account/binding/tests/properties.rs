@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::{Binding, Evidence};
 use super::{Account, event, peer, reusable, used};
-use crate::base::id::Id;
+use crate::base::Id;
 use crate::testing::over;
 
 /// Keys with an id each; now and then two share one, as on old servers.

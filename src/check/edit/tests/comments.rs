@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 use crate::check::edit;
 use crate::file::Source;
-use crate::model::address::Address;
-use crate::model::kind::Kind;
+use crate::model::{Address, Kind};
 
 const JSONC: &str = include_str!("../../../../tests/data/commented.jsonc");
 

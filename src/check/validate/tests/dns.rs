@@ -3,8 +3,7 @@
 use snapbox::str;
 
 use crate::check::validate::testing::{assert_table, check};
-use crate::model::address::Address;
-use crate::model::kind::{DnsRecord, Kind, Resource};
+use crate::model::{Address, DnsRecord, Kind, Resource};
 
 const ZONE: &str = r#"{"groups": {"g": {}}, "dns": {"zones": {"corp": {ROW}}}}"#;
 const RECORD: &str = r#"{"groups": {"g": {}}, "dns": {"zones": {"corp": {"domain": "corp.example", "distribution_groups": ["g"], "records": [ROW]}}}}"#;

@@ -8,8 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::check::validate::{Valid, validate};
 use crate::file::Source;
-use crate::model::address::Address;
-use crate::model::kind::Kind;
+use crate::model::{Address, Kind};
 
 const NETBIRD: &str = include_str!("../../../../netbird.json");
 const MINIMAL: &str = include_str!("../../../../examples/minimal.json");

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use snapbox::str;
 
 use crate::check::validate::testing::{assert_table, check};
-use crate::model::address::Address;
-use crate::model::kind::{Kind, Nameserver, NameserverGroup, Resource};
+use crate::model::{Address, Kind, Nameserver, NameserverGroup, Resource};
 
 const FILE: &str = r#"{"groups": {"g": {}}, "dns": {"nameserver_groups": {"n": {ROW}}}}"#;
 const SERVER: &str = r#""nameservers": [{"ip": "10.0.0.53"}], "groups": ["g"]"#;

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use snapbox::str;
 
 use crate::check::validate::testing::{assert_table, check};
-use crate::model::address::Address;
-use crate::model::kind::{Action, Kind, Policy, PortRange, Protocol, Resource};
+use crate::model::{Action, Address, Kind, Policy, PortRange, Protocol, Resource};
 
 const FILE: &str = r#"{"groups": {"a": {}, "b": {}}, "policies": {"p": {"sources": ["a"], "destinations": ["b"], ROW}}}"#;
 

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use snapbox::str;
 
-use crate::model::address::Address;
-use crate::model::kind::{Kind, Resource, Route};
+use crate::model::{Address, Kind, Resource, Route};
 
 use crate::check::validate::testing::{assert_table, check};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use snapbox::str;
 
-use crate::model::kind::{KeyType, SetupKey};
+use crate::model::{KeyType, SetupKey};
 
 use crate::check::validate::testing::{assert_table, check};
 

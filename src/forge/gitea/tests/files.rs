@@ -1,7 +1,7 @@
 //! Reading and writing one file.
 
 use super::*;
-use crate::base::files::MAX_BYTES;
+use crate::base::MAX_BYTES;
 use crate::forge::gitea::{FileWrite, ForgeFile, GiteaError, NewCommit};
 
 fn read(act: Act) -> Result<ForgeFile, GiteaError> {

@@ -6,7 +6,7 @@
 //! (`read:user` or not). The repositories stay there.
 
 use super::*;
-use crate::base::files::MAX_BYTES;
+use crate::base::MAX_BYTES;
 use crate::forge::gitea::IssueEdit;
 use crate::forge::gitea::commit::{BranchFile, CommitOutcome, Patience, Revision};
 use crate::forge::gitea::inventory::{BRANCH, InventoryBranch};

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserializer, Serializer};
 
 use super::{OneRule, Policy};
-use crate::base::text::ask;
+use crate::base::ask;
 use crate::model::kind::prelude::*;
 
 /// What happens to matching traffic.
@@ -250,8 +250,7 @@ mod tests {
     use snapbox::str;
 
     use crate::check::validate::testing::{assert_table, check};
-    use crate::model::address::Address;
-    use crate::model::kind::Kind;
+    use crate::model::{Address, Kind};
 
     const FILE: &str = r#"{"policies": {"p": {"sources": ["All"], "destinations": ["All"], "protocol": "tcp", "ports": ROW}}}"#;
 

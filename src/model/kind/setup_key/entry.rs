@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::SetupKey;
-use crate::base::text::ask;
+use crate::base::ask;
 use crate::model::kind::prelude::*;
 use crate::secret::literal;
 use crate::wire::api::objects::KeyType;

@@ -7,8 +7,7 @@ use snapbox::data::Inline;
 use snapbox::{IntoData, assert_data_eq, str};
 
 use super::groups;
-use crate::model::address::Address;
-use crate::model::kind::{Kind, Resource};
+use crate::model::{Address, Kind, Resource};
 use crate::testing::{self, desired, key, policy_with};
 
 const NAMES: [(Kind, &str); 6] = [

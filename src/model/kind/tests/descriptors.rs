@@ -2,7 +2,7 @@
 
 use snapbox::{assert_data_eq, str};
 
-use crate::model::kind::Kind;
+use crate::model::Kind;
 
 /// `access`, `plan::gates`, `plan` and `account::fetch` have no lists of kinds: a new kind shows its answers here.
 #[test]

@@ -4,8 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{groups, read};
-use crate::model::address::Address;
-use crate::model::kind::{Kind, Resource, differences};
+use crate::model::{Address, Kind, Resource, differences};
 use crate::testing::{self, desired, group, key, nameservers, over, policy_with, route};
 
 /// The fields in which two answers differ once they are read.

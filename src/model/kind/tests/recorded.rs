@@ -3,10 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::account::actual::{Actual, Early};
-use crate::account::snapshot::Snapshot;
-use crate::base::id::Id;
-use crate::model::kind::{Answers, Groups, Kind, Policy, Resource, Route, SetupKey, differences};
+use crate::account::{Actual, Early, Snapshot};
+use crate::base::Id;
+use crate::model::{Answers, Groups, Kind, Policy, Resource, Route, SetupKey, differences};
 use crate::testing::recordings;
 use crate::wire::api::objects;
 

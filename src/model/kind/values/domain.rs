@@ -5,8 +5,7 @@ use std::net::IpAddr;
 use rustc_hash::FxHashSet;
 use unicode_normalization::is_nfc;
 
-use crate::base::spelling;
-use crate::base::text::{MOST_NAMES, ask, is_hidden, joined};
+use crate::base::{MOST_NAMES, ask, is_hidden, joined, spelling};
 use crate::file::{Cursor, Flaw, Log, quote};
 
 /// Longest name in the DNS, in characters.

@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::base::code::Code;
-use crate::base::text::{ask, is_hidden};
+use crate::base::{Code, ask, is_hidden};
 use crate::file::{Cursor, Flaw, Log, Place, Shape, Takes, quote};
-use crate::model::kind::ALL;
+use crate::model::ALL;
 
 /// Longest name in characters. The server has no limit for most kinds (docs/netbird-api.md, "Names").
 pub(crate) const MAX_CHARS: usize = 255;

@@ -3,9 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::domain;
-use crate::base::code::Code;
-use crate::base::spelling;
-use crate::base::text::{ask, joined};
+use crate::base::{Code, ask, joined, spelling};
 use crate::file::{Cursor, Flaw, Log, quote};
 
 /// Reads a network; one with host bits is masked as the server does it (docs/netbird-api.md, "Routes"), with a notice.
@@ -136,8 +134,7 @@ mod tests {
 
     use super::*;
     use crate::check::validate::testing::{assert_table, check};
-    use crate::model::address::Address;
-    use crate::model::kind::Kind;
+    use crate::model::{Address, Kind};
 
     const FILE: &str =
         r#"{"routes": {"r": {"network": "ROW", "peer_groups": ["All"], "groups": ["All"]}}}"#;

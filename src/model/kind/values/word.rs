@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-use crate::base::text::joined;
+use crate::base::joined;
 use crate::file::{Cursor, Log, did_you_mean, quote};
 
 /// A value that the file says by one of a few words.

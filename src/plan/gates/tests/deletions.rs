@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use super::{applying, creates, outcome};
-use crate::model::reason::Reason;
+use crate::model::Reason;
 use crate::plan::Plan;
 use crate::plan::gates::{Context, deletions_of};
 use crate::testing::{Case, group, key, over, peer, policy, table};

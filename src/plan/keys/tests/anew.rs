@@ -4,7 +4,7 @@ use serde_json::json;
 use snapbox::{IntoData, assert_data_eq, str};
 
 use super::{case, dead, never_sealed_at, outcome, pending, sealed, sealed_at};
-use crate::model::kind::Kind;
+use crate::model::Kind;
 use crate::testing::{Case, MADE, NOW, group, over, table, time, used_at};
 
 #[test]

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use super::{by_hand, case, pending, sealed, sealed_at, unrecorded};
-use crate::model::kind::Kind;
-use crate::plan::ours::Standing;
+use crate::model::Kind;
+use crate::plan::Standing;
 use crate::testing::{Case, MADE, group, over, peer, table, time, used_at};
 
 /// The same, and what the plan says of a key that a machine of that name used in that second.

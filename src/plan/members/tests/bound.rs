@@ -4,10 +4,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use crate::base::id::Id;
-use crate::model::address::Address;
-use crate::model::kind::Kind;
-use crate::plan::ours::Standing;
+use crate::base::Id;
+use crate::model::{Address, Kind};
+use crate::plan::Standing;
 use crate::testing::{
     Case, MADE, NOW, enrolled, group, id, key, over, peer, peer_at, table, used_at,
 };

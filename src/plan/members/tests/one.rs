@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use crate::model::kind::Kind;
+use crate::model::Kind;
 use crate::testing::{Case, MADE, id, id_at, key, over, peer, peer_at, route, table, used_at};
 
 const DAY: i64 = 86_400;

@@ -6,9 +6,7 @@ use super::super::BUDGET;
 use super::super::escape::{cell, code, fenced, inert_start, marker, text};
 use super::document;
 use crate::access::{Member, Members, Place, Side};
-use crate::model::address::Address;
-use crate::model::let_go::LetGoWhy;
-use crate::model::notice::{Notice, OfAgreement};
+use crate::model::{Address, LetGoWhy, Notice, OfAgreement};
 use crate::render::{Document, testing as examples};
 
 /// The cells of a row as GFM splits it: at every pipe that no backslash escapes, inside code spans too. `pairs` says

@@ -7,8 +7,8 @@ use snapbox::str;
 
 use super::super::{groups, read};
 use super::{assert_body, declared};
-use crate::base::id::Id;
-use crate::model::kind::{Group, Kind, Resource};
+use crate::base::Id;
+use crate::model::{Group, Kind, Resource};
 use crate::testing::{self, group, key, nameservers, route};
 
 #[test]
