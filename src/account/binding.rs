@@ -57,6 +57,8 @@ pub struct Bindings {
     by_event: BTreeMap<Id, Id>,
     /// The key of each peer, where that is known by whatever proof.
     by_peer: BTreeMap<Id, Id>,
+    /// The only living peer that came by a key which does not exist any more, as the event log says.
+    gone: BTreeMap<Id, Id>,
     /// Whether the server tells of some peer not when it enrolled: NetBird before 0.55 (docs/netbird-api.md,
     /// "Versions").
     is_timeless: bool,
@@ -66,6 +68,12 @@ impl Bindings {
     /// Returns what became of a one-off key; `None` for one that is unused or not one-off.
     pub fn of_key(&self, key: &Id) -> Option<&Binding> {
         self.one_off.get(key)
+    }
+
+    /// Returns the peer that came by a key, and what that rests on, whether the key exists or not.
+    pub fn machine_of(&self, key: &Id) -> Option<(&Id, Evidence)> {
+        let gone = || self.gone.get(key).map(|peer| (peer, Evidence::Event));
+        self.one_off.get(key).map_or_else(gone, Binding::bound)
     }
 
     /// Returns whether a used key whose peer is not known may have one all the same: there are peers whose creation the
@@ -135,6 +143,15 @@ pub fn bind(keys: &[SetupKey], peers: &Peers, events: Option<&[Event]>) -> Bindi
         .keys()
         .filter_map(|peer| Some((peer.clone(), only_key(peer)?.clone())));
     bindings.by_event = by_event.collect();
+    let there: BTreeSet<&str> = keys.iter().map(|key| &*key.id.0).collect();
+    let gone = enrolled_by.iter().filter(|(key, _)| !there.contains(*key));
+    let gone = gone.filter_map(|(key, enrolled)| {
+        let mut living = enrolled.iter().filter(|id| peers.contains(id));
+        let only = living.next().filter(|_| living.next().is_none())?;
+        only_key(only)?;
+        Some((Id::from(*key), only.clone()))
+    });
+    bindings.gone = gone.collect();
 
     let one_off = |key: &&SetupKey| key.is_for_one_peer();
     let used = keys

@@ -417,13 +417,15 @@ fn store(snapshot: &mut Snapshot, path: &str, (entries, peers): Fetched) {
     }
 }
 
-/// Whether the event log has something to tell: a pending key was used; the times of keys and peers do not tell by whom; or
+/// Whether the event log has something to tell: a pending key was used, or a recorded one is gone; the times of keys and peers do not tell by whom; or
 /// the peer of a key that was asked for anew may still be there, and who it is decides about its deletion.
 fn events_tell_more(actual: &Actual, needs: &Needs, desired: &Desired) -> bool {
     let (keys, bindings) = (actual.keys.values(), &actual.bindings);
     // of a machine that goes it says what tells so
     let leaves = |name: &str| desired.manages(Kind::SetupKey) && desired.setup_key(name).is_none();
-    if needs.untold.iter().any(|name| leaves(name)) {
+    // by a key that somebody deleted a machine may have come
+    let is_gone = |id: &Id| !actual.keys.contains_key(id);
+    if needs.untold.iter().any(|name| leaves(name)) || needs.keys.iter().any(is_gone) {
         return true;
     }
     keys.filter(|key| key.used_times > 0).any(|key| {

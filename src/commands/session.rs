@@ -395,6 +395,9 @@ impl<'a> Session<'a> {
                     let applied = self.options.ours.inventory.applied_commit.as_deref();
                     plan.notices.extend(self.history.too_short(applied));
                 }
+                // who enrolled joined already
+                let came = |key: &str| plan.enrolling.values().any(|name| name == key);
+                self.document.memberships = self.document.memberships.without(came);
                 return Ok(plan);
             }
             self.read(None)?;

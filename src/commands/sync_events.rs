@@ -226,7 +226,8 @@ impl Synced<'_> {
             say.note("there is no inventory yet, so this file's keys are recognized by name only");
         }
         if actual.events_known {
-            let undeclared = enrollment::undeclared(desired, &actual).into_iter();
+            let undeclared = enrollment::undeclared(desired, &actual, &options.ours.inventory);
+            let undeclared = undeclared.into_iter();
             let undeclared = undeclared.map(|(peer, key)| (actual.peer_label(&peer), key));
             self.undeclared = undeclared.collect();
         }

@@ -93,7 +93,12 @@ impl Desired {
 
     /// Returns whether an entry names that peer, as a group lists its members.
     pub fn lists(&self, at: &Address, peer: &str) -> bool {
-        machine_names(self.resource(at)).any(|name| name == peer)
+        self.listed(at).any(|name| name == peer)
+    }
+
+    /// Returns the names by which the entry of that address names machines.
+    pub fn listed(&self, at: &Address) -> impl Iterator<Item = &str> {
+        machine_names(self.resource(at))
     }
 
     /// Returns the entries that are compared as they stand: the members of groups and the life of keys depend on what lives.

@@ -37,6 +37,11 @@ facts! {
         ),
         /// `--adopt` names an object that there is not.
         AdoptAbsent(id: Id) => says(format!("cannot adopt {id}: NetBird has no such object of this kind"), ""),
+        /// `--adopt` names a machine for the name of a setup key.
+        AdoptForKey(id: Id) => says(
+            format!("cannot mean the machine {id}: the file has a setup key with this name, and the name means the machine that enrolls with the key"),
+            "for another machine set \"enrolled\": false and \"reissue_after\" on that key",
+        ),
         /// `--adopt` names an object for an entry that has as many recorded ones as it has places.
         AdoptOneMore(id: Id) => says(
             format!("cannot adopt {id}: the inventory has another object for it"),

@@ -11,6 +11,7 @@ use crate::model::{
     Address, Change, Desired, FieldChange, Impossible, Kind, Live, Operation, PeerRef, Problem,
     Reason, Resource, differences,
 };
+use crate::plan::Meaning;
 
 /// Compares the entries with what stands for them. Of equal sides: nothing. Returns what makes the account as
 /// the file says, but for what follows from it, and what cannot be replaced or adopted.
@@ -188,6 +189,10 @@ fn not_adoptable(
     let is_used = || desired.uses(&BTreeSet::from([address.name.as_str()]));
     if !(is_machine && is_used() || desired.has(address)) {
         return Some(Impossible::AdoptUndeclared(near(address, desired)));
+    }
+    let meaning = resolved.names.meanings.get(&*address.name);
+    if is_machine && !matches!(meaning, Some(Meaning::Asked(_))) {
+        return Some(Impossible::AdoptForKey(id.clone()));
     }
     // a key keeps its name
     let can_be = |at: &Address| {

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use crate::account::{Actual, Binding};
 use crate::base::{Evidence, Id};
-use crate::model::{Desired, Kind, Notice, Open, Remark, Stays};
+use crate::inventory::Inventory;
+use crate::model::{Address, Desired, Kind, Notice, Open, Remark, Stays};
 use crate::plan::Prune;
 use crate::plan::keys::{Came, Choice, Used};
 use crate::wire::api::objects::Peer;
@@ -89,10 +90,12 @@ impl<'a> Choice<'a> {
         let Some((peer, came)) = peer else {
             // it was asked for anew, and still waits for its machine
             let is_pending = !self.declared.enrolled && self.decision.used.is_none();
-            let waits = is_pending && self.asked.is_some();
-            let going = older.filter(|_| waits);
-            let to_be_replaced = |of: &Peer| Remark::ToBeReplaced(of.name.clone(), of.id.clone());
-            remarks.extend(going.map(|(older, _)| to_be_replaced(older)));
+            let going = older.filter(|_| is_pending);
+            remarks.extend(going.map(|(older, _)| Remark::ToBeReplaced {
+                name: older.name.clone(),
+                peer: older.id.clone(),
+                is_asked: self.asked.is_some(),
+            }));
             return enrolled;
         };
         for (older, came) in older {
@@ -123,8 +126,10 @@ impl<'a> Choice<'a> {
             }
             return enrolled;
         }
+        let machines = self.options.ours.inventory.enrolled.get(name);
+        let is_known = machines.is_some_and(|all| all.iter().any(|of| of.id == peer.id));
         let keeps_name = match self.decision.used {
-            Some(Used::Machine(_)) => Some(Remark::Gone(actual.who(&peer.id))),
+            Some(Used::Machine(_)) if is_known => Some(Remark::Gone(actual.who(&peer.id))),
             _ if !came.is_older_than_entry || !has_other_name => None,
             _ => Some(Remark::KeepsName(actual.who(&peer.id))),
         };
@@ -240,9 +245,11 @@ impl<'a> Choice<'a> {
 }
 
 /// Returns peers that the event log says enrolled with a key that the file does not declare: (peer, key's name).
-pub fn undeclared(desired: &Desired, actual: &Actual) -> Vec<(Id, String)> {
+pub fn undeclared(desired: &Desired, actual: &Actual, inventory: &Inventory) -> Vec<(Id, String)> {
     let of_peer = |(peer, key): (&Id, &Id)| {
+        let recorded = || Some(Address::of_key(inventory.entry_of(key)?.0)?.name);
         let name = actual.keys.get(key).map(|key| key.name.clone());
+        let name = name.or_else(recorded);
         let is_declared = |name: &String| desired.setup_key(name).is_some();
         let gone = || format!("(deleted key {key})");
         let told = !name.as_ref().is_some_and(is_declared);

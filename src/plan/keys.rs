@@ -208,8 +208,16 @@ impl<'a> Choice<'a> {
             Some((peer, by, Some(of)))
         });
         let known_ones = known.iter().map(|machine| (&machine.id, machine.by, None));
+        // somebody deleted the key before a run recorded who came by it
+        let recorded = inventory.of(&self.address.key()).into_iter();
+        let gone = recorded
+            .filter(|(id, _)| self.declared.is_for_one_peer() && !actual.keys.contains_key(*id));
+        let gone = gone.filter_map(|(id, _)| {
+            let (peer, by) = actual.bindings.machine_of(id)?;
+            Some((peer, by, None))
+        });
         let mut machines: Vec<Came> = Vec::new();
-        for (id, by, key) in bound.chain(known_ones) {
+        for (id, by, key) in bound.chain(known_ones).chain(gone) {
             let is_listed = machines.iter().any(|of| of.peer == *id);
             let Some(peer) = actual.peers.get(id).filter(|_| !is_listed) else {
                 continue;

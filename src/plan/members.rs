@@ -8,6 +8,7 @@
 mod doubt;
 mod names;
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use crate::account::{Actual, Binding};
@@ -80,6 +81,9 @@ pub fn resolve<'a>(
                 said.into_iter().for_each(tell);
             }
             Found::Pending(older) => {
+                if let [only] = &older[..] {
+                    members.meant.push((member, only.clone()));
+                }
                 named.extend(older);
                 members.pending.insert(member.clone());
             }
@@ -106,7 +110,8 @@ pub fn resolve<'a>(
         peer.is_none_or(|peer| untold.contains(peer.name.as_str()))
     };
     let inventory = &options.ours.inventory;
-    let was_listed = |id: &Id| inventory.member(recorded, id).is_some();
+    let left = LazyCell::new(|| left(&Address::new(Kind::Group, recorded), wanted, known));
+    let was_listed = |id: &Id| inventory.member(recorded, id).is_some() || left.contains(id);
     let stays = |id: &&Id| match options.prune {
         _ if is_untold(id) => true,
         Prune::None => true,
@@ -117,6 +122,27 @@ pub fn resolve<'a>(
     members.peers = named;
     members.peers.extend(members.unmanaged.iter().cloned());
     members
+}
+
+/// Returns whom the names meant that left a group's list since the last apply: no run may have come between an enrollment and such a
+/// change.
+fn left(at: &Address, wanted: &BTreeSet<String>, known: Known) -> BTreeSet<Id> {
+    let (ours, bindings) = (&known.options.ours, &known.actual.bindings);
+    let before = ours.versions.older().flat_map(|file| file.listed(at));
+    let names: BTreeSet<&str> = before.filter(|name| !wanted.contains(*name)).collect();
+    let meant = names.into_iter().flat_map(|name| {
+        let keys = ours.inventory.of(&Address::new(Kind::SetupKey, name).key());
+        let came = keys
+            .into_iter()
+            .filter_map(|(key, _)| bindings.machine_of(key));
+        let known = ours.inventory.enrolled.get(name).into_iter().flatten();
+        let came = came.chain(known.map(|machine| (&machine.id, machine.by)));
+        let came = came
+            .filter(|(_, by)| *by != Evidence::Name)
+            .map(|(id, _)| id);
+        came.chain(ours.inventory.names.get(name).and_then(Option::as_ref))
+    });
+    meant.cloned().collect()
 }
 
 /// Returns the peer that the entry `at` means by a name, and what a reader should know; nobody where it has to wait. `live`

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bind::Bound;
 use super::resolve::{Resolved, resolve};
 use super::{Given, rows};
-use crate::account::{Actual, Binding};
+use crate::account::Actual;
 use crate::base::Id;
 use crate::inventory::{Adoption, Delta, Inventory, Machine, RecordedAs};
 use crate::model::{Address, Change, Desired, Kind, LeftBy};
@@ -130,7 +130,7 @@ fn enrolled(given: Given, resolved: &Resolved, record: &mut Record) {
     let adopted: Vec<(String, &Id)> = adopted.map(|(at, of)| (at.key(), &of.id)).collect();
     let adopted = adopted.iter().map(|(key, id)| (key.as_str(), *id));
     for (key, id) in recorded.chain(adopted) {
-        let bound = actual.bindings.of_key(id).and_then(Binding::bound);
+        let bound = actual.bindings.machine_of(id);
         let name = Address::of_key(key).filter(|at| at.kind == Kind::SetupKey);
         let (Some((peer, by)), Some(at)) = (bound, name) else {
             continue;

@@ -239,11 +239,18 @@ facts! {
     /// What else is to be said of a used key.
     #[derive(Debug, Clone, PartialEq, Eq, Hash)]
     pub enum Remark {
-        /// It is replaced, and the peer of that name and id is to go once another machine enrolled.
-        ToBeReplaced(name: String, id: Id) => Code::ToBeReplaced.says(format!(
-            "is replaced for another machine. When the new machine has enrolled, a plan deletes the peer {name:?} ({id}) of the old machine. \
-             That deletion needs an agreement."
-        )),
+        /// It is replaced: what becomes of the peer of that name and id once another machine enrolled, which the file asks for, or does
+        /// not ask for any more.
+        ToBeReplaced { name: String, peer: Id, is_asked: bool } => Code::ToBeReplaced.says(match is_asked {
+            true => format!(
+                "is replaced for another machine. When the new machine has enrolled, a plan deletes the peer {name:?} ({peer}) of the old \
+                 machine. That deletion needs an agreement."
+            ),
+            false => format!(
+                "waits for another machine. The peer {name:?} ({peer}), which used an older key of this name, keeps the name and leaves \
+                 the groups that list it when that machine enrolls. To replace the old machine, put reissue_after back into the file."
+            ),
+        }),
         /// This peer came by it, and it does not exist any more.
         Gone(peer: Who) => Code::DeadKey.says(format!(
             "was used by the peer {peer}, and somebody deleted the key in NetBird. The key is not created again. To enroll \

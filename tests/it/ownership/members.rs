@@ -310,3 +310,68 @@ fn who_takes_the_name_of_a_machine_that_is_gone_with_its_key_is_nobody() {
         assert_eq!(members(&bench, "g"), Vec::<String>::new(), "{is_declared}");
     }
 }
+
+/// No run came between the enrollment and the change that takes the name out again.
+#[test]
+fn who_enrolled_and_left_the_file_before_a_run_recorded_it_leaves() {
+    let bench = Bench::in_git();
+    let whole = |listed: &[&str], groups: &[&str]| {
+        json!({ "groups": { "a": { "peers": listed }, "b": {} }, "setup_keys": { "k": { "type": "one-off", "expires_in": 86400,
+                "auto_groups": groups } } })
+    };
+    bench.applied(0.0, whole(&["k"], &["a", "b"]));
+    bench.hour(1.0);
+    bench.server().enroll(&bench.unseal("k"), "k").unwrap();
+    assert_eq!(members(&bench, "a"), ["k"]);
+    bench.declared(2.0, whole(&[], &["b"]));
+    bench
+        .plan(&[])
+        .expect(0)
+        .shows("1 group member is removed")
+        .hides("when it enrolls")
+        .hides("after enrollment");
+    bench.apply(&[]).expect(0);
+    assert_eq!(members(&bench, "a"), Vec::<String>::new());
+    assert_eq!(members(&bench, "b"), ["k"]);
+}
+
+/// Somebody deleted the used key before a run saw it: the event log still tells who came by it.
+#[test]
+fn who_came_by_a_key_that_was_deleted_since_has_its_name() {
+    let bench = Bench::in_git();
+    let whole = json!({ "groups": { "a": { "peers": ["k"] }, "b": { "peers": ["k"] } }, "setup_keys": { "k": {
+        "type": "one-off", "expires_in": 86400, "auto_groups": ["a"] } } });
+    bench.applied(0.0, whole);
+    bench.hour(1.0);
+    bench
+        .server()
+        .enroll(&bench.unseal("k"), "some-host")
+        .unwrap();
+    let key = format!("/setup-keys/{}", bench.id("/setup-keys", "k"));
+    bench.server().call("DELETE", &key, Value::Null);
+    bench.hour(2.0);
+    assert_eq!(bench.planned(&[]), ["update_group b", "rename_peer k"]);
+    bench.apply(&[]).expect(0);
+    for group in ["a", "b"] {
+        assert_eq!(members(&bench, group), ["k"]);
+    }
+    bench.leaves_all(&[]).shows("No changes");
+    // and it is known from then on
+    bench.netbird().drop_events();
+    bench.leaves_all(&[]).shows("No changes");
+}
+
+#[test]
+fn nobody_is_adopted_for_the_name_of_a_key() {
+    let bench = Bench::in_git();
+    let key = json!({ "type": "one-off", "expires_in": 86400 });
+    bench.applied(
+        0.0,
+        json!({ "groups": { "g": { "peers": ["k"] } }, "setup_keys": { "k": key } }),
+    );
+    let adopt = format!("peers/k={}", bench.peer("other"));
+    bench
+        .run(&["apply", "--adopt", &adopt])
+        .expect(1)
+        .says("the file has a setup key with this name");
+}

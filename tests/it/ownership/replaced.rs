@@ -299,3 +299,34 @@ fn where_the_clocks_differ_a_key_is_not_replaced_again_and_again() {
     bench.leaves_all(&[]);
     assert_eq!(bench.server().list("/setup-keys"), new);
 }
+
+#[test]
+fn what_becomes_of_the_older_machine_is_said_where_its_reissue_after_left_the_file() {
+    let (bench, old) = settled();
+    bench.applied(3.0, asked_anew());
+    bench.declared(4.0, file(json!({})));
+    let stays = format!(
+        "The peer \"k\" ({old}), which used an older key of this name, keeps the name and leaves the groups that list it"
+    );
+    bench.plan(&[]).expect(0).shows("No changes").shows(&stays);
+}
+
+/// The machine of a key that is asked for anew is a member by its name until another one comes, and leaves with the name.
+#[test]
+fn a_machine_that_is_to_be_replaced_leaves_a_group_with_its_name() {
+    let (bench, old) = settled();
+    let with = |listed: &[&str], groups: &[&str]| {
+        let mut file = asked_anew();
+        file["groups"]["c"] = json!({ "peers": listed });
+        file["setup_keys"]["k"]["auto_groups"] = json!(groups);
+        file
+    };
+    let mut before = file(json!({ "enrolled": true }));
+    before["groups"]["c"] = json!({});
+    bench.applied(2.5, before);
+    bench.edit("/groups", "c", json!({ "peers": [old] }));
+    bench.applied(3.0, with(&["k"], &["g"]));
+    assert_eq!(members(&bench, "c"), [old.as_str()]);
+    bench.applied(4.0, with(&[], &["g"]));
+    assert!(bench.one("/groups", "c")["peers"].is_null());
+}
