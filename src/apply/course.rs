@@ -68,12 +68,6 @@ impl<'r, 'a> Course<'r, 'a> {
                 }
             }
         }
-        let statuses = &mut self.run.applied.statuses;
-        for status in statuses.iter_mut() {
-            if *status == Status::Pending {
-                *status = Status::Skipped;
-            }
-        }
         if self.refused {
             self.run.applied.next = Some(self.after_a_refusal());
         }

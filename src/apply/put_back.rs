@@ -159,3 +159,6 @@ fn is_granted(peer: &Peer, group: &Id, actual: &Actual) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

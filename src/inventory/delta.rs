@@ -162,6 +162,8 @@ fn leave(left: &mut BTreeMap<String, Left>, key: &str, id: &Id, cause: &Option<S
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
     use crate::base::Evidence;
 
@@ -257,6 +259,59 @@ mod tests {
             ..Delta::default()
         };
         assert_eq!(person.onto(&next).names["cam"], Some(id("9")));
+    }
+
+    #[test]
+    fn what_a_run_changes_and_nothing_else() {
+        let read = |lists: &Value| {
+            let mut text = json!({ "format_version": 1, "account": "acc", "file": "f" });
+            let fields = text.as_object_mut().expect("an object");
+            fields.extend(lists.as_object().expect("an object").clone());
+            Inventory::parse(text.to_string().as_bytes()).expect("an inventory")
+        };
+        let before = json!({
+            "applied_commit": "4af0000000000000000000000000000000000000",
+            "created": { "groups/old": ["1"], "groups/gone": ["2"], "groups/stays": ["3"] },
+            "adopted": { "policies/p": ["4"] },
+            "members": { "g": { "a": "m1", "b": "m2" }, "h": { "a": "m1" } },
+            "enrolled": { "k": ["m1", "m3"], "l": ["m3"] },
+            "names": { "cam": null, "nas": "m1", "unused": "m2" },
+        });
+        let row = |key: &str, of: &str| (key.to_owned(), id(of), Some("#4".to_owned()));
+        let delta = Delta {
+            applied_commit: Some("5b00000000000000000000000000000000000000".into()),
+            moved: vec![
+                (id("1"), "groups/new".into()),
+                (id("unknown"), "groups/x".into()),
+            ],
+            dead: [id("2")].into(),
+            let_go: vec![row("policies/p", "4")],
+            gone: vec![row("groups/gone", "2")],
+            members: vec![("g".into(), "c".into(), id("m4"))],
+            left_members: [("g".into(), id("m2")), ("h".into(), id("m1"))].into(),
+            enrolled: vec![(
+                "k".into(),
+                Machine {
+                    id: id("m0"),
+                    by: Evidence::Event,
+                },
+            )],
+            dead_machines: [id("m3")].into(),
+            rebound: [("nas".into(), id("m4"))].into(),
+            unused_names: ["unused".into()].into(),
+            ..Delta::default()
+        };
+        let left = |of: &str| json!({ "ids": [of], "cause": "#4" });
+        let after = json!({
+            "applied_commit": "5b00000000000000000000000000000000000000",
+            "created": { "groups/new": ["1"], "groups/stays": ["3"] },
+            "let_go": { "policies/p": left("4") },
+            "gone": { "groups/gone": left("2") },
+            "members": { "g": { "a": "m1", "c": "m4" } },
+            "enrolled": { "k": ["m0", "m1"] },
+            "names": { "cam": null, "nas": "m4" },
+        });
+        assert_eq!(delta.onto(&read(&before)), read(&after));
     }
 
     #[test]

@@ -308,3 +308,6 @@ fn ghosts(desired: &Desired, actual: &Actual) -> BTreeSet<String> {
     }
     ghosts
 }
+
+#[cfg(test)]
+mod tests;

@@ -83,3 +83,6 @@ fn machines_of(name: &str, actual: &Actual, inventory: &Inventory) -> BTreeSet<I
         .chain(meant);
     named.chain(bound).chain(known).cloned().collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -74,6 +74,12 @@ fn what_leaves_the_file() {
         ("renamed in NetBird since", Case::new(none(), live(&[renamed("p", "x"), q()])).inventory(was(&["p"]))),
         ("let go by an earlier run", Case::new(none(), live(&[everybody("p"), q()]))
             .inventory(json!({ "let_go": { "policies/p": { "ids": key(Kind::Policy, "p"), "cause": "#7" } } }))),
+        ("created, and the inventory of an environment cannot be read", Case::new(none(), live(&[everybody("p"), q()]))
+            .inventory(was(&["p"])).ours(|ours| ours.unread = Some("lab".into()))),
+        ("created, and a setup key of the file has its name", Case::new(
+            over(none(), json!({ "setup_keys": { "p": { "type": "one-off", "expires_in": 60 } } })),
+            live(&[everybody("p"), q()]),
+        ).inventory(was(&["p"]))),
         ("not ours", Case::new(none(), live(&[everybody("p"), q()])).inventory(json!({}))),
         ("not ours, with --prune all", Case::new(none(), live(&[everybody("p"), q()])).inventory(json!({})).prune_all()),
         ("of another environment, with --prune all", Case::new(none(), live(&[everybody("p"), q()]))
@@ -113,6 +119,14 @@ renamed in NetBird since
 let go by an earlier run
     adopts policy q as Adopted
     let go: policy p: Before
+created, and the inventory of an environment cannot be read
+    delete policy p: it is no longer in the file
+    skipped: policy q
+    note: policy "q" is skipped: the inventory of the environment "lab" cannot be read, so "lab" perhaps manages this policy (id daojn064mr5kfain5650). Repair that inventory. If you are sure that "lab" does not manage it, run apply --adopt policies/q=daojn064mr5kfain5650 (in a job: the input adopt of the apply workflow).
+created, and a setup key of the file has its name
+    create setup key p
+    delete policy p: it is no longer in the file
+    adopts policy q as Adopted
 not ours
     adopts policy q as Adopted
     unmanaged: policy p
@@ -188,6 +202,13 @@ fn what_an_entry_stands_for() {
             Case::new(file(), live(&[renamed("p", "x"), second("p")])).inventory(ours()),
         ),
         (
+            "renamed by hand, and what another run adopted has the name",
+            Case::new(file(), live(&[renamed("p", "x"), second("p")])).inventory(json!({
+                "created": { "policies/p": key(Kind::Policy, "p") },
+                "adopted": { "policies/p": [second("p")["id"]] },
+            })),
+        ),
+        (
             "renamed by the file",
             Case::new(follows("old"), live(&[everybody("old")]))
                 .inventory(json!({ "created": { "policies/old": key(Kind::Policy, "old") } })),
@@ -195,6 +216,17 @@ fn what_an_entry_stands_for() {
         (
             "renamed by the file, done already",
             Case::new(follows("old"), live(&[everybody("p")])).inventory(ours()),
+        ),
+        (
+            "the file followed a rename by hand, and names a former name that nobody has",
+            Case::new(follows("old"), live(&[everybody("p")]))
+                .inventory(json!({ "created": { "policies/q": key(Kind::Policy, "p") } })),
+        ),
+        (
+            "the same, and ours has that former name",
+            Case::new(follows("old"), live(&[second("p"), everybody("old")])).inventory(json!({
+                "created": { "policies/q": [second("p")["id"]], "policies/old": key(Kind::Policy, "old") },
+            })),
         ),
         (
             "renamed by the file from what nobody recorded",
@@ -296,6 +328,13 @@ fn what_an_entry_stands_for() {
             ),
         ),
         (
+            "one that a run made and one that another run adopted",
+            Case::new(file(), live(&[everybody("p"), second("p")])).inventory(json!({
+                "created": { "policies/p": [everybody("p")["id"]] },
+                "adopted": { "policies/p": [second("p")["id"]] },
+            })),
+        ),
+        (
             "one of another environment",
             Case::new(file(), live(&[everybody("p")]))
                 .inventory(json!({}))
@@ -313,6 +352,15 @@ fn what_an_entry_stands_for() {
         (
             "it is not known what is ours",
             Case::new(file(), live(&[differs(everybody("p"))])),
+        ),
+        (
+            "--adopt for an entry that the file lacks",
+            Case::new(policies(&["q"]), live(&[everybody("p"), everybody("q")]))
+                .inventory(json!({}))
+                .ours(|ours| {
+                    let id = Id::from(id(Kind::Policy, "p").as_str());
+                    ours.asked.insert(Address::new(Kind::Policy, "p"), id);
+                }),
         ),
         (
             "--adopt of what is not there",
@@ -340,12 +388,21 @@ renamed by hand, and another one has the name
     unmanaged: policy p
     note: NetBird has another policy with the name "p" (id daojn2e4mr64fain5cug). This file does not manage it and does not change it.
     note: policy "p" still has the name "x" in NetBird, because another policy (id daojn2e4mr64fain5cug) has the name "p". Delete or rename the other policy in NetBird; the next apply then renames "x" to "p".
+renamed by hand, and what another run adopted has the name
+    delete policy x: a second object of this entry, created by another run of this file
 renamed by the file
     update policy p
         name "old" → "p"
     moves to policies/p
 renamed by the file, done already
     nothing
+the file followed a rename by hand, and names a former name that nobody has
+    nothing
+    moves to policies/p
+the same, and ours has that former name
+    let go: policy q: Renamed("p")
+    note: policy "p" still has the name "old" in NetBird, because another policy (id daojn2e4mr64fain5cug) has the name "p". Delete or rename the other policy in NetBird; the next apply then renames "old" to "p".
+    moves to policies/p
 renamed by the file from what nobody recorded
     update policy p
         name "old" → "p"
@@ -396,6 +453,8 @@ one that a killed run made
     adopts policy p as Created
 two that runs made at once
     delete policy p [made +9 s]: a second object of this entry, created by another run of this file
+one that a run made and one that another run adopted
+    let go: policy p: Adopted
 one of another environment
     create policy p
     managed by lab.json: policy p
@@ -406,6 +465,8 @@ one that an environment may have which cannot be read
 it is not known what is ours
     update policy p
         sources ["keep"] → ["All"]
+--adopt for an entry that the file lacks
+    impossible: policy p is named by --adopt, but the file does not have it
 --adopt of what is not there
     impossible: policy p cannot adopt daojn064mr64fain5cug: NetBird has no such object of this kind
 
@@ -698,6 +759,31 @@ fn what_stands_in_others() {
             .inventory(ours()),
         ),
         (
+            "its section is gone",
+            Case::new(
+                json!({ "groups": { "keep": {} } }),
+                lists("corp", &[("db.corp.example", "10.0.0.1")]),
+            )
+            .inventory(ours()),
+        ),
+        (
+            "nobody declared the zone",
+            Case::new(
+                json!({ "groups": { "keep": {} }, "dns": { "zones": {} } }),
+                lists("corp", &[("db.corp.example", "10.0.0.1")]),
+            )
+            .inventory(json!({})),
+        ),
+        (
+            "the same, with --prune all",
+            Case::new(
+                json!({ "groups": { "keep": {} }, "dns": { "zones": {} } }),
+                lists("corp", &[("db.corp.example", "10.0.0.1")]),
+            )
+            .inventory(json!({}))
+            .prune_all(),
+        ),
+        (
             "the zone is to be replaced, and the file says nothing of its records",
             Case::new(
                 json!({ "dns": { "zones": { "corp": { "domain": "new.example", "distribution_groups": ["All"] } } } }),
@@ -740,6 +826,17 @@ the zone leaves, and has a record by hand
     create group keep
     delete DNS record db.corp.example A: it is no longer in the file
     held: DNS zone corp: not deleted, because it contains DNS record "x.corp.example A" (daojn00jmcb30b697pvg), which is not deleted
+its section is gone
+    create group keep
+    note: section "dns.zones" is no longer in the file, so nothing in it is managed any more. 1 DNS zone stays in NetBird as before: "corp". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
+    note: section "records" of DNS zone "corp" is no longer in the file, so nothing in it is managed any more. 1 DNS record stays in NetBird as before: "db.corp.example A". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
+nobody declared the zone
+    create group keep
+    unmanaged: DNS zone corp
+the same, with --prune all
+    create group keep
+    delete DNS record db.corp.example A: it is not in the file (--prune all)
+    delete DNS zone corp: it is not in the file (--prune all)
 the zone is to be replaced, and the file says nothing of its records
     impossible: DNS zone corp cannot be replaced: that would delete DNS record "db.corp.example A" (daojn00l12pbmjsuhiq0) too, and the file does not declare it | declare the content in the file, too, or delete it in NetBird, or give the new one another name
 the zone is to be replaced, and has a record by hand

@@ -50,3 +50,35 @@ pub fn waits_for(enrollment: &Enrollment, actual: &Actual) -> Option<Open> {
             number => Some(Open::Groups(name.clone(), number)),
         })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::evidence::Evidence;
+    use crate::testing::{Case, group, id, over, peer};
+    use serde_json::json;
+
+    #[test]
+    fn an_enrollment_changes_no_group_of_an_identity_provider() {
+        let issued = over(group("issued", &[]), json!({ "issued": "jwt" }));
+        let case = Case::new(
+            json!({ "groups": { "g": {} } }),
+            json!({ "groups": [issued, group("g", &[])], "peers": [peer("k")] }),
+        );
+        let enrollment = Enrollment {
+            key: "k".into(),
+            peer: Id::from(id(Kind::Peer, "k").as_str()),
+            evidence: Evidence::Event,
+            renamed_from: None,
+            groups: ["g", "issued"].map(str::to_owned).into(),
+            replaces: BTreeSet::new(),
+        };
+        let plan = plan(&[enrollment], &case.actual());
+        let changed: Vec<String> = plan
+            .changes
+            .iter()
+            .map(|of| of.address.to_string())
+            .collect();
+        assert_eq!(changed, ["group g"]);
+    }
+}

@@ -52,11 +52,11 @@ fn creates() -> Plan {
 }
 
 fn makes_key() -> Plan {
-    Case::new(
-        json!({ "setup_keys": { "k": { "type": "one-off", "expires_in": 60 } } }),
-        json!({}),
-    )
-    .possible()
+    makes(json!({ "type": "one-off", "expires_in": 60 }))
+}
+
+fn makes(key: serde_json::Value) -> Plan {
+    Case::new(json!({ "setup_keys": { "k": key } }), json!({})).possible()
 }
 
 #[test]
@@ -127,6 +127,19 @@ fn the_kill_switch_the_account_and_the_recipients() {
             ),
         ),
         (
+            "a new key that names somebody, and nobody else to seal it for",
+            outcome(
+                &makes(json!({
+                    "type": "one-off", "expires_in": 60,
+                    "recipients": ["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"],
+                })),
+                Context {
+                    recipients: 0,
+                    ..applying()
+                },
+            ),
+        ),
+        (
             "the same, planned only",
             outcome(
                 &makes_key(),
@@ -169,6 +182,8 @@ a recorded account that does not say which it is
 a new key, nobody to seal it for
     recipients: this plan creates 1 setup key, and no recipient is set ["setup key k"]
         set AGE_PUBLIC_KEY to the age or SSH public keys of those who may open new setup keys, or use -r KEY or -R FILE
+a new key that names somebody, and nobody else to seal it for
+    passes
 the same, planned only
     passes
 a new key, sealed for one
@@ -306,6 +321,231 @@ fn moves() -> Plan {
         ..change
     });
     plan
+}
+
+fn object(resource: Resource, id: &str, within: Option<&str>) -> Live {
+    Live {
+        within: within.map(|id| Id(id.into())),
+        id: Id(id.into()),
+        name: id.into(),
+        resource,
+        wire: serde_json::Value::Null.into(),
+    }
+}
+
+/// The zone `z`.
+fn zone() -> Live {
+    object(Resource::DnsZone(kind::DnsZone::default()), "z", None)
+}
+
+fn zone_address() -> Address {
+    Address::new(Kind::DnsZone, "z")
+}
+
+/// A record in it.
+fn record(id: &str) -> Live {
+    object(
+        Resource::DnsRecord(kind::DnsRecord::default()),
+        id,
+        Some("z"),
+    )
+}
+
+fn goes_inside(id: &str) -> Change {
+    Change::deletion(
+        &zone_address().child(Kind::DnsRecord, id),
+        &record(id),
+        None,
+    )
+}
+
+fn goes() -> Change {
+    Change::deletion(&zone_address(), &zone(), None)
+}
+
+fn replaced() -> Change {
+    let operation = Operation::Replace {
+        live: zone(),
+        fields: Vec::new(),
+        after: zone().resource,
+    };
+    Change::new(zone_address(), operation, None)
+}
+
+#[test]
+fn what_is_protected() {
+    let (at_zone, at_record) = (zone_address(), zone_address().child(Kind::DnsRecord, "r"));
+    let updated = || Operation::Update {
+        live: zone(),
+        fields: Vec::new(),
+        after: zone().resource,
+    };
+    let of_zone = |operation| Change::new(at_zone.clone(), operation, None);
+    let zone_is = (at_zone.clone(), [(zone().id, None)].into());
+    let record_is = (
+        at_record.clone(),
+        [(record("r").id, record("r").within)].into(),
+    );
+    let rows = [
+        ("a zone that changes", vec![of_zone(updated())], &zone_is),
+        ("a zone that goes", vec![goes()], &zone_is),
+        ("a zone that is replaced", vec![replaced()], &zone_is),
+        (
+            "a zone of which a record goes",
+            vec![goes_inside("r")],
+            &zone_is,
+        ),
+        ("a record that goes", vec![goes_inside("r")], &record_is),
+        (
+            "a record whose zone changes",
+            vec![of_zone(updated())],
+            &record_is,
+        ),
+        ("a record whose zone goes", vec![goes()], &record_is),
+        (
+            "a record whose zone is replaced",
+            vec![replaced()],
+            &record_is,
+        ),
+        (
+            "a record that goes with its zone",
+            vec![goes(), goes_inside("r")],
+            &record_is,
+        ),
+    ];
+    let rows = rows.map(|(what, changes, protected)| {
+        let plan = Plan {
+            changes,
+            ..Plan::default()
+        };
+        let context = Context {
+            protected: [protected.clone()].into(),
+            ..applying()
+        };
+        (what, outcome(&plan, context))
+    });
+    assert_data_eq!(table(rows), str![[r#"
+a zone that changes
+    passes
+a zone that goes
+    protected: this plan deletes 1 protected object ["DNS zone z"]
+        restore its entry in the file; if the change is meant, remove the object from --protect (NETBIRD_GITOPS_PROTECT) for this run: Allow-Deletes does not lift the protection
+a zone that is replaced
+    protected: this plan replaces 1 protected object ["DNS zone z"]
+        restore its entry in the file; if the change is meant, remove the object from --protect (NETBIRD_GITOPS_PROTECT) for this run: Allow-Deletes does not lift the protection
+    replaced-with-contents: this plan replaces DNS zone "z", with everything inside ["DNS zone z"]
+        
+a zone of which a record goes
+    passes
+a record that goes
+    protected: this plan deletes 1 protected object ["DNS record r"]
+        restore its entry in the file; if the change is meant, remove the object from --protect (NETBIRD_GITOPS_PROTECT) for this run: Allow-Deletes does not lift the protection
+a record whose zone changes
+    passes
+a record whose zone goes
+    protected: this plan deletes 1 protected object (named as records/r) ["DNS zone z"]
+        restore its entry in the file; if the change is meant, remove the object from --protect (NETBIRD_GITOPS_PROTECT) for this run: Allow-Deletes does not lift the protection
+a record whose zone is replaced
+    protected: this plan replaces 1 protected object (named as records/r) ["DNS zone z"]
+        restore its entry in the file; if the change is meant, remove the object from --protect (NETBIRD_GITOPS_PROTECT) for this run: Allow-Deletes does not lift the protection
+    replaced-with-contents: this plan replaces DNS zone "z", with everything inside ["DNS zone z"]
+        
+a record that goes with its zone
+    protected: this plan deletes 1 protected object ["DNS record r"]
+        restore its entry in the file; if the change is meant, remove the object from --protect (NETBIRD_GITOPS_PROTECT) for this run: Allow-Deletes does not lift the protection
+
+"#]].raw());
+}
+
+/// What takes others along, or many at once, asks for a word of its own; what is agreed to passes.
+#[test]
+fn what_goes_along() {
+    let group = object(Resource::Group(kind::Group::default()), "g", None);
+    let group = Change::deletion(&Address::new(Kind::Group, "g"), &group, None);
+    let policy = object(Resource::Policy(kind::Policy::default()), "p", None);
+    let policy = Operation::Replace {
+        after: policy.resource.clone(),
+        live: policy,
+        fields: Vec::new(),
+    };
+    let policy = Change::new(Address::new(Kind::Policy, "p"), policy, None);
+    let user = Resource::User(kind::User::default());
+    let role = Operation::Update {
+        live: object(user.clone(), "u", None),
+        fields: Vec::new(),
+        after: user,
+    };
+    let role = Change {
+        moved: vec![kind::Moved {
+            field: "role".into(),
+            value: "\"admin\"".into(),
+            what: kind::Moves::Role,
+            machines: 1,
+        }],
+        ..Change::new(Address::new(Kind::User, "mira@example.org"), role, None)
+    };
+    let both = || vec![goes_inside("r"), goes_inside("s")];
+    let range = moves().changes.remove(0);
+    let rows = [
+        ("all records", both()),
+        (
+            "the zone, with all records",
+            [both(), vec![goes()]].concat(),
+        ),
+        (
+            "the zone made anew, beside a group",
+            [both(), vec![replaced(), group]].concat(),
+        ),
+        ("a policy made anew", vec![policy]),
+        ("another range of addresses", vec![range]),
+        ("another role", vec![role]),
+    ];
+    let rows = rows.into_iter().flat_map(|(what, changes)| {
+        let plan = Plan {
+            changes,
+            counted: [(Kind::DnsZone, 1), (Kind::DnsRecord, 2)].into(),
+            ..Plan::default()
+        };
+        let agreed = Context {
+            agreed: plan.rows(),
+            ..applying()
+        };
+        [
+            (what, outcome(&plan, applying())),
+            ("  agreed to", outcome(&plan, agreed)),
+        ]
+    });
+    assert_data_eq!(table(rows), str![[r#"
+all records
+    last-of-a-kind: this plan deletes all DNS records ["DNS record r", "DNS record s"]
+        
+  agreed to
+    passes
+the zone, with all records
+    passes
+  agreed to
+    passes
+the zone made anew, beside a group
+    replaced-with-contents: this plan replaces DNS zone "z", with everything inside ["DNS record r", "DNS record s", "DNS zone z"]
+        
+  agreed to
+    passes
+a policy made anew
+    passes
+  agreed to
+    passes
+another range of addresses
+    moved: with this plan 1 machine gets another IPv4 address (network_range) ["account settings"]
+        
+  agreed to
+    passes
+another role
+    people: this plan gives user mira@example.org the role admin ["user mira@example.org"]
+        
+  agreed to
+    passes
+
+"#]].raw());
 }
 
 #[test]

@@ -54,11 +54,10 @@ impl Choice<'_> {
         let fits = |of: &&Namesake| match self.declared.enrolled {
             true => of.is_spent(),
             false => {
-                let is_unused = of.key.used_times == 0 || !of.key.is_for_one();
                 let is_new = !of.is_superseded(self.asked) && !may_be_unsealed(of);
                 let is_equal =
                     || differences(&wanted(&self.after, of), &of.live.resource).is_empty();
-                of.is_waiting() && is_unused && is_new && is_equal()
+                of.is_waiting() && is_new && is_equal()
             }
         };
         let free = namesakes.iter().filter(|of| !of.is_strange);

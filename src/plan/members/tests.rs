@@ -9,7 +9,7 @@ use snapbox::{IntoData, assert_data_eq, str};
 
 use crate::model::Kind;
 use crate::testing::{
-    Case, MADE, enrolled, group, id_at, key, key_at, over, peer, peer_at, table, used_at,
+    Case, MADE, enrolled, group, id, id_at, key, key_at, over, peer, peer_at, table, time, used_at,
 };
 
 /// The group `g` that lists these names, with these members now, in a file that declares the keys `pending`
@@ -76,6 +76,17 @@ fn the_name_of_a_key_is_the_peer_that_came_by_it() {
     let pending = || key("pending", &["g"]);
     let gone = vec![pending()];
     let mira = over(peer("done"), json!({ "user_id": "mira" }));
+    let two = || {
+        let came = json!({ "created_at": time(MADE + 5) });
+        ["x", "y"]
+            .map(|name| over(peer(name), came.clone()))
+            .to_vec()
+    };
+    let one_of_two = || Group {
+        keys: vec![pending(), used("done", MADE)],
+        events: Some(Vec::new()),
+        ..listing(&["done"], &["x"], two())
+    };
     let rows = [
         (
             "bound",
@@ -191,6 +202,21 @@ fn the_name_of_a_key_is_the_peer_that_came_by_it() {
             .prune_all()
             .outcome(),
         ),
+        (
+            "several can have used it",
+            with(vec![pending(), used("done", MADE)], two(), &[]),
+        ),
+        ("the same, and one is a member", one_of_two().outcome()),
+        (
+            "the same, and the group listed that one by its own name",
+            one_of_two()
+                .case()
+                .inventory(json!({
+                    "created": { "groups/g": [id(Kind::Group, "g")] },
+                    "members": { "g": { "x": id(Kind::Peer, "x") } },
+                }))
+                .outcome(),
+        ),
     ];
     assert_data_eq!(table(rows), str![[r#"
 bound
@@ -248,6 +274,19 @@ the same, --prune all
     adopts group g as Adopted
     adopts setup key pending as Adopted
     note: group "g" lists "done", which means the peer daojn05s1nsc4uaq7gqg. The peer daojn2ds1nsc4uaq7gqg has this name too, but is not added. If it is the right machine, run apply --adopt peers/done=daojn2ds1nsc4uaq7gqg (in a job: the input adopt of the apply workflow). If not, rename it.
+several can have used it
+    pending in g: {"pending"}
+    note: group "g" lists the setup key "done", but it is not known which of several peers (y, x) used it, so no peer is added. Write the name of the right peer instead.
+the same, and one is a member
+    pending in g: {"pending"}
+the same, and the group listed that one by its own name
+    create setup key pending
+    update group g
+        peers ["x"] → []
+    pending in g: {"pending"}
+    adopts setup key done as Adopted
+    note: group "g" lists the setup key "done", but it is not known which of several peers (y, x) used it, so no peer is added. Write the name of the right peer instead.
+    note: NetBird has another valid setup key with the name "pending" (id daojn05vv9g76ro2j1ag). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/pending=daojn05vv9g76ro2j1ag (in a job: the input adopt of the apply workflow).
 
 "#]].raw());
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{by_hand, file, groups, no_changes};
-use crate::run::{Bench, id};
+use crate::run::{Bench, INVENTORY, Site, id};
 
 /// Leaves what a run leaves that was killed before it recorded its key: one without groups, that the program's user made.
 fn unsealed(bench: &Bench) -> Value {
@@ -186,4 +186,26 @@ fn one_of_which_a_copy_is_kept_was_sealed_whatever_the_inventory_lost() {
     let said = format!("another valid setup key with the name \"k\" (id {sealed})");
     no_changes(&bench).shows(&said);
     assert!(ids(&bench).contains(&sealed));
+}
+
+/// Nobody could tell that such a key is ours: the next run would make another one beside it.
+#[test]
+fn one_that_the_inventory_lost_at_once_is_deleted_before_it_is_usable() {
+    let site = Site::fake();
+    site.commit(json!({ "groups": { "g": {}, "h": {} } }));
+    site.run(&["apply"]).expect(0);
+    let [branch, path] = INVENTORY;
+    let before = site.repo().file(branch, path);
+    site.commit(file(json!({ "auto_groups": ["g"] })));
+    let contents = site.gitea().path("/contents");
+    site.gitea().after("POST", &contents, move |gitea| {
+        gitea.push(branch, path, &before, "by hand");
+    });
+    site.run(&["apply"])
+        .expect(4)
+        .says("the inventory does not have the new key any more; run again");
+    assert_eq!(ids(&site.bench), Vec::<String>::new());
+    let made = ["POST /setup-keys", "DELETE /setup-keys"];
+    let writes = site.bench.writes();
+    assert!(writes.ends_with(&made.map(str::to_owned)), "{writes:?}");
 }

@@ -1,5 +1,6 @@
 //! What comes of objects of one name that two runs left?
 
+use std::fs;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 
@@ -7,7 +8,7 @@ use fakes::{Effect, Fault};
 use serde_json::{Value, json};
 
 use super::{assert_one_of_each, assert_unreferred, one_of_each, other};
-use crate::run::{Bench, files, id};
+use crate::run::{Bench, files, id, open};
 
 /// Two of each, all ours and equal, as two runs leave them that were killed before they wrote them down; those of one refer to each
 /// other. Returns the ids of what has to stay.
@@ -143,6 +144,27 @@ fn of_two_keys_of_one_name_the_older_stays_and_the_other_goes_with_its_file() {
     bench.apply(&[]).expect(0);
     assert_eq!(files(&bench.path("other")), ["k1.age", "k2.age"]);
     assert_one_of_each(&bench, &["sealed-keys", "other"]);
+}
+
+/// The work of such a key is done: a second one would let another machine in.
+#[test]
+fn of_two_keys_of_one_name_the_older_stays_though_a_machine_used_it() {
+    let bench = Bench::fake();
+    bench.file(one_of_each());
+    let mut second = other(&bench);
+    let sealed = bench.path("other/k1.age");
+    bench
+        .netbird()
+        .before("POST", "/setup-keys", move |netbird| {
+            assert!(second.output().unwrap().status.success());
+            let secret = open(&fs::read(&sealed).unwrap());
+            netbird.enroll(&secret, "cam").unwrap();
+        });
+    bench.apply(&[]).expect(4).says(
+        "setup key k1: another run made it at the same time; this run deleted its own key again",
+    );
+    assert_eq!(bench.one("/setup-keys", "k1")["used_times"], 1);
+    assert_eq!(bench.sealed_files(), Vec::<String>::new());
 }
 
 #[test]

@@ -205,6 +205,13 @@ fn keys_are_adopted_by_the_first_inventory_alone() {
             )),
         ),
         (
+            "one that is older than the file asks for",
+            first(case(
+                over(pending(), json!({ "reissue_after": time(MADE + 1) })),
+                vec![by_hand(sealed())],
+            )),
+        ),
+        (
             "enrolled: the newest used one",
             first(case(enrolled(), vec![used(MADE), used(MADE + 500)])),
         ),
@@ -259,6 +266,11 @@ two of them
     adopts group pilots as Adopted
     note: NetBird has 2 other valid setup keys with the name "k" (ids daojn058v557f7ctlctg, daojn2d8v557f7ctlctg). This file does not manage them and does not change them. To use one of them for this entry, run apply --adopt setup_keys/k=ID (in a job: the input adopt of the apply workflow).
 one that wants no groups and that we made
+    create setup key k
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow).
+one that is older than the file asks for
     create setup key k
     adopts group ops as Adopted
     adopts group pilots as Adopted

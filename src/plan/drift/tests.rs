@@ -1,0 +1,214 @@
+//! What of a plan is drift, and what the next sync-events does.
+
+use serde_json::{Value, json};
+use snapbox::{IntoData, assert_data_eq, str};
+
+use super::drift;
+use crate::model::kind::Kind;
+use crate::testing::{Case, MADE, enrolled, group, id, key_at, over, peer, policy, table, used_at};
+
+/// The drift in lines.
+fn of(case: Case) -> String {
+    let drift = drift(&case.possible(), &case.desired, &case.actual());
+    let items = [
+        ("missing", &drift.missing),
+        ("mismatched", &drift.mismatched),
+    ];
+    let items = items.iter().flat_map(|(word, items)| {
+        items
+            .iter()
+            .map(move |item| format!("{word}: {}\n", item.address))
+    });
+    let unmanaged = drift.unmanaged.iter();
+    let unmanaged = unmanaged.map(|(at, what)| format!("unmanaged: {at}: {what:?}\n"));
+    let ghosts = drift.ghosts.iter().map(|ghost| format!("ghost: {ghost}\n"));
+    let enrolling = drift
+        .enrolling
+        .iter()
+        .map(|key| format!("enrolling: {key}\n"));
+    items
+        .chain(unmanaged)
+        .chain(ghosts)
+        .chain(enrolling)
+        .collect()
+}
+
+/// The group `g` lists the machine `edge` and the key `k`, and has these members.
+fn members(members: &[&str], used: bool) -> Case {
+    let key = json!({ "type": "one-off", "expires_in": 5_184_000, "auto_groups": ["g"] });
+    let file = json!({ "groups": { "g": { "peers": ["edge", "k"] } }, "setup_keys": { "k": key } });
+    let of = key_at("k", &["g"], MADE);
+    let (key, peers, events) = match used {
+        true => (
+            over(of, used_at(MADE)),
+            vec![peer("edge"), peer("k")],
+            vec![enrolled("k", "k").into()],
+        ),
+        false => (of, vec![peer("edge")], vec![]),
+    };
+    let live = json!({ "groups": [group("g", members)], "peers": peers, "setup_keys": [key] });
+    let mut case = Case::new(file, live).inventory(json!({
+        "created": { "groups/g": [id(Kind::Group, "g")], "setup_keys/k": [key["id"]] },
+        "members": { "g": { "edge": id(Kind::Peer, "edge") } },
+        "names": { "edge": id(Kind::Peer, "edge") },
+    }));
+    case.snapshot.rest.events = Some(events);
+    case
+}
+
+/// The policy `p` between groups that it names, of which `live` are there, recorded so.
+fn policies(file: Value, live: &[Value], recorded: Value) -> Case {
+    Case::new(
+        file,
+        json!({ "groups": [group("a", &[])], "policies": live }),
+    )
+    .inventory(recorded)
+}
+
+#[test]
+fn what_is_drift() {
+    let both = json!({ "sources": ["a"], "destinations": ["a"] });
+    let a = || json!([id(Kind::Group, "a")]);
+    let p = || json!([id(Kind::Policy, "p")]);
+    let is = || policy("p", &["a"], &["a"]);
+    let with = |policies: Value| json!({ "groups": { "a": {} }, "policies": policies });
+    let rows = [
+        ("a member was taken out", members(&[], false)),
+        ("nobody was", members(&["edge"], false)),
+        ("a machine enrolled", members(&["edge"], true)),
+        ("the same, and a member was taken out", members(&[], true)),
+        (
+            "a policy was deleted",
+            policies(
+                with(json!({ "p": both })),
+                &[],
+                json!({ "created": { "groups/a": a(), "policies/p": p() } }),
+            ),
+        ),
+        (
+            "its entry is gone, and it was created",
+            policies(
+                with(json!({})),
+                &[is()],
+                json!({ "created": { "groups/a": a(), "policies/p": p() } }),
+            ),
+        ),
+        (
+            "its entry is gone, and it was adopted",
+            policies(
+                with(json!({})),
+                &[is()],
+                json!({ "created": { "groups/a": a() }, "adopted": { "policies/p": p() } }),
+            ),
+        ),
+        (
+            "nobody recorded it, and another file has it",
+            policies(
+                with(json!({})),
+                &[is()],
+                json!({ "created": { "groups/a": a() } }),
+            )
+            .ours(|ours| {
+                drop(
+                    ours.strange
+                        .insert(id(Kind::Policy, "p").as_str().into(), "lab.json".into()),
+                )
+            }),
+        ),
+        (
+            "the entry of its group is gone",
+            policies(
+                json!({ "groups": {} , "policies": { "q": { "sources": ["All"], "destinations": ["All"] } } }),
+                &[is(), policy("q", &["All"], &["All"])],
+                json!({ "created": { "groups/a": a(), "policies/q": [id(Kind::Policy, "q")] } }),
+            ),
+        ),
+    ];
+    let rows = rows.map(|(what, case)| (what, of(case)));
+    assert_data_eq!(table(rows), str![[r#"
+a member was taken out
+    mismatched: group g
+nobody was
+a machine enrolled
+    enrolling: k
+the same, and a member was taken out
+    mismatched: group g
+    enrolling: k
+a policy was deleted
+    missing: policy p
+its entry is gone, and it was created
+    unmanaged: policy p: Goes(Some(NoLongerDeclared { agreed: false }))
+its entry is gone, and it was adopted
+    unmanaged: policy p: LetGo(LetGo { address: Address { kind: Policy, within: None, name: "p" }, id: Id("daojn064mr64fain5cug"), key: "policies/p", why: Adopted, left_by: Unknown })
+nobody recorded it, and another file has it
+    unmanaged: policy p: Elsewhere("lab.json")
+the entry of its group is gone
+    unmanaged: group a: Held(Needed({"policy \"p\" (daojn064mr64fain5cug)"}))
+    unmanaged: policy p: NeverOurs
+
+"#]].raw());
+}
+
+#[test]
+fn what_is_left_of_keys() {
+    let of = |enrolled: bool, keys: Vec<Value>, peers: Vec<Value>| {
+        let key = json!({ "type": "one-off", "expires_in": 5_184_000, "enrolled": enrolled });
+        let recorded: Vec<Value> = keys.iter().map(|key| key["id"].clone()).collect();
+        let file = json!({ "setup_keys": { "k": key } });
+        let live = json!({ "setup_keys": keys, "peers": peers });
+        of(Case::new(file, live).inventory(json!({ "created": { "setup_keys/k": recorded } })))
+    };
+    let dead = |second: i64| {
+        over(
+            key_at("k", &[], second),
+            json!({ "valid": false, "state": "expired" }),
+        )
+    };
+    let spent = || over(key_at("k", &[], MADE), used_at(MADE));
+    let persons = || {
+        over(
+            peer("k"),
+            json!({ "user_id": "mira", "created_at": "2026-09-01T00:00:00Z" }),
+        )
+    };
+    let rows = [
+        ("it expired", of(false, vec![dead(MADE)], vec![])),
+        (
+            "two expired",
+            of(false, vec![dead(MADE), dead(MADE + 9)], vec![]),
+        ),
+        ("its work is done", of(true, vec![spent()], vec![peer("k")])),
+        (
+            "its work is done, and its machine is gone",
+            of(true, vec![spent()], vec![]),
+        ),
+        (
+            "its work is done, and a person's machine has the name",
+            of(true, vec![spent()], vec![persons()]),
+        ),
+        (
+            "its work is done, and another one expired",
+            of(true, vec![spent(), dead(MADE + 9)], vec![peer("k")]),
+        ),
+    ];
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
+it expired
+    ghost: setup key "k" is expired and was never used
+two expired
+    ghost: 2 keys that cannot be used any more have the name of setup key "k"
+its work is done
+its work is done, and its machine is gone
+    ghost: 1 key that cannot be used any more has the name of setup key "k"
+    ghost: setup key "k" is marked enrolled, but NetBird has no peer for it
+its work is done, and a person's machine has the name
+    ghost: 1 key that cannot be used any more has the name of setup key "k"
+    ghost: setup key "k" is marked enrolled, but NetBird has no peer for it
+its work is done, and another one expired
+    ghost: 1 key that cannot be used any more has the name of setup key "k"
+
+"#]]
+        .raw()
+    );
+}
