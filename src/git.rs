@@ -87,19 +87,22 @@ static LAST: Mutex<Option<(PathBuf, Weak<Checkout>)>> = Mutex::new(None);
 impl Git {
     /// Opens the checkout that `dir` is in; an empty path is the current directory.
     ///
-    /// A directory that has no `.git` above it is not a checkout; where there is one and git refuses (dubious
-    /// ownership, damage) that is an error with git's own words, never "no checkout".
+    /// A directory that has no repository above it is not a checkout, and git is not asked; where there is one and git refuses
+    /// (dubious ownership, damage) that is an error with git's own words, never "no checkout".
     pub fn open(dir: &Path) -> Result<Opened> {
         let dir = path::canonical(dir)?;
+        if !path::has_git_above(&dir) {
+            return Ok(match command::is_installed() {
+                true => Opened::NotACheckout,
+                false => Opened::NoGit,
+            });
+        }
         let real = |args: &[&str]| GitCommand::in_checkout(&dir).args(args).run();
         // the path last: it may have a newline, which the way up to the root has not
         let facts = "rev-parse --is-shallow-repository --show-object-format --is-inside-work-tree --show-cdup --git-path objects";
         let facts: Vec<&str> = facts.split(' ').collect();
         let facts = match real(&facts) {
             Err(error) if error.no_git => return Ok(Opened::NoGit),
-            Err(error) if error.says("not a git repository") && !path::has_git_above(&dir) => {
-                return Ok(Opened::NotACheckout);
-            }
             facts => facts?,
         };
         let mut facts = facts.splitn(5, |byte| *byte == b'\n');

@@ -210,6 +210,11 @@ fn program(path: &OsStr) -> PathBuf {
     found.unwrap_or_else(|| "git".into())
 }
 
+/// Whether git is on PATH; true where that cannot be told.
+pub(super) fn is_installed() -> bool {
+    cfg!(not(unix)) || program(&path()).is_absolute()
+}
+
 #[cfg(unix)]
 fn is_program(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;

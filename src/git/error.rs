@@ -68,11 +68,6 @@ impl GitError {
         }
     }
 
-    /// Returns whether git's words have that in them.
-    pub(super) fn says(&self, words: &str) -> bool {
-        self.text.contains(words)
-    }
-
     /// Is it a file that a gate refuses (exit code 3)?
     pub fn is_too_big(&self) -> bool {
         self.too_big

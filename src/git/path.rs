@@ -41,10 +41,12 @@ pub(super) fn canonical(path: &Path) -> Result<PathBuf> {
     })
 }
 
-/// Returns whether `dir` or a directory above it has a `.git`.
+/// Returns whether `dir` or a directory above it has a `.git`, or is a repository itself.
 pub(crate) fn has_git_above(dir: &Path) -> bool {
-    dir.ancestors()
-        .any(|dir| dir.join(".git").symlink_metadata().is_ok())
+    dir.ancestors().any(|dir| {
+        let has = |name: &str| dir.join(name).symlink_metadata().is_ok();
+        has(".git") || (has("HEAD") && has("objects"))
+    })
 }
 
 /// A path that git printed, with the newline behind it.

@@ -249,8 +249,9 @@ fn log_try(call: &Call, result: &Result<Reply>, took: Duration, retries: u32) {
     let ms = took.as_millis() as u64;
     match result {
         Ok(reply) => {
-            let (status, request_id) = (reply.status, reply.request_id().unwrap_or_default());
-            log::debug!(method, path, status, ms, request_id, retries; "request");
+            // what is not logged is not looked for secrets
+            let id = || reply.request_id().unwrap_or_default();
+            log::debug!(method, path, status = reply.status, ms, request_id = id(), retries; "request");
         }
         Err(error) => {
             log::debug!(method, path, error = error.cause(call), ms, retries; "request");

@@ -83,8 +83,9 @@ impl Reply {
 
     /// Returns how long the server asks to wait.
     pub(super) fn retry_after(&self) -> Option<Duration> {
+        let header = self.header("retry-after")?;
         let now = self.server_time().unwrap_or_else(jiff::Timestamp::now);
-        retry::retry_after(self.header("retry-after")?, now)
+        retry::retry_after(header, now)
     }
 
     /// Is the status 200 to 299?

@@ -2,6 +2,7 @@
 //!
 //! The bench's directory is the checkout of a job; where a test needs no git it holds the file alone.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -160,12 +161,35 @@ impl Site {
 
     /// Makes the bench's directory a checkout, as a job's step does it without any action.
     pub(crate) fn checkout(&self, revision: &str) {
-        self.fetch(&[
-            "+refs/heads/*:refs/remotes/origin/*",
-            "+refs/pull/*:refs/pull/*",
-        ]);
+        match &self.repo {
+            Repo::Fake(gitea) => self.borrow(gitea),
+            Repo::Real(_) => self.fetch(&[
+                "+refs/heads/*:refs/remotes/origin/*",
+                "+refs/pull/*:refs/pull/*",
+            ]),
+        }
         let checkout = ["checkout", "-q", "--force", "--detach", revision];
         git(&self.bench.path(""), &checkout);
+    }
+
+    /// Does what a fetch of all would do, without its processes: borrows the fake's objects, and has its refs.
+    fn borrow(&self, gitea: &Gitea) {
+        let (dir, from) = (self.bench.path(".git"), gitea.git_dir());
+        if !dir.exists() {
+            fakes::init(&dir, "main", false).unwrap();
+        }
+        let objects = format!("{}\n", from.join("objects").display());
+        fs::write(dir.join("objects/info/alternates"), objects).unwrap();
+        let refs = git(
+            &from,
+            &["for-each-ref", "--format=%(objectname) %(refname)"],
+        );
+        for line in refs.lines() {
+            let (id, name) = line.split_once(' ').unwrap();
+            let to = dir.join(name.replacen("refs/heads/", "refs/remotes/origin/", 1));
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::write(to, format!("{id}\n")).unwrap();
+        }
     }
 
     /// Fetches into the bench's directory: these refs, and before them flags.

@@ -2,6 +2,7 @@
 //! which a push loses against another. What may be written, and by whom, is left to others.
 
 mod objects;
+mod reader;
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use reader::{Object, Reader};
 
 pub(super) use objects::{Change, Draft, Entry, Log, Logged, Person};
 
@@ -22,6 +25,8 @@ pub(super) struct Git {
     folder: PathBuf,
     /// What git said of objects, which have ids for names and never change: a process is what a request here costs.
     said: Arc<Mutex<HashMap<Vec<String>, Vec<u8>>>>,
+    /// Starts with the first object that is read.
+    reader: Arc<Mutex<Option<Reader>>>,
 }
 
 impl Git {
@@ -30,6 +35,7 @@ impl Git {
         let git = Git {
             folder,
             said: Arc::default(),
+            reader: Arc::default(),
         };
         crate::disk::init(&git.folder, default_branch, true).expect("a folder for a repository");
         git
@@ -44,13 +50,16 @@ impl Git {
         if let Some(branch) = self.loose(revision) {
             return Some(branch);
         }
-        let revision = format!("{revision}^{{commit}}");
-        let arguments = ["rev-parse", "--quiet", "--verify", "--end-of-options"];
-        let output = run(self.in_folder().args(arguments).arg(revision), b"");
-        output
-            .status
-            .success()
-            .then(|| text(&output.stdout).trim_end().to_owned())
+        let commit = self.object(&format!("{revision}^{{commit}}"));
+        commit.map(|commit| commit.id)
+    }
+
+    /// Returns the object that a name means.
+    fn object(&self, name: &str) -> Option<Object> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let reader = reader.get_or_insert_with(|| Reader::start(self.in_folder()));
+        let is_line = !name.contains(['\n', '\0']);
+        is_line.then(|| reader.object(name))?
     }
 
     /// Returns the commit of a branch from the file that git keeps it in. None where git has to be asked.
@@ -63,19 +72,14 @@ impl Git {
 
     /// Returns the commit or the tree that a revision names, a tag's commit for a tag.
     pub(super) fn treeish(&self, revision: &str) -> Option<String> {
-        let arguments = ["rev-parse", "--quiet", "--verify", "--end-of-options"];
-        let tree = || {
-            let revision = format!("{revision}^{{tree}}");
-            let output = run(self.in_folder().args(arguments).arg(revision), b"");
-            let found = text(&output.stdout).trim_end().to_owned();
-            output.status.success().then_some(found)
-        };
-        self.resolve(revision).or_else(tree)
+        let tree = || self.object(&format!("{revision}^{{tree}}"));
+        self.resolve(revision).or_else(|| Some(tree()?.id))
     }
 
     /// Returns the bytes of a blob. None where the id is no blob's.
     pub(super) fn find_blob(&self, sha: &str) -> Option<Vec<u8>> {
-        self.of_objects(&["cat-file", "blob", sha])
+        let blob = self.object(sha).filter(|object| object.kind == "blob");
+        blob.map(|blob| blob.bytes)
     }
 
     /// Returns the commit at the tip of a branch.
@@ -90,9 +94,11 @@ impl Git {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).expect("a folder of refs") {
                 let path = entry.expect("an entry of a folder").path();
+                // a lock may be gone by now
                 match fs::read(&path) {
                     Ok(bytes) => found.push((path, bytes)),
-                    Err(_) => folders.push(path),
+                    Err(_) if path.is_dir() => folders.push(path),
+                    Err(_) => {}
                 }
             }
         }
@@ -116,12 +122,15 @@ impl Git {
 
     /// Returns the names of all branches, in order.
     pub(super) fn branches(&self) -> Vec<String> {
-        let listed = self.get(&["for-each-ref", "--format=%(refname)", "refs/heads"]);
-        text(&listed)
-            .lines()
-            .filter_map(|name| name.strip_prefix("refs/heads/"))
-            .map(str::to_owned)
-            .collect()
+        let heads = self.folder.join("refs/heads");
+        let loose = self.refs().into_iter();
+        let names = loose.filter_map(|(path, _)| {
+            let name = path.strip_prefix(&heads).ok()?;
+            Some(name.to_str()?.to_owned())
+        });
+        let mut names: Vec<String> = names.filter(|name| !name.ends_with(".lock")).collect();
+        names.sort();
+        names
     }
 
     /// Returns the last commit before two branches part.
@@ -212,6 +221,9 @@ impl Git {
     /// Moves a ref from one commit to another, as a push does at its end. An error is git's own
     /// text: `cannot lock ref '…': is at X but expected Y`.
     pub(super) fn push(&self, name: &str, new: &str, old: &str) -> Result<(), String> {
+        if self.moved(name, new, old).is_some() {
+            return Ok(());
+        }
         let output = run(self.in_folder().args(["update-ref", name, new, old]), b"");
         if output.status.success() {
             return Ok(());
@@ -221,6 +233,22 @@ impl Git {
             .find("cannot lock ref")
             .map_or(told.as_str(), |at| &told[at..])
             .to_owned())
+    }
+
+    /// Moves a branch as git does, by a lock that takes its place. None where git has to do it, or to say why not.
+    fn moved(&self, name: &str, new: &str, old: &str) -> Option<()> {
+        if self.loose(name)? != old || !is_id(new) {
+            return None;
+        }
+        let file = self.folder.join(name);
+        let lock = self.folder.join(format!("{name}.lock"));
+        let mut made = fs::File::create_new(&lock).ok()?;
+        let is_still = self.loose(name).is_some_and(|commit| commit == old);
+        let written = is_still.then(|| made.write_all(format!("{new}\n").as_bytes()));
+        match written {
+            Some(Ok(())) => fs::rename(&lock, file).ok(),
+            _ => fs::remove_file(&lock).ok().and(None),
+        }
     }
 
     /// Points a ref to a commit, wherever it was.

@@ -9,6 +9,8 @@ const RECORD: char = '\u{1}';
 const FORMAT: &str =
     "--format=%x01%H%x00%T%x00%P%x00%an%x00%ae%x00%ad%x00%cn%x00%ce%x00%cd%x00%B%x00";
 
+const FOLDER: &str = "040000";
+
 /// Something in a folder of the repository.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::gitea) struct Entry {
@@ -78,58 +80,81 @@ impl Git {
     pub(in crate::gitea) fn entry(&self, commit: &str, path: &str) -> Option<Entry> {
         if path.is_empty() {
             return Some(Entry {
-                mode: "040000".to_owned(),
+                mode: FOLDER.to_owned(),
                 sha: String::new(),
                 size: 0,
                 path: String::new(),
             });
         }
-        self.ls_tree(&[commit, "--", path])
-            .into_iter()
-            .find(|entry| entry.path == path)
+        let (folder, _) = path.rsplit_once('/').unwrap_or_default();
+        let mut entries = self.folder_of(commit, folder).into_iter();
+        entries.find(|entry| entry.path == path)
     }
 
     /// Returns what is in a folder of a commit.
     pub(in crate::gitea) fn folder_of(&self, commit: &str, path: &str) -> Vec<Entry> {
-        if path.is_empty() {
-            self.ls_tree(&[commit])
-        } else {
-            self.ls_tree(&[commit, "--", &format!("{path}/")])
+        let mut entries = self.listed(commit, "");
+        let mut above = String::new();
+        for part in path.split('/').filter(|part| !part.is_empty()) {
+            above = format!("{above}{part}");
+            let folder = entries.into_iter().find(|entry| entry.path == above);
+            let Some(folder) = folder.filter(|folder| folder.mode == FOLDER) else {
+                return Vec::new();
+            };
+            above.push('/');
+            entries = self.listed(&folder.sha, &above);
         }
+        entries
     }
 
     /// Returns all files of a commit.
     pub(in crate::gitea) fn files(&self, commit: &str) -> Vec<Entry> {
-        self.ls_tree(&["-r", commit])
+        let mut entries = self.tree(commit, true);
+        entries.retain(|entry| entry.mode != FOLDER);
+        entries
     }
 
     /// Returns what a tree or the tree of a commit holds, with all below its folders where that is wanted.
     pub(in crate::gitea) fn tree(&self, id: &str, recursive: bool) -> Vec<Entry> {
-        if recursive {
-            self.ls_tree(&["-r", "-t", id])
-        } else {
-            self.ls_tree(&[id])
-        }
+        self.below(id, "", recursive)
     }
 
-    fn ls_tree(&self, rest: &[&str]) -> Vec<Entry> {
-        let mut arguments = vec!["--literal-pathspecs", "ls-tree", "-l", "-z", "--full-tree"];
-        arguments.extend(rest);
-        let listed = self.of_objects(&arguments).expect("a tree that is there");
-        let listed = text(&listed);
-        let entry = |line: &str| {
-            let (facts, path) = line.split_once('\t')?;
-            let mut facts = facts.split_whitespace();
-            let (mode, _kind) = (facts.next()?, facts.next()?);
-            let (sha, size) = (facts.next()?, facts.next()?);
-            Some(Entry {
-                mode: mode.to_owned(),
-                sha: sha.to_owned(),
-                size: size.parse().unwrap_or_default(),
-                path: path.to_owned(),
-            })
-        };
-        listed.split('\0').filter_map(entry).collect()
+    fn below(&self, id: &str, above: &str, recursive: bool) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for entry in self.listed(id, above) {
+            let folder = (recursive && entry.mode == FOLDER).then(|| entry.clone());
+            entries.push(entry);
+            if let Some(folder) = folder {
+                let above = format!("{}/", folder.path);
+                entries.extend(self.below(&folder.sha, &above, true));
+            }
+        }
+        entries
+    }
+
+    /// Returns the entries of one tree, with this before their names.
+    fn listed(&self, id: &str, above: &str) -> Vec<Entry> {
+        let tree = self.object(&format!("{id}^{{tree}}"));
+        let tree = tree.expect("a tree that is there").bytes;
+        let mut entries = Vec::new();
+        let mut rest = &tree[..];
+        // MODE NAME NUL, and the twenty bytes of an id
+        while let Some(end) = rest.iter().position(|byte| *byte == 0) {
+            let facts = text(&rest[..end]);
+            let (mode, name) = facts.split_once(' ').expect("a mode before a name");
+            let (id, more) = rest[end + 1..].split_at(20);
+            rest = more;
+            let sha: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+            let blob = (mode != "40000").then(|| self.find_blob(&sha)).flatten();
+            let size = blob.map_or(0, |blob| blob.len());
+            entries.push(Entry {
+                mode: format!("{mode:0>6}"),
+                sha,
+                size,
+                path: format!("{above}{name}"),
+            });
+        }
+        entries
     }
 
     /// Returns the bytes of a blob.
@@ -188,8 +213,35 @@ impl Git {
 
     /// Returns the commit of this name, which is there.
     pub(in crate::gitea) fn commit(&self, sha: &str) -> Logged {
-        let found = self.log(sha, Log::Last { path: "" });
-        found.into_iter().next().expect("a commit that was made")
+        let object = self.object(&format!("{sha}^{{commit}}"));
+        let object = object.expect("a commit that was made");
+        let whole = text(&object.bytes);
+        let (head, message) = whole.split_once("\n\n").unwrap_or((&whole, ""));
+        let all = |field: &str| {
+            let values = head.lines().filter_map(|line| line.split_once(' '));
+            let values = values.filter(|(name, _)| *name == field);
+            values.map(|(_, value)| value.to_owned()).collect()
+        };
+        let first = |field: &str| Vec::into_iter(all(field)).next().unwrap_or_default();
+        let person = |field: &str| {
+            let value: String = first(field);
+            let (name, rest) = value.split_once('<').unwrap_or_default();
+            let (email, date) = rest.split_once("> ").unwrap_or_default();
+            Person {
+                name: name.trim_end().to_owned(),
+                email: email.to_owned(),
+                date: date.to_owned(),
+            }
+        };
+        Logged {
+            sha: object.id,
+            tree: first("tree"),
+            parents: all("parent"),
+            author: person("author"),
+            committer: person("committer"),
+            message: message.to_owned(),
+            paths: Vec::new(),
+        }
     }
 
     /// Makes a commit that no ref names yet, and returns its id.
