@@ -206,6 +206,25 @@ fn what_is_no_longer_what_was_to_go_stays() {
         .says("somebody renamed it to \"theirs\" meanwhile, so it stays");
     bench.one("/policies", "theirs");
 
+    // with a second rule: no plan showed that it goes, too
+    let bench = agreed();
+    bench.file(gone("policies", "p"));
+    let p = bench.one("/policies", "p");
+    let group = &p["rules"][0]["sources"][0]["id"];
+    let rule = json!({ "name": "other", "enabled": true, "action": "drop", "protocol": "all",
+                       "sources": [group], "destinations": [group] });
+    let id = p["id"].as_str().unwrap().to_owned();
+    bench
+        .netbird()
+        .before("GET", &format!("/policies/{id}"), move |netbird| {
+            netbird.add_legacy_rule(&id, rule).unwrap();
+        });
+    bench
+        .apply(&["--prune", "all"])
+        .expect(4)
+        .says("it has 2 rules, which the file cannot say, so it is left as it is");
+    bench.one("/policies", "p");
+
     // used: the key is all that tells whose machine that is
     let bench = agreed();
     bench.file(gone("setup_keys", "k"));

@@ -71,6 +71,14 @@ fn offboarding() {
                         "network_routers": [{ "id": "router1", "peer": id(Kind::Peer, "x") }] }),
             ),
         ),
+        (
+            "an ingress peer, of which no file speaks, is the peer",
+            case(
+                &[],
+                true,
+                json!({ "parts": { "/ingress/peers": [{ "id": "i", "ingress_ip": "192.0.2.7", "peer_id": id(Kind::Peer, "x") }] } }),
+            ),
+        ),
     ];
     assert_data_eq!(table(rows), str![[r#"
 ours
@@ -93,6 +101,9 @@ a route goes through the peer
 a network router is the peer
     delete setup key k: it is no longer in the file
     held: peer x: not deleted, because it is still used by network router router1 of network "office" through x
+an ingress peer, of which no file speaks, is the peer
+    delete setup key k: it is no longer in the file
+    held: peer x: not deleted, because it is still used by ingress peer "192.0.2.7"
 
 "#]].raw());
 }
