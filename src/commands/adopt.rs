@@ -20,7 +20,7 @@ use crate::check::validate::validate;
 use crate::file::{self, Finding, Source};
 use crate::git::Git;
 use crate::inventory::{Inventory, RecordedAs};
-use crate::model::{ALL, Address, Desired, Kind, Live};
+use crate::model::{ALL, Address, Desired, Kind, Live, address};
 
 pub(super) fn run(run: &Run, args: &AdoptArgs) -> Result<Ending> {
     readable()?;
@@ -73,7 +73,18 @@ pub(super) fn run(run: &Run, args: &AdoptArgs) -> Result<Ending> {
     write_entries(path, &text)?;
     let (file, names) = (path.display(), joined(&adopted, ", "));
     let said = visible(&format!("{file} now declares {names}.")).into_owned();
-    let next = "Nothing else was changed: look at the file's diff, run plan, and commit it.";
+    let mut next =
+        "Nothing else was changed: look at the file's diff, run plan, and commit it.".to_owned();
+    let unused = adopted.iter().filter_map(|at| {
+        let id = &actual.at(at).first()?.id;
+        let key = actual.keys.get(id)?;
+        (key.valid && at.kind == Kind::SetupKey).then(|| (at.key(), &*id.0))
+    });
+    let unused: Vec<(String, &str)> = unused.collect();
+    if !unused.is_empty() {
+        next += "\nWith an inventory, an apply adopts no valid setup key by its name: it creates another one. To adopt this one, run ";
+        next += &format!("{}.", address::adopt(unused));
+    }
     let mut ending = Ending::answer(json, format!("{said}\n{next}\n"));
     ending.changed = true;
     Ok(ending)

@@ -41,7 +41,7 @@ pub fn text(text: &str) -> String {
     let mut rest = &*shown;
     let mut before = ' ';
     while let Some(char) = rest.chars().next() {
-        let size = match copied(rest).filter(|_| !before.is_alphanumeric()) {
+        let size = match copied(rest).filter(|_| ends_word(before)) {
             Some(size) => {
                 out.push_str(&code(&rest[..size]));
                 size
@@ -63,11 +63,14 @@ pub fn text(text: &str) -> String {
     out
 }
 
+fn ends_word(char: char) -> bool {
+    char.is_whitespace() || "\"'`()[]{}<>|\\,;".contains(char)
+}
+
 /// Returns the length of the word that the text begins with, if something in it would be linked, mentioned or formatted: a URL,
 /// an address with a port, a time, a place in a file, the number of a pull request, the id of a commit, a variable.
 fn copied(text: &str) -> Option<usize> {
-    let ends = |char: char| char.is_whitespace() || "\"'`()[]{}<>|\\,;".contains(char);
-    let word = &text[..text.find(ends).unwrap_or(text.len())];
+    let word = &text[..text.find(ends_word).unwrap_or(text.len())];
     let word = word.trim_end_matches(['.', ':', '!', '?']);
     let is_commit = word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_link = || {

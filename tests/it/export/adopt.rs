@@ -197,7 +197,11 @@ fn a_new_key_brings_its_groups_along_where_they_are_named_too() {
     let bench = on("{\"groups\": {\"h\": {}}, \"setup_keys\": {}}");
     bench
         .run(&["adopt", "groups/g", "setup_keys/pending", "setup_keys/m2"])
-        .expect(0);
+        .expect(0)
+        .shows(&format!(
+            "To adopt this one, run apply --adopt setup_keys/pending={} (",
+            bench.id("/setup-keys", "pending")
+        ));
     let file: Value = serde_json::from_str(&text(&bench)).unwrap();
     assert_eq!(
         file["groups"]["g"]["peers"],

@@ -166,6 +166,7 @@ fn running_text_is_inert() {
         ("wwww.example", "wwww.example"),
         ("at deadbeef1 now", "at `deadbeef1` now"),
         ("decade", "decade"),
+        ("ssh-ed25519 key", "ssh-ed25519 key"),
         ("<b>&amp;", "&#60;b&#62;&#38;amp;"),
         ("[ok](x)", "&#91;ok&#93;(x)"),
         ("a|b\\c`d*e_f~g$h", "a&#124;b&#92;c&#96;`d*e_f~g$h`"),
