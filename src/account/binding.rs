@@ -57,7 +57,7 @@ pub struct Bindings {
     by_event: BTreeMap<Id, Id>,
     /// The key of each peer, where that is known by whatever proof.
     by_peer: BTreeMap<Id, Id>,
-    /// The only living peer that came by a key which does not exist any more, as the event log says.
+    /// The living peer that came by a key which does not exist any more, as the event log says, where it was used once.
     gone: BTreeMap<Id, Id>,
     /// Whether the server tells of some peer not when it enrolled: NetBird before 0.55 (docs/netbird-api.md,
     /// "Versions").
@@ -70,7 +70,8 @@ impl Bindings {
         self.one_off.get(key)
     }
 
-    /// Returns the peer that came by a key, and what that rests on, whether the key exists or not.
+    /// Returns the peer that came by a key of one use, and what that rests on, whether the key exists or not: of what sort one was
+    /// that does not, nothing here tells.
     pub fn machine_of(&self, key: &Id) -> Option<(&Id, Evidence)> {
         let gone = || self.gone.get(key).map(|peer| (peer, Evidence::Event));
         self.one_off.get(key).map_or_else(gone, Binding::bound)
@@ -145,9 +146,9 @@ pub fn bind(keys: &[SetupKey], peers: &Peers, events: Option<&[Event]>) -> Bindi
     bindings.by_event = by_event.collect();
     let there: BTreeSet<&str> = keys.iter().map(|key| &*key.id.0).collect();
     let gone = enrolled_by.iter().filter(|(key, _)| !there.contains(*key));
+    // a key of one use was used once
     let gone = gone.filter_map(|(key, enrolled)| {
-        let mut living = enrolled.iter().filter(|id| peers.contains(id));
-        let only = living.next().filter(|_| living.next().is_none())?;
+        let only = enrolled.iter().next().filter(|_| enrolled.len() == 1)?;
         only_key(only)?;
         Some((Id::from(*key), only.clone()))
     });

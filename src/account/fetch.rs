@@ -417,8 +417,8 @@ fn store(snapshot: &mut Snapshot, path: &str, (entries, peers): Fetched) {
     }
 }
 
-/// Whether the event log has something to tell: a pending key was used, or a recorded one is gone; the times of keys and peers do not tell by whom; or
-/// the peer of a key that was asked for anew may still be there, and who it is decides about its deletion.
+/// Whether the event log has something to tell: a pending key was used, or a recorded one is gone; the times of keys and peers do not
+/// tell by whom; or the peer of a key that was asked for anew may still be there, and who it is decides about its deletion.
 fn events_tell_more(actual: &Actual, needs: &Needs, desired: &Desired) -> bool {
     let (keys, bindings) = (actual.keys.values(), &actual.bindings);
     // of a machine that goes it says what tells so

@@ -134,7 +134,7 @@ fn left(at: &Address, wanted: &BTreeSet<String>, known: Known) -> BTreeSet<Id> {
         let keys = ours.inventory.of(&Address::new(Kind::SetupKey, name).key());
         let came = keys
             .into_iter()
-            .filter_map(|(key, _)| bindings.machine_of(key));
+            .filter_map(|(key, _)| bindings.of_key(key)?.bound());
         let known = ours.inventory.enrolled.get(name).into_iter().flatten();
         let came = came.chain(known.map(|machine| (&machine.id, machine.by)));
         let came = came

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bind::Bound;
 use super::resolve::{Resolved, resolve};
 use super::{Given, rows};
-use crate::account::Actual;
+use crate::account::{Actual, Binding};
 use crate::base::Id;
 use crate::inventory::{Adoption, Delta, Inventory, Machine, RecordedAs};
-use crate::model::{Address, Change, Desired, Kind, LeftBy};
+use crate::model::{Address, Change, Desired, Kind, LeftBy, SetupKey};
 use crate::plan::{Meaning, Options, Standing};
 
 /// What is to be written down.
@@ -130,9 +130,17 @@ fn enrolled(given: Given, resolved: &Resolved, record: &mut Record) {
     let adopted: Vec<(String, &Id)> = adopted.map(|(at, of)| (at.key(), &of.id)).collect();
     let adopted = adopted.iter().map(|(key, id)| (key.as_str(), *id));
     for (key, id) in recorded.chain(adopted) {
-        let bound = actual.bindings.machine_of(id);
         let name = Address::of_key(key).filter(|at| at.kind == Kind::SetupKey);
-        let (Some((peer, by)), Some(at)) = (bound, name) else {
+        let Some(at) = name else {
+            continue;
+        };
+        // of a key that is gone the file alone says that it was for one machine
+        let declared = desired.setup_key(&at.name);
+        let bound = match declared.is_some_and(SetupKey::is_for_one_peer) {
+            true => actual.bindings.machine_of(id),
+            false => actual.bindings.of_key(id).and_then(Binding::bound),
+        };
+        let Some((peer, by)) = bound else {
             continue;
         };
         let known = inventory.enrolled.get(&at.name).into_iter().flatten();

@@ -84,7 +84,7 @@ impl Names {
             // those that came since the inventory was written
             let key = Address::new(Kind::SetupKey, name).key();
             let keys = ours.inventory.of(&key).into_iter();
-            let news = keys.filter_map(|(key, _)| Some(actual.bindings.machine_of(key)?.0));
+            let news = keys.filter_map(|(key, _)| actual.bindings.of_key(key)?.peer());
             let came: Vec<&Id> = machines.chain(news).collect();
             // what a person says of the name of a key that is gone (`--adopt`) counts more than who came by it
             let said = known.and_then(Option::as_ref).filter(is_alive);

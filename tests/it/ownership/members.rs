@@ -361,6 +361,27 @@ fn who_came_by_a_key_that_was_deleted_since_has_its_name() {
     bench.leaves_all(&[]).shows("No changes");
 }
 
+/// A machine of a key for many is nobody's to take along, whoever deleted the key.
+#[test]
+fn the_only_machine_of_a_key_for_many_that_was_deleted_is_not_the_keys() {
+    let bench = Bench::in_git();
+    let whole = |keys: Value| json!({ "groups": { "a": {} }, "setup_keys": keys });
+    let fleet = json!({ "fleet": { "type": "reusable", "expires_in": 0 } });
+    bench.applied(0.0, whole(fleet.clone()));
+    bench.hour(1.0);
+    bench
+        .server()
+        .enroll(&bench.unseal("fleet"), "some-host")
+        .unwrap();
+    let key = format!("/setup-keys/{}", bench.id("/setup-keys", "fleet"));
+    bench.server().call("DELETE", &key, Value::Null);
+    bench.hour(2.0);
+    bench.apply(&[]).expect(0);
+    assert_eq!(bench.inventory()["enrolled"], Value::Null);
+    bench.applied(3.0, whole(json!({})));
+    assert_eq!(bench.names("/peers"), ["some-host"]);
+}
+
 #[test]
 fn nobody_is_adopted_for_the_name_of_a_key() {
     let bench = Bench::in_git();
