@@ -35,7 +35,7 @@ pub struct Actual {
     pub groups: Groups,
     /// Groups that nobody may touch: `All` and what an identity provider issued.
     pub protected_groups: BTreeMap<Id, Protection>,
-    /// Groups of an identity provider that bear the name of exactly one that the API made, and who issued them.
+    /// Groups of an identity provider that have the name of exactly one that the API made, and who issued them.
     pub twins: BTreeMap<Id, String>,
     /// Peers by id.
     pub peers: Arc<Peers>,
@@ -353,7 +353,7 @@ impl Actual {
         }
     }
 
-    /// Returns a peer's name for people; its id behind it where another peer bears the same.
+    /// Returns a peer's name for people; its id behind it where another peer has the same.
     pub fn peer_label(&self, id: &Id) -> String {
         match self.peers.get(id) {
             Some(peer) if self.peers_named(&peer.name).count() > 1 => {

@@ -38,7 +38,7 @@ impl Execution<'_> {
         let fresh = self.read_again(live)?;
         self.same_form(live, &fresh)?;
         self.tell_overwritten(change, live, &fresh, after)?;
-        // a peer's entry bears the name of its key, or its own: whether it is renamed, the change says
+        // a peer's entry has the name of its key, or its own: whether it is renamed, the change says
         let is_peer = matches!(after, Resource::Peer(_));
         let is_right =
             |found: &Live| (is_peer || found.name == change.name()) && same(after, found).is_ok();

@@ -117,7 +117,7 @@ codes! {
     ReissueDone => "{} enrolled keys have a reissue_after that has no effect any more",
 
     // notices of a plan
-    /// Another object bears a declared name and is not the file's.
+    /// Another object has a declared name and is not the file's.
     Namesake => "NetBird has other objects with the names of {} entries. This file does not manage them and does not change \
         them",
     /// A group of an identity provider lists members.
@@ -170,13 +170,13 @@ codes! {
     PeerMeant,
     /// An entry waits for the peer that it names.
     PeerAwaited,
-    /// Another peer bears a listed name.
+    /// Another peer has a listed name.
     MemberTwin,
     /// Which peer a used key's name means cannot be told.
     MemberUnclear => "lists {} names whose machine is not known, so no peers are added for them",
     /// The peer of a used key is gone.
     MemberGone => "lists {} setup keys whose peers were deleted, so no peers are added for them",
-    /// No peer bears a listed name.
+    /// No peer has a listed name.
     MemberAbsent => "lists {} names that no peer has, so no peers are added for them",
     /// A peer stays though its key's entry was removed.
     PeerStays,

@@ -311,7 +311,7 @@ impl<'a> Session<'a> {
         Ok(unread.map(Notice::general))
     }
 
-    /// Whether an object that is not recorded bears a declared name, or one that a commit since the last apply took out. Keys
+    /// Whether an object that is not recorded has a declared name, or one that a commit since the last apply took out. Keys
     /// count while they could be used, or where their entry has none.
     fn has_unrecorded(&self) -> bool {
         let (desired, ours) = (&self.valid.desired, &self.options.ours);

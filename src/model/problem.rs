@@ -130,7 +130,7 @@ facts! {
                 hint.as_deref().unwrap_or_default(),
             )
         },
-        /// It refers to a name that several bear; which those are.
+        /// It refers to a name that several have; which those are.
         SeveralOf(what: Refers, name: String, found: Unresolved) => says(
             format!("refers to {} {name:?}, but {found}", what.label()),
             "rename or delete the others in NetBird",

@@ -223,7 +223,7 @@ fn recorded<'a>(
         recorded.filter_map(|(key, id, origin)| Some((id, (Address::of_key(key)?, origin))));
     let mut recorded: FxHashMap<&Id, (Address, RecordedAs)> = recorded.collect();
     if ours.standing == Standing::Unknown {
-        // what bears the name of an entry is taken for its own: nothing is said of adopting then
+        // what has the name of an entry is taken for its own: nothing is said of adopting then
         let named = actual
             .each()
             .filter(|(address, _)| desired.declares(address));

@@ -16,7 +16,7 @@ use crate::wire::api::objects::Peer;
 /// A pending key that was used, and the peer that it is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enrollment {
-    /// The key's name, which the peer is to bear.
+    /// The key's name, which the peer is to have.
     pub key: String,
     /// The peer.
     pub peer: Id,

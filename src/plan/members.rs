@@ -18,7 +18,7 @@ use crate::plan::keys::{Came, Used};
 use crate::plan::{Decisions, Options, Prune, Replaced};
 use crate::wire::api::objects;
 use doubt::{gone, namesakes, several};
-use names::bearing;
+use names::all_named;
 
 pub use names::{Meaning, Names};
 
@@ -103,7 +103,7 @@ pub fn resolve<'a>(
         Notice::about(&peer, OfPeer::WaitsForApproval)
     }));
     let others = live.difference(&named);
-    // where a name that is listed tells nobody, whoever bears it stays: else anybody could throw them out by taking the name
+    // where a name that is listed tells nobody, whoever has it stays: else anybody could throw them out by taking the name
     // and so does a member that the list of peers lacks: it is not known who it is
     let is_untold = |id: &Id| {
         let peer = actual.peers.get(id);
@@ -239,10 +239,10 @@ fn by_name(member: &str, live: &BTreeSet<Id>, known: Known) -> Found {
         let said = namesakes(member, id, WayOut::Adopt, known);
         return Found::Peers(vec![id.clone()], said);
     }
-    let bearing = bearing(member, known);
-    let there = bearing.iter().filter(|machine| live.contains(&machine.id));
+    let others = all_named(member, known);
+    let there = others.iter().filter(|machine| live.contains(&machine.id));
     let there: Vec<Id> = there.map(|machine| machine.id.clone()).collect();
-    match bearing.is_empty() {
+    match others.is_empty() {
         _ if !there.is_empty() => Found::Peers(there, None),
         true => Found::Nobody(OfMember::Absent(meant(member, known))),
         false => Found::Nobody(OfMember::MeansNobody {
@@ -250,7 +250,7 @@ fn by_name(member: &str, live: &BTreeSet<Id>, known: Known) -> Found {
                 Some(Meaning::Nobody(gone)) => gone.clone(),
                 _ => None,
             },
-            others: bearing,
+            others,
         }),
     }
 }

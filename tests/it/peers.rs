@@ -162,7 +162,7 @@ fn what_cannot_be_set_is_told() {
             .says(&format!("peer \"gw\" cannot have another {field}"))
             .says("leave the field out");
     }
-    // a machine that came under the name since is not meant, and none is where several bear it
+    // a machine that came under the name since is not meant, and none is where several have it
     bench.applied(2.0, file(json!({ "late": { "ssh_enabled": true } })));
     bench.hour(3.0).peer("late");
     bench.leaves_all(&[]).says_anywhere("\"late\"");

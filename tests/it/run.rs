@@ -65,7 +65,7 @@ impl Bench {
 
     /// A bench for what must hold on every server: a real one where `NETBIRD_GITOPS_TEST_REAL=1` is set, with
     /// `NETBIRD_API_URL`, `NETBIRD_API_TOKEN` (role admin) and, if you like, `NETBIRD_GITOPS_TEST_ENROLL`, a command with `{url}`,
-    /// `{key}` and `{hostname}` in it. There every name gets a random prefix, and what bears it is deleted in the end.
+    /// `{key}` and `{hostname}` in it. There every name gets a random prefix, and what has it is deleted in the end.
     pub(crate) fn scenario() -> Bench {
         Bench::on(Server::real().unwrap_or_else(Server::fake))
     }

@@ -301,7 +301,7 @@ fn by_time() {
             outcome(&[used("k1", 10), used("k2", 900)], &[peer("p1", 0)], None),
         ),
         (
-            "two that fit both keys, and bear their names",
+            "two that fit both keys, and have their names",
             outcome(
                 &[named("k1", "a", 10), named("k2", "b", 10)],
                 &[named_peer("p1", "b", 0), named_peer("p2", "a", 0)],
@@ -309,7 +309,7 @@ fn by_time() {
             ),
         ),
         (
-            "one bears its key's name, and the other is left",
+            "one has its key's name, and the other is left",
             outcome(
                 &[named("k1", "a", 10), named("k2", "b", 10)],
                 &[named_peer("p1", "x", 0), named_peer("p2", "a", 0)],
@@ -317,7 +317,7 @@ fn by_time() {
             ),
         ),
         (
-            "two bear the name of one key",
+            "two have the name of one key",
             outcome(
                 &[named("k1", "a", 10)],
                 &[named_peer("p1", "a", 0), named_peer("p2", "a", 5)],
@@ -444,17 +444,17 @@ the other key's machine is gone
     k1: Peer(Id("p1"), Time)
     k2: Nobody
     p1 came by k1
-two that fit both keys, and bear their names
+two that fit both keys, and have their names
     k1: Peer(Id("p2"), Name)
     k2: Peer(Id("p1"), Name)
     p1 came by k2
     p2 came by k1
-one bears its key's name, and the other is left
+one has its key's name, and the other is left
     k1: Peer(Id("p2"), Name)
     k2: Peer(Id("p1"), Name)
     p1 came by k2
     p2 came by k1
-two bear the name of one key
+two have the name of one key
     k1: Several([Id("p1"), Id("p2")])
 a name does not stand against a reusable key that fits better
     k1: Several([Id("p1"), Id("p2")])

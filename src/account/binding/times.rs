@@ -23,7 +23,7 @@ struct Fit {
     key: usize,
     peer: usize,
     lag: i64,
-    /// The peer bears the key's name.
+    /// The peer has the key's name.
     named: bool,
     /// No reusable key's use fits the peer as well.
     free: bool,
@@ -36,7 +36,7 @@ enum Rule {
     Sole,
     /// It is near, and nothing else is.
     Near,
-    /// Of all that fit, the peer alone bears the key's name, and the key alone the peer's.
+    /// Of all that fit, the peer alone has the key's name, and the key alone the peer's.
     Named,
 }
 

@@ -237,8 +237,8 @@ fn unnamed(peer: &objects::Peer, export: &Export, actual: &Actual) -> Option<&'s
     let key = Address::new(Kind::SetupKey, &peer.name);
     let key = export.entries.get(&key);
     let is_shared = || {
-        let bearing = actual.peers_named(&peer.name);
-        bearing.filter(|peer| !peer.ephemeral).count() > 1
+        let of_name = actual.peers_named(&peer.name);
+        of_name.filter(|peer| !peer.ephemeral).count() > 1
     };
     if peer.ephemeral {
         Some("it is ephemeral")

@@ -58,7 +58,9 @@ impl Init<'_> {
             self.set_up(&mut steps);
         }
         if is_new || waits || changed {
-            self.push(&mut steps, is_new || waits);
+            // where the network is on the branch already, the settings protect the branch before its workflows are
+            let is_open = self.settings.is_none() || waits;
+            self.push(&mut steps, is_new || waits, is_open);
         }
         if waits || is_new && self.settings.is_none() {
             let what = "Once that is pushed, protect the branch: only the bot may push to it.";
@@ -128,7 +130,7 @@ impl Init<'_> {
     }
 
     /// Once the branch is protected, which the first network does, changes are pull requests.
-    fn push(&self, steps: &mut Steps, is_first: bool) {
+    fn push(&self, steps: &mut Steps, is_first: bool, is_open: bool) {
         let files = self.files.iter();
         let files = files.filter(|file| is_first || file.text.is_some());
         let paths = files.map(|file| file.path.as_str());
@@ -136,10 +138,12 @@ impl Init<'_> {
         let paths = paths.map(|path| path.rsplit_once('/').map_or(path, |(folder, _)| folder));
         let mut paths: Vec<&str> = paths.collect();
         paths.dedup();
-        let (push, begin, end) = match is_first && self.network.is_default() {
+        let is_default = self.network.is_default();
+        let (push, begin, end) = match is_first && is_default && is_open {
             true => ("Push", "", "git push origin HEAD:main"),
             false => {
                 let begin = match is_first {
+                    true if is_default => "git switch -c netbird-gitops\n",
                     true => "git switch -c another-network\n",
                     false => "git diff\ngit switch -c netbird-gitops-update\n",
                 };

@@ -37,7 +37,7 @@ pub struct Descriptor {
     pub reserved_name: Option<&'static str>,
     /// The field of an answer that holds its name.
     pub name_field: &'static str,
-    /// Whether the server refuses every change while two objects bear one name, which two runs at once can make
+    /// Whether the server refuses every change while two objects have one name, which two runs at once can make
     /// (docs/netbird-api.md, "Unique names").
     pub has_unique_names: bool,
     /// Whether several objects can stand for one name, as records of one name and type do: each of them is declared. An

@@ -15,7 +15,7 @@ pub struct NetworkRouter {
     pub peer_groups: BTreeSet<String>,
     /// Priority among the routers of a network, 1 to 9999, the lowest wins.
     pub metric: Option<i64>,
-    /// Whether routed traffic bears the router's address.
+    /// Whether routed traffic has the router's address.
     pub masquerade: Option<bool>,
     /// Whether it is in use.
     pub enabled: Option<bool>,

@@ -27,7 +27,7 @@ pub struct Route {
     pub access_control_groups: Option<BTreeSet<String>>,
     /// Priority among equal routes, 1 to 9999, the lowest wins.
     pub metric: Option<i64>,
-    /// Whether routed traffic bears the router's address.
+    /// Whether routed traffic has the router's address.
     pub masquerade: Option<bool>,
     /// Whether a domain route outlives a change of its addresses.
     pub keep_route: Option<bool>,

@@ -219,7 +219,7 @@ facts! {
         NoGroup(group: String) => {
             format!("joins group {group:?}, which is not in NetBird yet (an apply creates it)")
         },
-        /// Its peer cannot join that group: so many bear the name.
+        /// Its peer cannot join that group: so many have the name.
         Groups(group: String, number: usize) => {
             format!("joins group {group:?}, but {number} groups have this name")
         },

@@ -31,7 +31,7 @@ facts! {
              the name of the right peer instead.",
             peers.join(", "), so_none(at)
         )),
-        /// Its key was used, and its peer is gone; these bear the name.
+        /// Its key was used, and its peer is gone; these have the name.
         Gone(others: Vec<Machine>) => {
             let other = match others.is_empty() {
                 true => String::new(),
@@ -43,7 +43,7 @@ facts! {
                 so_none(at)
             ))
         },
-        /// No peer bears the name; what may be meant.
+        /// No peer has the name; what may be meant.
         Absent(meant: Option<String>) => {
             let otherwise = || {
                 let meant = format!("{}=ID", Address::new(Kind::Peer, name).key());
@@ -75,7 +75,7 @@ facts! {
                 have(others), one(others), adopt_peer(name, others)
             ))
         },
-        /// Others bear the name of the one that is meant; what to do where another is the right one.
+        /// Others have the name of the one that is meant; what to do where another is the right one.
         Twin { meant: Machine, others: Vec<Machine>, way_out: WayOut } => {
             let (are, them) = if others.len() == 1 { ("is", "it") } else { ("are", "them") };
             let way_out = match way_out {
@@ -88,7 +88,7 @@ facts! {
                 have(others), one(others)
             ))
         },
-        /// It is that peer, which bears another name.
+        /// It is that peer, which has another name.
         Meant(peer: Who) => Code::PeerMeant.says(format!("{lists} {name:?}, which means the peer {peer}")),
         /// The entry waits for its peer: it has not enrolled, or that is why nobody is meant.
         Awaited(why: Option<Box<OfMember>>) => {

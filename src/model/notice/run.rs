@@ -44,7 +44,7 @@ facts! {
                 named.quoted(), near.unwrap_or_default()
             ))
         },
-        /// Names that mean nobody, and the one machine that bears each: there was no inventory before.
+        /// Names that mean nobody, and the one machine that has each: there was no inventory before.
         NamesOfNobody(names: Vec<(String, Id)>) => {
             let key = |name: &str| Address::new(Kind::Peer, name).key();
             Code::MemberUnclear.says(format!(

@@ -602,7 +602,7 @@ fn a_second_policy_that_names_a_second_group_is_a_second_one() {
     }
 }
 
-/// Of kinds of which several can bear a name each place of an entry has its own object.
+/// Of kinds of which several can have a name each place of an entry has its own object.
 #[test]
 fn entries_of_several_objects() {
     let two = json!({ "routes": { "r": [

@@ -493,10 +493,10 @@ fn what_goes_along() {
             [both(), vec![goes()]].concat(),
         ),
         (
-            "the zone made anew, beside a group",
+            "the zone replaced, beside a group",
             [both(), vec![replaced(), group]].concat(),
         ),
-        ("a policy made anew", vec![policy]),
+        ("a policy replaced", vec![policy]),
         ("another range of addresses", vec![range]),
         ("another role", vec![role]),
     ];
@@ -525,12 +525,12 @@ the zone, with all records
     passes
   agreed to
     passes
-the zone made anew, beside a group
+the zone replaced, beside a group
     replaced-with-contents: this plan replaces DNS zone "z", with everything inside ["DNS record r", "DNS record s", "DNS zone z"]
         
   agreed to
     passes
-a policy made anew
+a policy replaced
     passes
   agreed to
     passes

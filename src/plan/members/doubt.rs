@@ -1,4 +1,4 @@
-//! What is to be said of names that several peers bear, and of keys that several peers can have used.
+//! What is to be said of names that several peers have, and of keys that several peers can have used.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub(super) fn is_machine(peer: &&objects::Peer) -> bool {
 }
 
 /// Of several peers that can have come by a key, those that are members already stay so, whichever it was. One that
-/// bears a name that the group lists no more is no such member.
+/// has a name that the group lists no more is no such member.
 pub(super) fn several(at: &Address, peers: &[Id], live: &BTreeSet<Id>, known: Known) -> Found {
     let (desired, actual, options) = (known.desired, known.actual, known.options);
     let is_delisted = |id: &Id| {
@@ -38,7 +38,7 @@ pub(super) fn gone(member: &str, actual: &Actual) -> OfMember {
     OfMember::Gone(others.map(machine).collect())
 }
 
-/// Says that other peers bear a name that stands for `meant`: a machine that registered again is a new peer, and its old
+/// Says that other peers have a name that stands for `meant`: a machine that registered again is a new peer, and its old
 /// one stays the member. `way_out` is what to do where the other is the right one.
 pub(super) fn namesakes(name: &str, meant: &Id, way_out: WayOut, known: Known) -> Option<OfMember> {
     let actual = known.actual;

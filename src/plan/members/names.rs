@@ -163,14 +163,14 @@ fn first_use(
         members.chain(live.resource.peers().into_iter().filter_map(PeerRef::id))
     });
     let used: BTreeSet<&Id> = used.collect();
-    let bearing = || actual.peers_named(name).filter(|peer| !peer.ephemeral);
-    if let Some(peer) = bearing().find(|peer| used.contains(&peer.id)) {
+    let of_name = || actual.peers_named(name).filter(|peer| !peer.ephemeral);
+    if let Some(peer) = of_name().find(|peer| used.contains(&peer.id)) {
         return Meaning::First(Some(peer.id.clone()));
     }
     let came_later =
         |peer: &&Peer| since.is_some_and(|at| peer.created_at.is_some_and(|it| it > at));
-    let mut bearing = bearing().filter(|peer| !came_later(peer));
-    let only = bearing.next().filter(|_| bearing.next().is_none());
+    let mut of_name = of_name().filter(|peer| !came_later(peer));
+    let only = of_name.next().filter(|_| of_name.next().is_none());
     let only = only.map(|peer| peer.id.clone());
     match only {
         Some(id) if standing == Standing::First => Meaning::Alone(id),
@@ -178,8 +178,8 @@ fn first_use(
     }
 }
 
-/// The machines that bear a name, and that it does not mean.
-pub(super) fn bearing(name: &str, known: Known) -> Vec<Machine> {
+/// The machines that have a name, and that it does not mean.
+pub(super) fn all_named(name: &str, known: Known) -> Vec<Machine> {
     let peers = known.actual.peers_named(name);
     peers.filter(|peer| !peer.ephemeral).map(machine).collect()
 }

@@ -97,7 +97,7 @@ fn the_name_of_a_key_is_the_peer_that_came_by_it() {
             ),
         ),
         (
-            "bound to one, and another bears the name",
+            "bound to one, and another has the name",
             with(
                 vec![pending(), used("done", MADE)],
                 vec![peer("x"), peer("done")],
@@ -113,7 +113,7 @@ fn the_name_of_a_key_is_the_peer_that_came_by_it() {
             ),
         ),
         (
-            "used, its peer is gone, and a member bears the name, --prune all",
+            "used, its peer is gone, and a member has the name, --prune all",
             Group {
                 keys: vec![pending(), used("done", MADE)],
                 events: Some(vec![enrolled("done", "was")]),
@@ -223,7 +223,7 @@ bound
     update group g
         peers [] → ["x"]
     pending in g: {"pending"}
-bound to one, and another bears the name
+bound to one, and another has the name
     update group g
         peers [] → ["x"]
     pending in g: {"pending"}
@@ -231,7 +231,7 @@ bound to one, and another bears the name
 used, its peer is gone and another took the name
     pending in g: {"pending"}
     note: group "g" lists the setup key "done", but the peer that enrolled with it was deleted, so no peer is added. The peer daojn05s1nsc4uaq7gqg has this name, but did not enroll with this key. For a machine in its place, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key.
-used, its peer is gone, and a member bears the name, --prune all
+used, its peer is gone, and a member has the name, --prune all
     pending in g: {"pending"}
     unmanaged in g: ["done"]
     adopts group g as Adopted

@@ -1,4 +1,4 @@
-//! What `--protect` names: nothing that bears the name, or had it, is left out.
+//! What `--protect` names: nothing that has the name, or had it, is left out.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -34,7 +34,7 @@ fn why_the_peer_of_a_removed_key_stays_is_told() {
             case(json!([peer("x"), peer("y")]), json!([])),
         ),
         (
-            "one of two, which alone bears the name",
+            "one of two, which alone has the name",
             case(json!([peer("gw"), peer("y")]), json!([])),
         ),
         (
@@ -52,7 +52,7 @@ a person's
 one of two of that second
     delete setup key gw: it is no longer in the file
     note: setup key "gw" is not in the file any more, but its peer is not deleted, because it is not known which of several peers used the key: y, x. If nobody needs the peer, delete it in NetBird.
-one of two, which alone bears the name
+one of two, which alone has the name
     delete setup key gw: it is no longer in the file
     note: setup key "gw" is not in the file any more, but its peer is not deleted, because only names and times say that it is the peer "gw" (daojn05h52b8h06og03g). If nobody needs the peer, delete it in NetBird.
 a server that does not say when peers enrolled
@@ -78,7 +78,7 @@ fn what_is_odd_about_keys_and_their_peers_is_told() {
     let again = |name: &str| over(peer("gw"), json!({ "id": id(Kind::Peer, name) }));
     let rows = [
         (
-            "another peer bears the key's name",
+            "another peer has the key's name",
             Case::new(
                 file(one(json!({})), &[]),
                 live(json!([peer("host"), peer("gw")]), event.clone()),
@@ -113,7 +113,7 @@ fn what_is_odd_about_keys_and_their_peers_is_told() {
             ),
         ),
         (
-            "a member of which two more bear the name",
+            "a member of which two more have the name",
             Case::new(
                 file(one(json!({ "enrolled": true })), &["gw"]),
                 live(
@@ -123,7 +123,7 @@ fn what_is_odd_about_keys_and_their_peers_is_told() {
             ),
         ),
         (
-            "a member of a name that two bear",
+            "a member of a name that two have",
             Case::new(
                 file(one(json!({ "enrolled": true })), &["x"]),
                 live(
@@ -139,7 +139,7 @@ fn what_is_odd_about_keys_and_their_peers_is_told() {
     ];
     let rows = rows.map(|(what, case)| (what, case.outcome()));
     assert_data_eq!(table(rows), str![[r#"
-another peer bears the key's name
+another peer has the key's name
     note: setup key "gw" was used by the peer "host", but the peer daojn05h52b8h06og03g has the name "gw": rename that peer in NetBird, or delete it if its machine does not exist any more; nothing is done
 enrolled was taken back
     note: setup key "gw" was marked enrolled before, and now it is not. This has no effect, because the peer "gw" (daojn05h52b8h06og03g) enrolled with this key. To enroll another machine, set reissue_after to the time of this change (such as 2026-12-01T12:00:00Z). If you do not want that, set "enrolled": true again.
@@ -148,11 +148,11 @@ a key for many as a member
     note: group "g" lists "gw", but this is a reusable setup key, so it means no single peer. Its machines join the groups in its "auto_groups".
 a member whose key one of two used
     note: group "g" lists the setup key "gw", but it is not known which of several peers (y, x) used it, so no peer is added. Write the name of the right peer instead.
-a member of which two more bear the name
+a member of which two more have the name
     update group g
         peers [] → ["gw (daojn05h52b8h06og03g)"]
     note: group "g" lists "gw", which means the peer daojn05h52b8h06og03g. The peers daojn06d1l189ei3hfs0 and daojn06d1l2o9ei3i48g have this name too, but are not added. If one of them is the right machine, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key. If not, rename them.
-a member of a name that two bear
+a member of a name that two have
     adopts group g as Adopted
     adopts setup key gw as Adopted
     note: group "g" lists "x", which means no machine yet, because any machine can choose its own name. The peers daojn06d1l189ei3hfs0 and daojn06d1l5o9ei3jd1g have this name now. If one of them is the right machine, run apply --adopt peers/x=ID (in a job: the input adopt of the apply workflow)

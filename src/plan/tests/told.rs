@@ -19,7 +19,7 @@ fn with_way_out(case: &Case) -> String {
 }
 
 /// The server refuses routes and names that stand in each other's way: a file alone does not show that two groups of routers
-/// share a peer, or that two objects bear a name.
+/// share a peer, or that two objects have a name.
 #[test]
 fn what_stands_in_the_way_is_told_or_goes_first() {
     let lan =

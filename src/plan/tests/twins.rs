@@ -1,4 +1,4 @@
-//! A group of an identity provider that bears the name of one that the API made.
+//! A group of an identity provider that has the name of one that the API made.
 
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};

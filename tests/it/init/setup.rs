@@ -393,3 +393,14 @@ fn a_push_list_that_came_out_without_the_bot_is_an_error() {
         .says("then run init --setup again")
         .shows("not set      branch rule main");
 }
+
+/// The network is on the branch already, and its rule is set at once: the new workflows come by a pull request.
+#[test]
+fn what_is_protected_by_this_run_is_not_pushed_to_afterwards() {
+    let site = site(false);
+    let run = setup(&site, &[], &[]).expect(0);
+    run.shows("  set          branch rule main  (only gitops-bot may push)\n")
+        .shows("git switch -c netbird-gitops\ngit add ")
+        .shows("git push -u origin HEAD\n")
+        .hides("HEAD:main");
+}

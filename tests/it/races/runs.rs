@@ -118,14 +118,14 @@ fn a_bench_on_a_real_server_leaves_nothing_behind() {
     bench.agreed(one_of_each());
     bench.resource("lan");
     bench.check("new");
-    let bear = |list: &str| {
+    let have = |list: &str| {
         server
             .list(list)
             .iter()
             .filter_map(|entry| bench.server().own_name(entry))
             .count()
     };
-    assert_eq!(bear("/groups"), 3, "with All");
+    assert_eq!(have("/groups"), 3, "with All");
     let names = [
         "/groups",
         "/setup-keys",

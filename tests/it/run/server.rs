@@ -13,7 +13,7 @@ pub(crate) enum Server {
     Real(Real),
 }
 
-/// A real server, of which a bench touches only what bears its prefix.
+/// A real server, of which a bench touches only what has its prefix.
 pub(crate) struct Real {
     url: String,
     token: String,
@@ -433,7 +433,7 @@ impl Real {
         Ok(newest.expect("the peer that enrolled"))
     }
 
-    /// Deletes what bears the prefix; whatever happened in the test.
+    /// Deletes what has the prefix; whatever happened in the test.
     fn clean(&self) {
         let send = |method: &str, path: &str| {
             client::send(

@@ -50,7 +50,7 @@ fn any_peers() -> impl Strategy<Value = Vec<Value>> {
 }
 
 /// Machines that enrolled one after the other: the key's name, the milliseconds since the one before, how much later the key
-/// counts as used, and whether the machine is still there and bears its key's name.
+/// counts as used, and whether the machine is still there and has its key's name.
 type Enrolled = (String, i64, i64, bool, bool);
 
 /// Enrollments as the server makes them (docs/netbird-api.md, "Enrollment"), any number of them within the same

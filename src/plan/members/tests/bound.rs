@@ -37,10 +37,10 @@ fn whom_a_name_means() {
     let none = || json!({});
     let named = peer_at("x", MADE + 500);
     let rows = [
-        ("nobody bears it", case(&[], vec![], none())),
-        ("one bears it", case(&[], vec![edge()], none())),
-        ("two bear it", case(&[], vec![edge(), other()], none())),
-        ("two bear it, one came by a key of another name", {
+        ("nobody has it", case(&[], vec![], none())),
+        ("one has it", case(&[], vec![edge()], none())),
+        ("two have it", case(&[], vec![edge(), other()], none())),
+        ("two have it, one came by a key of another name", {
             let file = json!({ "groups": { "g": { "peers": ["edge"] } } });
             let used = over(key("guest", &[]), used_at(MADE + 9));
             let live = json!({ "groups": [group("g", &[])], "peers": [edge(), other()], "setup_keys": [used],
@@ -48,11 +48,11 @@ fn whom_a_name_means() {
             Case::new(file, live).inventory(json!({}))
         }),
         (
-            "two bear it, one is a member",
+            "two have it, one is a member",
             case(&["edge"], vec![edge(), other()], none()),
         ),
         (
-            "bound to nobody, and one bears it",
+            "bound to nobody, and one has it",
             case(&[], vec![edge()], bound(Value::Null)),
         ),
         (
@@ -122,24 +122,24 @@ fn whom_a_name_means() {
         )
     });
     assert_data_eq!(table(rows), str![[r#"
-nobody bears it
+nobody has it
     note: group "g" lists "edge", but no peer has this name, so no peer is added. Check the name. When its machine enrolled, run apply --adopt peers/edge=ID
     writes edge: None
-one bears it
+one has it
     update group g
         peers [] → ["edge (100.92.14.7)"]
     writes edge: Some(Id("daojn00qcrormgvs1g00"))
-two bear it
+two have it
     note: group "g" lists "edge", which means no machine yet, because any machine can choose its own name. The peers daojn00qcrormgvs1g00 and daojn28qcrormgvs1g00 have this name now. If one of them is the right machine, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow)
     writes edge: None
-two bear it, one came by a key of another name
+two have it, one came by a key of another name
     adopts group g as Adopted
     note: group "g" lists "edge", which means no machine yet, because any machine can choose its own name. The peers daojn00qcrormgvs1g00 and daojn28qcrormgvs1g00 have this name now. If one of them is the right machine, run apply --adopt peers/edge=ID (in a job: the input adopt of the apply workflow)
     writes edge: None
-two bear it, one is a member
+two have it, one is a member
     note: group "g" lists "edge", which means the peer daojn00qcrormgvs1g00. The peer daojn28qcrormgvs1g00 has this name too, but is not added. If it is the right machine, run apply --adopt peers/edge=daojn28qcrormgvs1g00 (in a job: the input adopt of the apply workflow). If not, rename it.
     writes edge: Some(Id("daojn00qcrormgvs1g00"))
-bound to nobody, and one bears it
+bound to nobody, and one has it
     note: group "g" lists "edge", which means no machine yet, because any machine can choose its own name. The peer daojn00qcrormgvs1g00 has this name now. If it is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow)
 bound to one of another name by now
     update group g
@@ -183,7 +183,7 @@ a member that nobody listed
 }
 
 proptest! {
-    /// Whoever enrolls after a name was bound does not get in by bearing it.
+    /// Whoever enrolls after a name was bound does not get in by having it.
     #[test]
     fn nobody_gets_in_by_a_name_that_was_bound_before(
         name in prop_oneof![Just("edge".to_owned()), Just("x".to_owned()), any::<String>()],

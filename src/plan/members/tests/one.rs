@@ -52,17 +52,17 @@ fn an_entry_names_a_peer_as_a_group_lists_its_members() {
     };
     let rows = [
         ("its name", waits(&named, vec![older()], vec![])),
-        ("nobody bears it", waits(&named, vec![peer("gv")], vec![])),
+        ("nobody has it", waits(&named, vec![peer("gv")], vec![])),
         (
             "a peer took it since",
             waits(&named, vec![younger()], vec![]),
         ),
         (
-            "two bear it, one of them since",
+            "two have it, one of them since",
             waits(&named, vec![older(), younger()], vec![]),
         ),
         (
-            "two bear it",
+            "two have it",
             waits(&named, vec![older(), peer_at("gw", MADE + 5)], vec![]),
         ),
         (
@@ -73,7 +73,7 @@ fn an_entry_names_a_peer_as_a_group_lists_its_members() {
             ),
         ),
         (
-            "the one that routes is gone, and nobody bears the name",
+            "the one that routes is gone, and nobody has the name",
             ours(vec![], &id(Kind::Peer, "old")),
         ),
         (
@@ -104,18 +104,18 @@ fn an_entry_names_a_peer_as_a_group_lists_its_members() {
     assert_data_eq!(table(rows), str![[r#"
 its name
     create route r
-nobody bears it
+nobody has it
     note: route "r" names "gw", but no peer has this name. Check the name. When its machine enrolled, run apply --adopt peers/gw=ID. This entry is skipped until its peer is known.
 a peer took it since
     note: route "r" names "gw", which means no machine yet, because any machine can choose its own name. The peer dav6l05h52b8h06og03g has this name now. If it is the right machine, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow). This entry is skipped until its peer is known.
-two bear it, one of them since
+two have it, one of them since
     create route r
     note: route "r" names "gw", which means the peer daojn05h52b8h06og03g. The peer dav6l05h52b8h06og03g has this name too, but is not used. If it is the right machine, run apply --adopt peers/gw=dav6l05h52b8h06og03g (in a job: the input adopt of the apply workflow). If not, rename it.
-two bear it
+two have it
     note: route "r" names "gw", which means no machine yet, because any machine can choose its own name. The peers daojn05h52b8h06og03g and daojn1dh52b8h06og03g have this name now. If one of them is the right machine, run apply --adopt peers/gw=ID (in a job: the input adopt of the apply workflow). This entry is skipped until its peer is known.
 of two it is the one that routes
     adopts route r as Adopted
-the one that routes is gone, and nobody bears the name
+the one that routes is gone, and nobody has the name
     unmanaged: route r
     note: NetBird has another route with the name "r" (id daojn050reig0m8bel20). This file does not manage it and does not change it.
     note: route "r" names "gw", but no peer has this name. Check the name. When its machine enrolled, run apply --adopt peers/gw=ID. This entry is skipped until its peer is known.
