@@ -1,5 +1,6 @@
-//! Recorded objects that no list of NetBird has. Each is asked for by its id before it counts as deleted: a plan by an old list, or by
-//! one that something before NetBird cut, would create the object a second time and forget the first.
+//! Recorded objects that no list of NetBird has, and members of groups that the list of peers lacks. Each is asked for by its id before it
+//! counts as deleted: a plan by an old list, or by one that something before NetBird cut, would create the object a second time and
+//! forget the first.
 
 use std::thread;
 
@@ -62,7 +63,10 @@ fn ask(api: &Api, address: &Address, id: &Id, within: Option<Id>) -> Result<()> 
             "NetBird's list of {} lacks {} ({id}), but NetBird has it: the list is old or incomplete\n\
              hint: run again; if it happens again, something before NetBird answers old lists, or cuts them",
             address.kind.plural(),
-            address.quoted()
+            match address.name == id.0 {
+                true => "a member of a group".to_owned(),
+                false => address.quoted(),
+            }
         ),
     }
 }

@@ -14,7 +14,8 @@ use crate::account::{Bindings, Peers, Snapshot, binding};
 use crate::base::{Entry, Id, json, parallel};
 use crate::model::kind::Other;
 use crate::model::{
-    ALL, Address, Answers, Change, Groups, Kind, Live, Protection, Referred, Resource, Who, kind,
+    ALL, Address, Answers, Change, Groups, Impossible, Kind, Live, Problem, Protection, Referred,
+    Resource, Who, kind,
 };
 use crate::wire::api::objects;
 
@@ -268,6 +269,22 @@ impl Actual {
     /// Returns the address of what an object stands in, if in anything.
     pub fn parent_of(&self, live: &Live) -> Option<&Address> {
         self.addresses.get(live.within.as_ref()?)
+    }
+
+    /// Returns the objects of which a list lacks what stands in them, with its kind: not all of that list came.
+    pub fn incomplete(&self) -> impl Iterator<Item = (Kind, Problem)> {
+        self.unlisted.iter().filter_map(|((kind, within), ids)| {
+            let what = Impossible::Unlisted(*kind, ids.clone());
+            Some((*kind, Problem::new(within.as_ref()?, what)))
+        })
+    }
+
+    /// Returns the members of groups that the list of peers lacks, by their ids.
+    pub fn unlisted_members(&self) -> impl Iterator<Item = (Address, Id)> {
+        let members = self.unlisted.get(&(Kind::Peer, None)).into_iter();
+        members
+            .flatten()
+            .map(|id| (Address::new(Kind::Peer, id.0.as_str()), id.clone()))
     }
 
     /// Returns the live object of that id, of the kinds that a file can declare.

@@ -182,8 +182,6 @@ codes! {
     PeerStays,
     /// A section that the file had and has no more.
     SectionGone,
-    /// The list of peers lacks members of groups.
-    UnlistedPeers,
     /// An entry says less than before, and nothing follows from it.
     SaysLess,
     /// An agreement to deletions.

@@ -54,16 +54,18 @@ pub(super) fn run(run: &Run, args: &AccessArgs) -> Result<Ending> {
 fn account(run: &Run, args: &AccessArgs) -> Result<(Actual, Option<Plan>, Memberships)> {
     readable()?;
     if !args.after {
-        let snapshot = match &args.live {
-            Some(path) => recorded(path)?,
+        let (api, snapshot) = match &args.live {
+            Some(path) => (None, recorded(path)?),
             None => {
                 let api = connect(run)?;
                 let needs = Needs::default().and_reach();
                 let snapshot = fetch(&api, &needs, &Desired::default());
-                snapshot.map_err(|error| of_netbird(&api, error))?
+                let snapshot = snapshot.map_err(|error| of_netbird(&api, error))?;
+                (Some(api), snapshot)
             }
         };
-        return Ok((read(&snapshot, run.say)?, None, Memberships::default()));
+        let actual = read(api.as_ref(), &snapshot, run.say)?;
+        return Ok((actual, None, Memberships::default()));
     }
     let mut session = Session::open(run, AccessLevel::Groups, &mut blank(run))?;
     let plan = session.plan_whole()?;

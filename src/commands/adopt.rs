@@ -36,8 +36,8 @@ pub(super) fn run(run: &Run, args: &AdoptArgs) -> Result<Ending> {
     let names: BTreeSet<Address> = names
         .collect::<Result<_>>()
         .map_err(|failure| failure.aside(Some(more.to_owned())))?;
-    let snapshot = whole(&connect(run)?, false)?;
-    let actual = read(&snapshot, run.say)?;
+    let api = connect(run)?;
+    let actual = read(Some(&api), &whole(&api, false)?, run.say)?;
     if args.candidates {
         return Ok(candidates(run, &desired, &actual));
     }

@@ -9,11 +9,12 @@ use super::session::notices::of_token;
 use super::{Body, Ending, Failure, Result, Run, Say, connect, of_netbird, readable};
 use crate::account::actual::optional_lists;
 use crate::account::fetch::fetch_parts;
-use crate::account::{Actual, More, Needs, Snapshot, beside_the_kinds, complete, fetch};
+use crate::account::{Actual, More, Needs, Snapshot, absent, beside_the_kinds, complete, fetch};
 use crate::base::{count, json, visible};
 use crate::check::validate::validate;
 use crate::file;
-use crate::model::{Address, Desired, Live};
+use crate::inventory::Inventory;
+use crate::model::{Address, Desired, Live, problem};
 use crate::wire::api::Api;
 
 pub(super) fn run(run: &Run, args: &ExportArgs) -> Ending {
@@ -37,9 +38,19 @@ pub(super) fn whole(api: &Api, has_parts: bool) -> Result<Snapshot> {
     Ok(snapshot)
 }
 
-/// Reads it into actual state, and says what there is to say of the token.
-pub(super) fn read(snapshot: &Snapshot, say: Say) -> Result<Actual> {
+/// Reads it into actual state, and says what there is to say of the token. Errors where a list lacks what others name: `api` is asked,
+/// where there is one.
+pub(super) fn read(api: Option<&Api>, snapshot: &Snapshot, say: Say) -> Result<Actual> {
     let actual = Actual::read(snapshot)?;
+    let incomplete = actual.incomplete().map(|(_, problem)| problem);
+    if let Some((problem, text, hint)) = problem::told(&Vec::from_iter(incomplete)).first() {
+        let error = format!("{} {text}", problem.address.quoted());
+        return Err(Failure::error(error).aside(hint.clone()));
+    }
+    if let Some(api) = api {
+        let members = Vec::from_iter(actual.unlisted_members());
+        absent::confirm(api, &members, &actual, &Inventory::default())?;
+    }
     if let Some(notice) = of_token(&actual) {
         say.note(&visible(&notice.words()));
     }
@@ -57,7 +68,7 @@ fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String> {
         })?;
         return Ok(json::text(&answers));
     }
-    let mut actual = read(&snapshot, say)?;
+    let mut actual = read(Some(&api), &snapshot, say)?;
     if args.managed_only {
         let ours = recorded(run, &actual).0;
         let is_recorded = |live: &Live| ours.origin(&live.id).is_some();
@@ -95,7 +106,7 @@ fn make(run: &Run, args: &ExportArgs, say: Say) -> Result<String> {
 
 /// Returns the account as a file has it, and says what has no place there.
 pub(super) fn of_account(api: &Api, say: Say) -> Result<Export> {
-    let actual = read(&whole(api, false)?, say)?;
+    let actual = read(Some(api), &whole(api, false)?, say)?;
     let mut export = export(&actual);
     export.forget_people();
     say_what_is_not_there(&export, say);

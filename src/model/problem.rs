@@ -143,7 +143,7 @@ facts! {
         /// It contains these of that kind, and the list of the kind lacks them.
         Unlisted(kind: Kind, ids: BTreeSet<Id>) => says(
             format!(
-                "cannot be compared: it contains {} that are missing in NetBird's list ({})",
+                "cannot be read: it contains {} that are missing in NetBird's list ({})",
                 kind.plural(), listed(ids)
             ),
             "run again; if it happens again, a proxy before NetBird cuts the list",

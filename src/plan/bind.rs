@@ -83,7 +83,8 @@ impl Bound {
         issued.map(|(at, _)| at.name.clone()).collect()
     }
 
-    /// Returns the recorded objects and machines that no list has, with the names of their entries.
+    /// Returns the recorded objects and machines that no list has, with the names of their entries, and the members of groups that the
+    /// list of peers lacks, by their ids.
     pub fn absent(&self, actual: &Actual, inventory: &Inventory) -> Vec<(Address, Id)> {
         let objects = self.dead.iter();
         let objects = objects.map(|(id, address)| (address.clone(), id.clone()));
@@ -96,7 +97,8 @@ impl Bound {
         let is_absent = |id: &Id| self.whole.contains(&Kind::Peer) && !actual.peers.contains(id);
         let machines = enrolled.chain(named).filter(|(_, id)| is_absent(id));
         let machines = machines.map(|(name, id)| (Address::new(Kind::Peer, name), id.clone()));
-        let mut absent: Vec<(Address, Id)> = objects.chain(machines).collect();
+        let all = objects.chain(machines).chain(actual.unlisted_members());
+        let mut absent: Vec<(Address, Id)> = all.collect();
         absent.sort();
         absent.dedup();
         absent

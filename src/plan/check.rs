@@ -46,11 +46,10 @@ pub(super) fn check(
     problems.extend(account::zone_of_domain(changes, desired, actual));
     problems.extend(people::unclear(desired, actual));
     // what is there would be made again
-    problems.extend(actual.unlisted.iter().filter_map(|((kind, within), ids)| {
-        let within = within.as_ref().filter(|_| desired.manages(*kind))?;
-        let what = Impossible::Unlisted(*kind, ids.clone());
-        Some(Problem::new(within, what))
-    }));
+    let managed = actual
+        .incomplete()
+        .filter(|(kind, _)| desired.manages(*kind));
+    problems.extend(managed.map(|(_, problem)| problem));
     (notices, problems)
 }
 

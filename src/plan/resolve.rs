@@ -9,7 +9,7 @@ use super::bind::Bound;
 use crate::account::Actual;
 use crate::base::{Id, parallel};
 use crate::model::{
-    Address, Desired, Group, Kind, Notice, OfKey, OfObject, OfRun, PeerRef, Protection, Resource,
+    Address, Desired, Group, Kind, Notice, OfKey, OfObject, PeerRef, Protection, Resource,
     label_of, plain_label,
 };
 use crate::plan::{
@@ -83,11 +83,9 @@ pub(super) fn resolve<'a>(given: Given<'a>) -> Resolved<'a> {
         unapproved: &unapproved.map(|peer| &peer.id).collect(),
         options,
     };
-    let unlisted_peers = actual.unlisted.get(&(Kind::Peer, None)).into_iter();
-    let unlisted_peers = unlisted_peers.map(|ids| OfRun::UnlistedPeers(ids.clone()));
-    let mut notices: Vec<Notice> = unlisted_peers
-        .map(Notice::general)
-        .chain(names.notice())
+    let mut notices: Vec<Notice> = names
+        .notice()
+        .into_iter()
         .chain(taken_labels(desired, actual, &decisions))
         .chain(decisions.values().flat_map(|of| of.notices.iter().cloned()))
         .collect();

@@ -5,6 +5,7 @@ mod adopt;
 
 use std::fs;
 
+use fakes::{Effect, Fault};
 use netbird_gitops::plan::options::Prune;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
@@ -353,4 +354,45 @@ fn groups_without_their_members() {
     bench.text(&exported.stdout);
     bench.run(&["validate"]).expect(0);
     bench.plan(&[]).expect(0).shows("No changes");
+}
+
+/// What a list lacks would be missing in the file, and deleted by the apply of that file.
+#[test]
+fn lists_that_lack_what_others_name_are_errors() {
+    let bench = account();
+    fs::write(bench.path("netbird.json"), "{}").unwrap();
+    let network = id(&bench.create("/networks", json!({ "name": "office" })));
+    let router = json!({ "peer_groups": [bench.id("/groups", "g")], "metric": 9999, "masquerade": true, "enabled": true });
+    bench.create(&format!("/networks/{network}/routers"), router);
+    let commands = [
+        &["export"][..],
+        &["export", "--users"],
+        &["adopt", "policies/p"],
+        &["adopt", "--candidates"],
+        &["access", "g", "g"],
+    ];
+    let lists = [
+        (
+            "/networks/routers",
+            "network routers that are missing in NetBird's list",
+        ),
+        ("/peers", "the list is old or incomplete"),
+    ];
+    for (path, why) in lists {
+        for command in commands {
+            for answer in [json!([]), json!([{}])] {
+                let fault = Fault::on("GET", path).always();
+                bench.netbird().fault(fault.then(Effect::Otherwise(answer)));
+                let run = bench.run(command);
+                run.expect(1);
+                bench.netbird().clear_faults();
+            }
+        }
+        let fault = Fault::on("GET", path).always();
+        bench
+            .netbird()
+            .fault(fault.then(Effect::Otherwise(Value::Null)));
+        bench.run(&["export"]).expect(1).says(why);
+        bench.netbird().clear_faults();
+    }
 }

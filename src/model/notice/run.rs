@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Fact;
-use crate::base::{Code, Id, Saying, ask, count, joined, listed, quoted};
+use crate::base::{Code, Id, Saying, ask, count, joined, quoted};
 use crate::model::address::adopt;
 use crate::model::{Address, Kind, facts};
 
@@ -26,12 +26,6 @@ facts! {
             "who reaches whom is left out: the policies have too many groups, or these groups have too many machines of different \
              groups. To ask about two of them, run netbird-gitops access FROM TO --after"
         ),
-        /// Groups have these members, and the list of peers lacks them.
-        UnlistedPeers(peers: BTreeSet<Id>) => Code::UnlistedPeers.says(format!(
-            "groups in NetBird have {} that its list of peers lacks ({}). They stay members. If the machines exist, something \
-             before NetBird cut the list, or this token does not see all machines.",
-            count(peers.len(), "member", "members"), listed(peers)
-        )),
         /// Nobody is named who could open new keys.
         NoRecipient => Code::NoRecipient.says(
             "no recipient is set. An apply of this plan is refused without one: set AGE_PUBLIC_KEY, or use -r KEY or -R FILE."

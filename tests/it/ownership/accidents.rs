@@ -520,6 +520,20 @@ fn a_machine_that_the_list_of_peers_lacks_is_not_forgotten() {
         .says("but NetBird has it: the list is old or incomplete");
     bench.netbird().clear_faults();
     assert_eq!(bench.inventory(), inventory);
+    // nor is one that no run has recorded yet: the group All has it
+    let without_it = |peers: Vec<Value>| -> Vec<Value> {
+        let others = peers.into_iter().filter(|peer| peer["name"] != "n");
+        others.collect()
+    };
+    let old = without_it(bench.server().list("/peers"));
+    for old in [old, Vec::new()] {
+        answers_old(&bench, &[("/peers", old)], 1_000);
+        let run = bench.run(&["sync-events"]);
+        run.expect(1)
+            .says("but NetBird has it: the list is old or incomplete");
+        bench.netbird().clear_faults();
+    }
+    bench.run(&["sync-events", "--dry-run"]).expect(0).says("n");
     // one that is deleted is asked for, and then forgotten
     bench.delete("/peers", "m");
     bench.apply(&[]).expect(0);

@@ -269,7 +269,13 @@ impl Matrix {
                 };
                 // and of no key nothing is to be marked
                 let is_idle = at.path == "/setup-keys" && self.task.name.starts_with("sync-events");
-                if !(waits || is_true && (is_read(&self.task) || is_idle)) {
+                // an old answer to one of them is no answer to the other
+                let has_another_query = self
+                    .requests
+                    .iter()
+                    .any(|(_, other, _)| other.path == at.path && other.query != at.query);
+                let is_mixed = trouble.name == "stale, each time" && has_another_query;
+                if !(waits || is_mixed || is_true && (is_read(&self.task) || is_idle)) {
                     cases.push((nth, which));
                 }
             }
