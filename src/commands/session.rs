@@ -236,10 +236,12 @@ impl<'a> Session<'a> {
         session.read(early)?;
         let inventory = &session.options.ours.inventory;
         session.place.of_account(inventory, &session.actual)?;
+        let is_whole = session.actual.incomplete().next().is_none();
         if let Some(api) = session.api.clone()
-            && session.confirm(&api).is_err()
+            && (session.confirm(&api).is_err() || !is_whole)
         {
-            // lists that were asked for before the inventory lack what another run made and recorded in between
+            // lists that were asked for before the inventory lack what another run made and recorded in between, and lists that are
+            // asked for one after the other differ where somebody is at work
             session.snapshot = fetch::fetch(&api, &lists, &session.valid.desired)?;
             session.read(None)?;
             session.confirm(&api)?;

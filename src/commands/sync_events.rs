@@ -110,7 +110,7 @@ impl Synced<'_> {
         let api = connect(run)?;
         let keys = api.list(Kind::SetupKey.path());
         self.requests = api.requests();
-        let used = used_keys(&keys?)?;
+        let used = used_keys(&keys?, &valid.desired)?;
         let is_marked = |name: &String| {
             let declared = valid.desired.setup_key(name);
             declared.is_some_and(|key| key.enrolled)
@@ -302,9 +302,16 @@ fn joined(done: &[Done], desired: &Desired) -> Vec<(String, String, Id)> {
 /// How many events the server keeps (docs/netbird-api.md, "Events").
 const EVENTS_KEPT: usize = 10_000;
 
-/// Returns the names of the used keys that are for one peer.
-fn used_keys(keys: &[Entry]) -> Result<BTreeSet<String>> {
+/// Returns the names of the used keys that are for one peer, and of those that wait for theirs and that NetBird does not have: somebody
+/// may have deleted them after a peer came.
+fn used_keys(keys: &[Entry], desired: &Desired) -> Result<BTreeSet<String>> {
     let keys: Vec<objects::SetupKey> = typed("setup_keys", keys)?;
-    let used = |key: &objects::SetupKey| key.is_for_one_peer() && key.used_times > 0;
-    Ok(keys.into_iter().filter(used).map(|key| key.name).collect())
+    let there: BTreeSet<&str> = keys.iter().map(|key| key.name.as_str()).collect();
+    let gone = desired.setup_keys().map(|(name, _)| name);
+    let gone =
+        gone.filter(|name| desired.awaits_enrollment(name) && !there.contains(name.as_str()));
+    let used = keys
+        .iter()
+        .filter(|key| key.is_for_one_peer() && key.used_times > 0);
+    Ok(gone.chain(used.map(|key| &key.name)).cloned().collect())
 }

@@ -46,10 +46,11 @@ pub(super) fn check(
     problems.extend(account::zone_of_domain(changes, desired, actual));
     problems.extend(people::unclear(desired, actual));
     // what is there would be made again
-    let managed = actual
+    let is_ours = |at: &Address| desired.declares(at) || changes.iter().any(|of| of.address == *at);
+    let incomplete = actual
         .incomplete()
-        .filter(|(kind, _)| desired.manages(*kind));
-    problems.extend(managed.map(|(_, problem)| problem));
+        .filter(|(kind, of)| desired.manages(*kind) && is_ours(&of.address));
+    problems.extend(incomplete.map(|(_, problem)| problem));
     (notices, problems)
 }
 

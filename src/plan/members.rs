@@ -127,14 +127,14 @@ pub fn resolve<'a>(
 /// Returns whom the names meant that left a group's list since the last apply: no run may have come between an enrollment and such a
 /// change.
 fn left(at: &Address, wanted: &BTreeSet<String>, known: Known) -> BTreeSet<Id> {
-    let (ours, bindings) = (&known.options.ours, &known.actual.bindings);
+    let (ours, desired, actual) = (&known.options.ours, known.desired, known.actual);
     let before = ours.versions.older().flat_map(|file| file.listed(at));
     let names: BTreeSet<&str> = before.filter(|name| !wanted.contains(*name)).collect();
     let meant = names.into_iter().flat_map(|name| {
         let keys = ours.inventory.of(&Address::new(Kind::SetupKey, name).key());
         let came = keys
             .into_iter()
-            .filter_map(|(key, _)| bindings.of_key(key)?.bound());
+            .filter_map(|(key, _)| ours.machine_of(name, key, desired, actual));
         let known = ours.inventory.enrolled.get(name).into_iter().flatten();
         let came = came.chain(known.map(|machine| (&machine.id, machine.by)));
         let came = came
@@ -221,8 +221,10 @@ fn by_key(member: &str, at: &Address, live: &BTreeSet<Id>, known: Known) -> Foun
         Some(Binding::Several(peers)) => several(at, peers, live, known),
         binding => match binding.and_then(Binding::bound) {
             Some((peer, evidence)) => {
-                // of a pending key the enrollment says it
-                let joins = declared.enrolled && !live.contains(peer);
+                // of a pending key the enrollment says it, and of one that is recorded it was said
+                let recorded = known.options.ours.inventory.enrolled.get(member);
+                let is_recorded = recorded.into_iter().flatten().any(|of| of.id == *peer);
+                let joins = declared.enrolled && !live.contains(peer) && !is_recorded;
                 let told = (joins && evidence != Evidence::Event)
                     .then(|| OfMember::BoundByTime(actual.who(peer), evidence));
                 Found::Peers(vec![peer.clone()], told.or_else(|| namesakes(peer)))

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::base::Id;
+use crate::account::{Actual, Binding};
+use crate::base::{Evidence, Id};
 use crate::git::versions::Versions;
 use crate::inventory::{Inventory, RecordedAs};
-use crate::model::{Address, Kind};
+use crate::model::{Address, Desired, Kind, SetupKey};
 use crate::wire::api::objects::{Event, User};
 
 /// What is known of the inventory.
@@ -65,6 +66,25 @@ impl Ours {
         match self.is_made(id) {
             true => RecordedAs::Created,
             false => RecordedAs::Adopted,
+        }
+    }
+
+    /// Returns the machine that came by a recorded key of the setup key `name`, and what tells so. Of a key that is gone the file alone
+    /// says that it was for one machine: this one, or the last one that had its entry.
+    pub fn machine_of<'a>(
+        &self,
+        name: &str,
+        key: &Id,
+        desired: &Desired,
+        actual: &'a Actual,
+    ) -> Option<(&'a Id, Evidence)> {
+        let has = |file: &Desired| file.setup_key(name).is_some();
+        let file = Some(desired).filter(|file| has(file));
+        let file = file.or_else(|| self.versions.last_with(has));
+        let entry = file.and_then(|file| file.setup_key(name));
+        match entry.is_some_and(SetupKey::is_for_one_peer) {
+            true => actual.bindings.machine_of(key),
+            false => actual.bindings.of_key(key).and_then(Binding::bound),
         }
     }
 

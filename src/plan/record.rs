@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bind::Bound;
 use super::resolve::{Resolved, resolve};
 use super::{Given, rows};
-use crate::account::{Actual, Binding};
+use crate::account::Actual;
 use crate::base::Id;
 use crate::inventory::{Adoption, Delta, Inventory, Machine, RecordedAs};
-use crate::model::{Address, Change, Desired, Kind, LeftBy, SetupKey};
+use crate::model::{Address, Change, Desired, Kind, LeftBy};
 use crate::plan::{Meaning, Options, Standing};
 
 /// What is to be written down.
@@ -134,13 +134,7 @@ fn enrolled(given: Given, resolved: &Resolved, record: &mut Record) {
         let Some(at) = name else {
             continue;
         };
-        // of a key that is gone the file alone says that it was for one machine
-        let declared = desired.setup_key(&at.name);
-        let bound = match declared.is_some_and(SetupKey::is_for_one_peer) {
-            true => actual.bindings.machine_of(id),
-            false => actual.bindings.of_key(id).and_then(Binding::bound),
-        };
-        let Some((peer, by)) = bound else {
+        let Some((peer, by)) = options.ours.machine_of(&at.name, id, desired, actual) else {
             continue;
         };
         let known = inventory.enrolled.get(&at.name).into_iter().flatten();

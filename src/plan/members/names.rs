@@ -59,10 +59,13 @@ impl Names {
             }
             uses
         });
-        // when the commit was made that wrote a name
+        // when the commit was made that wrote a name: until then it was none, or that of a key which waited for its machine
         let named_at = LazyLock::new(|| {
-            let versions = &ours.versions;
-            versions.gained(|file| file.machine_names().map(|(_, name)| name).collect())
+            ours.versions.gained(|file| {
+                let names = file.machine_names().map(|(_, name)| name);
+                let is_pending = |name: &str| file.setup_key(name).is_some_and(|key| !key.enrolled);
+                names.filter(|name| !is_pending(name)).collect()
+            })
         });
         let asked = ours.asked.iter().filter(|(at, _)| at.kind == Kind::Peer);
         let asked: BTreeMap<&str, &Id> = asked.map(|(at, id)| (at.name.as_str(), id)).collect();
@@ -84,7 +87,8 @@ impl Names {
             // those that came since the inventory was written
             let key = Address::new(Kind::SetupKey, name).key();
             let keys = ours.inventory.of(&key).into_iter();
-            let news = keys.filter_map(|(key, _)| actual.bindings.of_key(key)?.peer());
+            let news = keys.filter_map(|(key, _)| ours.machine_of(name, key, desired, actual));
+            let news = news.map(|(peer, _)| peer);
             let came: Vec<&Id> = machines.chain(news).collect();
             // what a person says of the name of a key that is gone (`--adopt`) counts more than who came by it
             let said = known.and_then(Option::as_ref).filter(is_alive);
@@ -96,6 +100,11 @@ impl Names {
                 (None, None, Some(gone)) => Meaning::Nobody(Some((*gone).clone())),
                 (None, None, None) => {
                     let since = named_at.get(name).copied().flatten();
+                    // of a commit that the checkout lacks nobody is known to have come before
+                    let since = match ours.versions.is_cut() {
+                        true => Some(Timestamp::MIN),
+                        false => since,
+                    };
                     first_use(name, &uses[name], since, actual, ours.standing)
                 }
             })

@@ -528,6 +528,13 @@ fn lists_that_lack_what_others_name() {
             ),
         ),
         (
+            "the file has another network",
+            Case::new(
+                json!({ "networks": { "other": { "resources": {}, "routers": [] } } }),
+                networks(json!({ "network_routers": [], "network_resources": [] })),
+            ),
+        ),
+        (
             "the lists were not asked for",
             Case::new(file, networks(json!({}))),
         ),
@@ -547,6 +554,8 @@ no routers, no resources
     impossible: network office cannot be read: it contains network routers that are missing in NetBird's list (r1) | run again; if it happens again, a proxy before NetBird cuts the list
 the file does not manage them
     nothing
+the file has another network
+    create network other
 the lists were not asked for
     nothing
 half of the peers

@@ -183,6 +183,26 @@ fn with_a_token_a_clone_of_depth_1_plans_deletions_as_one_change() {
     apply.expect(0).shows("1 deleted");
 }
 
+/// Nothing tells when the name was written, so whoever has it may have taken it since.
+#[test]
+fn in_a_clone_of_depth_1_a_new_name_means_nobody() {
+    let clone = Cloned::new(&["--depth", "1"]);
+    let mut file = base();
+    file["groups"]["g"] = json!({ "peers": ["cam"] });
+    clone.site.commit(file);
+    git(
+        &clone.dir,
+        &["fetch", "-q", "--depth", "1", "origin", "main"],
+    );
+    git(&clone.dir, &["reset", "-q", "--hard", "FETCH_HEAD"]);
+    let peer = clone.site.bench.peer("cam");
+    let run = clone.run(clone.site.command(&["apply", "--allow-deletes", "1"]));
+    run.expect(0)
+        .says_anywhere(&format!("--adopt peers/cam={peer}"));
+    let members = &clone.site.bench.one("/groups", "g")["peers"];
+    assert!(members.is_null() || members == &json!([]), "{members}");
+}
+
 #[test]
 fn a_history_that_was_written_anew_takes_the_place_of_the_applied_one() {
     let clone = Cloned::new(&[]);

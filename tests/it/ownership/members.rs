@@ -282,6 +282,25 @@ fn who_takes_the_name_after_the_commit_is_nobody() {
     assert_eq!(bench.inventory()["names"], json!({ "cam-9": before }));
 }
 
+/// A name that was a pending key's is a machine's once the file says that the key did its work, or has the key no more: whoever takes it
+/// after that commit is not meant.
+#[test]
+fn who_takes_the_name_of_a_key_that_nobody_used_is_nobody() {
+    let key = |enrolled| json!({ "type": "one-off", "expires_in": 86400, "enrolled": enrolled });
+    for keys in [json!({ "k": key(true) }), json!({})] {
+        let bench = Bench::in_git();
+        let mut wanted = file(&["k"]);
+        wanted["setup_keys"] = json!({ "k": key(false) });
+        bench.applied(0.0, wanted.clone());
+        wanted["setup_keys"] = keys;
+        bench.declared(1.0, wanted);
+        bench.hour(2.0);
+        bench.peer("k");
+        bench.apply(&["--allow-deletes", "1"]).expect(0);
+        assert_eq!(members(&bench, "g"), Vec::<String>::new());
+    }
+}
+
 /// The name of a key that is gone is free again: whoever takes it has nothing of the machine that came by the key.
 #[test]
 fn who_takes_the_name_of_a_machine_that_is_gone_with_its_key_is_nobody() {
@@ -333,6 +352,29 @@ fn who_enrolled_and_left_the_file_before_a_run_recorded_it_leaves() {
     bench.apply(&[]).expect(0);
     assert_eq!(members(&bench, "a"), Vec::<String>::new());
     assert_eq!(members(&bench, "b"), ["k"]);
+}
+
+/// Nor where somebody deleted the key before.
+#[test]
+fn who_came_by_a_key_that_was_deleted_and_left_the_file_leaves() {
+    for is_marked in [false, true] {
+        let bench = Bench::in_git();
+        let whole = |listed: &[&str], is_marked: bool| {
+            json!({ "groups": { "a": { "peers": listed } }, "setup_keys": { "k": { "type": "one-off", "expires_in": 86400,
+                    "enrolled": is_marked } } })
+        };
+        bench.applied(0.0, whole(&["k"], false));
+        bench.hour(1.0);
+        bench.server().enroll(&bench.unseal("k"), "k").unwrap();
+        let peer = bench.id("/peers", "k");
+        add(&bench, "a", &peer);
+        let key = format!("/setup-keys/{}", bench.id("/setup-keys", "k"));
+        bench.server().call("DELETE", &key, Value::Null);
+        bench.declared(2.0, whole(&[], is_marked));
+        bench.apply(&[]).expect(0);
+        assert_eq!(members(&bench, "a"), Vec::<String>::new(), "{is_marked}");
+        bench.leaves_all(&[]).shows("No changes");
+    }
 }
 
 /// Somebody deleted the used key before a run saw it: the event log still tells who came by it.

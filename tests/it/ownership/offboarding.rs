@@ -55,6 +55,25 @@ fn bound_by_event_it_goes_with_its_entry() {
     bench.leaves_all(&[]).shows("No changes");
 }
 
+/// Somebody deleted the key before a run recorded its machine: the event log tells who came by it.
+#[test]
+fn it_goes_with_the_entry_of_a_key_that_somebody_deleted() {
+    let bench = Bench::in_git();
+    let mut pending = file(&["k"]);
+    pending["setup_keys"]["k"]["enrolled"] = json!(false);
+    pending["groups"]["g"] = json!({ "peers": ["k"] });
+    bench.applied(0.0, pending);
+    bench.hour(1.0);
+    bench.server().enroll(&bench.unseal("k"), "rook").unwrap();
+    let key = format!("/setup-keys/{}", bench.id("/setup-keys", "k"));
+    bench.server().call("DELETE", &key, Value::Null);
+    bench.declared(2.0, file(&[]));
+    bench.refuses(&[]).says("this plan deletes 1 peer");
+    bench.apply(&["--allow-deletes", "1"]).expect(0);
+    assert_eq!(bench.names("/peers"), Vec::<String>::new());
+    bench.leaves_all(&[]).shows("No changes");
+}
+
 #[test]
 fn two_of_one_second_are_told_apart_by_the_event_log_and_from_then_on_by_the_inventory() {
     let bench = Bench::in_git();

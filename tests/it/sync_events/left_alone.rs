@@ -1,7 +1,7 @@
 //! What the event log says, what it does not say, and what is not known: then a key is left alone and named.
 
 use fakes::{Effect, Fault};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{enroll, members, pending, recorded, used};
 use crate::run::Site;
@@ -35,6 +35,33 @@ fn a_key_whose_peer_is_gone() {
         "setup key \"a\" was used, but the peer that enrolled with it was deleted; nothing is done",
     )
     .shows("Nothing to mark.");
+}
+
+/// A key that somebody deleted after its use did its work all the same.
+#[test]
+fn a_key_that_is_gone_and_was_used_is_marked() {
+    let site = recorded(Site::fake(), ["a", "b"]);
+    site.run(&["mark-enrolled", "b"]).expect(0);
+    let before = site.file();
+    let key = format!("/setup-keys/{}", site.bench.id("/setup-keys", "a"));
+    site.bench.server().call("DELETE", &key, Value::Null);
+    site.run(&["sync-events"]).expect(0);
+    assert_eq!(site.file(), flipped(&before, "a"));
+    assert!(site.bench.names("/peers").contains(&"a".to_owned()));
+}
+
+/// Whose machine is recorded is not told again by every plan.
+#[test]
+fn who_is_recorded_is_no_question_any_more() {
+    let site = recorded(Site::fake(), ["a"]);
+    site.run(&["sync-events"]).expect(0);
+    let mut file: Value = serde_json::from_str(&site.file()).unwrap();
+    file["peers"] = json!({ "a": { "ssh_enabled": true } });
+    site.commit(file);
+    site.run(&["plan"])
+        .expect(0)
+        .shows("ssh enabled")
+        .hides("only the times");
 }
 
 #[test]
