@@ -3,6 +3,7 @@
 mod earlier;
 mod recording;
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 
 use anyhow::Context as _;
@@ -103,12 +104,14 @@ fn carry_out(
     }
     let ours = session.source.text().as_bytes();
     let guard = forge.filter(|_| !args.any_commit);
-    let fresh = || guard.map_or(Ok(()), |forge| forge.fresh(ours));
+    let fresh = |makes: &_| guard.map_or(Ok(()), |forge| forge.fresh(ours, makes));
+    let makes = plan.changes.iter().filter(|change| change.makes_key());
+    let makes = makes.map(|change| change.address.name.as_str()).collect();
     let overtaken = |error| match forge {
         Some(forge) => overtaken(error, forge, context),
         None => Err(Failure::from(error)),
     };
-    if let Err(error) = fresh() {
+    if let Err(error) = fresh(&makes) {
         return before_the_first_write(overtaken(error), document);
     }
     if is_due {
@@ -123,7 +126,7 @@ fn carry_out(
                 return Err(Failure::error("not confirmed; nothing was changed"));
             }
             // an answer can have taken its time
-            if let Err(error) = fresh() {
+            if let Err(error) = fresh(&makes) {
                 return before_the_first_write(overtaken(error), document);
             }
         }
@@ -146,7 +149,8 @@ fn carry_out(
         records: Some(records),
         keep_going: args.keep_going,
         stop: &stop,
-        fresh: &fresh,
+        // of the keys that it made by then some may be used and marked
+        fresh: &|| fresh(&BTreeSet::new()),
         puts_back: !args.no_verify,
     };
     let mut applied = Writer::new(api, &session.actual, &mut observer).apply(plan, conduct);

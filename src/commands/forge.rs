@@ -9,8 +9,8 @@ use anyhow::{Context as _, Result};
 
 use super::versions::old_gitea;
 use super::{Failure, Run, gitea_config, of_gitea};
-use crate::base::{MAX_BYTES, joined, short_commit};
-use crate::check::edit::content_differs_but_for_enrolled;
+use crate::base::{MAX_BYTES, joined, quote, short_commit};
+use crate::check::edit::{content_differs_but_for_enrolled, marked_since};
 use crate::file::Source;
 use crate::forge::ci::Context;
 use crate::forge::gitea::commit::BranchFile;
@@ -153,8 +153,9 @@ impl Forge {
         Ok(Source::from_bytes(name, file.bytes)?)
     }
 
-    /// Checks that the branch still has this file, but for `enrolled` flags: a stale apply must not win.
-    pub(super) fn fresh(&self, ours: &[u8]) -> Result<()> {
+    /// Checks that the branch still has this file, but for `enrolled` flags of other keys than those that the run is to make: a stale
+    /// apply must not win.
+    pub(super) fn fresh(&self, ours: &[u8], makes: &BTreeSet<&str>) -> Result<()> {
         let BranchFile { branch, path } = self.target()?;
         let stale = |text: String, is_gone| Err(Stale { text, is_gone }.into());
         match self.file(branch) {
@@ -162,7 +163,15 @@ impl Forge {
                 let text = format!("{branch} has another {path} by now, so this apply is stale");
                 stale(text, false)
             }
-            Ok(_) => Ok(()),
+            Ok(file) => {
+                let marked = marked_since(ours, &file.bytes);
+                let mut marked = marked.iter().filter(|name| makes.contains(name.as_str()));
+                marked.next().map_or(Ok(()), |name| {
+                    let name = quote(name);
+                    let what = format!("{branch} says that setup key {name} was used by now");
+                    stale(format!("{what}, so this apply is stale"), false)
+                })
+            }
             Err(error) if error.trouble == (Trouble::Missing { is_file: true }) => {
                 let text = format!("{branch} has no {path} any more, so this apply is stale");
                 stale(text, true)
