@@ -153,6 +153,12 @@ impl Repo {
         Ok(self.branch(branch)?.commit.id)
     }
 
+    /// Returns the branch beside which git cannot have the other: `a` beside `a/b`. None where the server does not tell.
+    pub fn in_the_way<'b>(&self, branch: &'b str) -> Option<&'b str> {
+        let mut folders = branch.match_indices('/').map(|(at, _)| &branch[..at]);
+        folders.find(|folder| self.branch(folder).is_ok())
+    }
+
     /// Returns the rule that covers a branch; of a branch that is not there yet, the one of its name. Only administrators may
     /// ask.
     pub fn branch_rule(&self, branch: &str) -> Result<Option<BranchRule>> {
@@ -182,7 +188,8 @@ impl Repo {
         let message = error.message();
         let says = |words: &str| message.contains(words);
         Some(if error.says_name_taken() {
-            let taken = branch.split('/').next().unwrap_or_default();
+            let taken = self.in_the_way(branch);
+            let taken = taken.unwrap_or_else(|| branch.split('/').next().unwrap_or_default());
             format!("a branch {taken} is in the way of {branch}: rename it, or {way_out}")
         } else if says("cannot commit to repo") {
             return Some(self.which_rule(branch, way_out));
