@@ -25,7 +25,7 @@ pub use kind::{
     ALL, About, AccountSettings, Action, Descriptor, DnsRecord, FieldChange, Group, Groups,
     KeyType, Kind, Live, Moved, Moves, Nameserver, NameserverGroup, Peer, PeerRef, Policy,
     PortRange, Protocol, Reach, Referred, Refers, Resource, Role, Route, SetupKey, TEMPORARY,
-    Target, Unresolved, User, differences,
+    Target, Unique, Unresolved, User, differences,
 };
 pub(crate) use kind::{Answers, EXPIRY, InFile, NameOf};
 pub(crate) use label::{label_of, plain_label};

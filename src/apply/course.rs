@@ -13,7 +13,7 @@ use super::{
     ApiError, Change, Conduct, Execution, Operation, Part, Plan, Status, Step, StepOutcome, keys,
 };
 use crate::base::count;
-use crate::model::{FieldChange, Unresolved};
+use crate::model::{Address, FieldChange, Refers};
 use crate::wire::http::Trouble;
 
 /// Why a change is no success of which the second step was not tried.
@@ -34,6 +34,8 @@ pub(super) struct Course<'r, 'a> {
     pub(super) ended: bool,
     /// Changes of which a step was carried out.
     begun: BTreeSet<usize>,
+    /// What was to be made, and was not, or not as it was to be: nothing is written that needs it, whatever else has its name.
+    unmade: BTreeSet<&'r Address>,
 }
 
 impl<'r, 'a> Course<'r, 'a> {
@@ -47,6 +49,7 @@ impl<'r, 'a> Course<'r, 'a> {
             breaking: false,
             ended: false,
             begun: BTreeSet::new(),
+            unmade: BTreeSet::new(),
         }
     }
 
@@ -90,6 +93,18 @@ impl<'r, 'a> Course<'r, 'a> {
         )
     }
 
+    /// Notes what a change was to make and did not, once that is known.
+    fn note_unmade(&mut self, at: usize) {
+        let change = &self.plan.changes[at];
+        let is_done = matches!(
+            self.run.applied.statuses[at],
+            Status::Success | Status::Pending
+        );
+        if !is_done && matches!(change.operation, Operation::Create { .. }) {
+            self.unmade.insert(&change.address);
+        }
+    }
+
     fn one(&mut self, number: usize) {
         let step = self.plan.steps[number];
         let change = self.change(number);
@@ -128,7 +143,9 @@ impl<'r, 'a> Course<'r, 'a> {
         // what takes away waits for all that replaces it
         let breaks = breaks(step, &self.plan.changes[step.change]);
         let waits = self.failed && (!conduct.keep_going || breaks);
-        let mut skips = applied.interrupted || applied.stale.is_some() || self.ended || waits;
+        let lacks = lacks(&self.plan.changes[step.change], &self.unmade);
+        let mut skips =
+            applied.interrupted || applied.stale.is_some() || self.ended || waits || lacks;
         if !skips
             && asks
             && let Err(error) = (conduct.fresh)()
@@ -141,6 +158,7 @@ impl<'r, 'a> Course<'r, 'a> {
                 true => Status::Failed(HALF_DONE.into()),
                 false => Status::Skipped,
             };
+            self.note_unmade(step.change);
         }
         !skips
     }
@@ -179,6 +197,7 @@ impl<'r, 'a> Course<'r, 'a> {
             Err(error) => self.failure(&error),
         };
         self.run.applied.statuses[at] = status;
+        self.note_unmade(at);
         self.run.observer.step(number + 1, total, change, &said);
         self.run.observer.state(self.run.applied);
     }
@@ -199,13 +218,24 @@ impl<'r, 'a> Course<'r, 'a> {
         let hint = of_api.and_then(ApiError::hint);
         applied.hint = applied.hint.take().or(hint).or(of_file);
         let status = match error.is::<NotKnown>() {
-            // what it needs was not made
-            _ if error.is::<Unresolved>() && self.conduct.keep_going => Status::Skipped,
             true => Status::Unknown(text.clone()),
             false => Status::Failed(text.clone()),
         };
         (status, StepOutcome::otherwise(text))
     }
+}
+
+/// Whether a change needs one of these: it names it, or stands in it.
+fn lacks(change: &Change, unmade: &BTreeSet<&Address>) -> bool {
+    let Some(after) = change.operation.after() else {
+        return false;
+    };
+    let is_named = |(what, name): (Refers, &str)| {
+        let mut unmade = unmade.iter();
+        unmade.any(|at| at.kind.referred_as() == Some(what) && at.name == name)
+    };
+    let parent = change.address.parent();
+    parent.is_some_and(|parent| unmade.contains(&parent)) || after.refers().any(is_named)
 }
 
 /// Whether a step only takes away.

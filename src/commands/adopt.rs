@@ -14,13 +14,13 @@ use super::inventory::Others;
 use super::settings::replaced;
 use super::{Ending, Failure, InventoryPlace, Result, Run, connect, readable};
 use crate::account::Actual;
-use crate::base::{Code, count, did_you_mean, files, joined, visible};
+use crate::base::{Code, Id, count, did_you_mean, files, joined, visible};
 use crate::check::edit;
 use crate::check::validate::validate;
 use crate::file::{self, Finding, Source};
 use crate::git::Git;
 use crate::inventory::{Inventory, RecordedAs};
-use crate::model::{ALL, Address, Desired, Kind, Live, address};
+use crate::model::{ALL, Address, Desired, Kind, address};
 
 pub(super) fn run(run: &Run, args: &AdoptArgs) -> Result<Ending> {
     readable()?;
@@ -31,7 +31,7 @@ pub(super) fn run(run: &Run, args: &AdoptArgs) -> Result<Ending> {
         committed_in_place(path)?;
     }
     let desired = begun(&source)?;
-    let more = "netbird-gitops adopt --candidates lists what can be adopted";
+    let more = "netbird-gitops adopt --candidates lists what can be adopted, and what an entry that is declared lacks";
     let names = args.names.iter().map(|name| replaced(name));
     let names: BTreeSet<Address> = names
         .collect::<Result<_>>()
@@ -161,24 +161,37 @@ fn candidates(run: &Run, desired: &Desired, actual: &Actual) -> Ending {
     let mut export = export(actual);
     export.forget_people();
     let (own, others) = recorded(run, actual);
-    let says = |live: &Live| {
-        if let Some(file) = others.strange.get(&live.id) {
+    let says = |id: &Id| {
+        if let Some(file) = others.strange.get(id) {
             return Some(format!("managed by {file:?}"));
         }
-        Some(match own.origin(&live.id)? {
+        Some(match own.origin(id)? {
             RecordedAs::Created => "created by this file, so the next apply deletes it".to_owned(),
             RecordedAs::Adopted => "adopted by this file, so the next apply lets it go".to_owned(),
         })
     };
     let (mut entries, mut left) = (Vec::new(), Vec::new());
     let (mut lines, mut left_lines) = (String::new(), String::new());
+    let behind = |says: &Option<String>| says.iter().map(|says| format!("  ({says})")).collect();
     let is_open = |address: &Address| !desired.declares(address);
     for (at, entry) in export.entries.iter().filter(|(at, _)| is_open(at)) {
-        let (kind, says) = (at.kind.section(), actual.at(at).iter().find_map(says));
-        let shown = says.iter().map(|says| format!("  ({says})"));
-        let shown = at.path() + &shown.collect::<String>();
-        lines.push_str(&format!("{}\n", visible(&shown)));
+        let kind = at.kind.section();
+        let says = actual.at(at).iter().find_map(|live| says(&live.id));
+        let behind: String = behind(&says);
+        lines.push_str(&format!("{}\n", visible(&(at.path() + &behind))));
         entries.push(json!({ "kind": kind, "name": at.name, "entry": entry, "recorded": says }));
+    }
+    let (mut inside, mut inside_lines) = (Vec::new(), String::new());
+    for (at, id, entry) in export.inside.iter().filter(|(at, ..)| is_open(at)) {
+        let Some(parent) = at.parent().filter(|parent| desired.declares(parent)) else {
+            continue;
+        };
+        let (kind, says) = (at.kind.section(), says(id));
+        let behind: String = behind(&says);
+        let place = [&parent.path(), kind, &at.name].join(" ");
+        let line = format!("  {}: {entry}{behind}", place.trim_end());
+        inside_lines.push_str(&format!("{}\n", visible(&line)));
+        inside.push(json!({ "kind": kind, "name": at.name, "within": parent.name, "entry": entry, "recorded": says }));
     }
     for (at, why) in export.left_out.iter().filter(|(at, _)| is_open(at)) {
         left_lines.push_str(&format!("  {}: {why}\n", visible(&at.to_string())));
@@ -188,9 +201,15 @@ fn candidates(run: &Run, desired: &Desired, actual: &Actual) -> Ending {
         0 => "Everything that can be declared is declared.\n".to_owned(),
         number => format!("{} to adopt:\n{lines}", count(number, "object", "objects")),
     };
+    if !inside.is_empty() {
+        text.push_str(&format!(
+            "To be written into an entry that is declared:\n{inside_lines}"
+        ));
+    }
     if !left.is_empty() {
         text.push_str(&format!("Cannot be declared:\n{left_lines}"));
     }
-    let found = json!({ "format_version": 1, "candidates": entries, "left_out": left });
+    let found =
+        json!({ "format_version": 1, "candidates": entries, "inside": inside, "left_out": left });
     Ending::answer(found, text)
 }

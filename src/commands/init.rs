@@ -40,9 +40,12 @@ struct Init<'a> {
     network: Network,
     /// The files, the network's first.
     files: Vec<File>,
-    /// Which account the network's file declares, where it is new and no example; and the variable of the token, where it is
-    /// not the one that every command reads.
-    account: Option<(String, Option<&'static str>)>,
+    /// Which account the network's file declares, where it is new and no example.
+    account: Option<String>,
+    /// The variable of NetBird's token, where it is not the one that every command reads.
+    token: Option<&'static str>,
+    /// The branch that is pushed to.
+    branch: String,
     /// What is worth a word.
     notes: Vec<String>,
     /// The repository's settings, with `--setup`.
@@ -102,6 +105,8 @@ impl<'a> Init<'a> {
             network,
             files,
             account: None,
+            token: token_of_plans(args),
+            branch: BRANCH.to_owned(),
             notes: Vec::new(),
             settings,
             is_checkout: git.is_some(),
@@ -148,6 +153,7 @@ impl<'a> Init<'a> {
                 "The workflows start on the branch main, but the branch is named {branch}. Rename it, or change \"branches\" in plan.yml \
                  and apply.yml."
             ));
+            self.branch = branch;
         }
         if self.settings.as_ref().is_some_and(|it| it.has_no_actions) {
             let text = "Actions are switched off in this repository. Switch them on: Settings → Advanced Settings → Enable Repository Actions.";
@@ -162,9 +168,9 @@ impl<'a> Init<'a> {
             return Ok(());
         };
         let flag = server.netbird_token_file.as_ref();
-        let (token, of_plans) = match find_token("NETBIRD_API_TOKEN", flag)? {
-            None => (find_token(PLAN_TOKENS[0], None)?, true),
-            token => (token, false),
+        let token = match self.token {
+            Some(_) => find_token(PLAN_TOKENS[0], None)?,
+            None => find_token("NETBIRD_API_TOKEN", flag)?,
         };
         let Some(token) = token else {
             let text =
@@ -185,9 +191,7 @@ impl<'a> Init<'a> {
         validate(&Source::from_text(NETWORK, text.clone())?)?;
         self.files[0].text = Some(text.into_bytes());
         let number = count(export.entries.len(), "object", "objects");
-        let is_set = |name: &&str| of_plans && environment(name).is_some();
-        let about = format!("the account at {url} as it is: {number}");
-        self.account = Some((about, PLAN_TOKENS.into_iter().find(is_set)));
+        self.account = Some(format!("the account at {url} as it is: {number}"));
         Ok(())
     }
 
@@ -235,7 +239,7 @@ impl<'a> Init<'a> {
         };
         let about = match &self.account {
             _ if self.files.first().is_none_or(|file| file.is_theirs) => "never overwritten",
-            Some((about, _)) => about,
+            Some(about) => about,
             None => "an example: an apply creates what it declares",
         };
         let by_hand = "its YAML has another form: add the lines with + by hand";
@@ -417,3 +421,13 @@ fn look(root: &Root, files: Vec<File>, force: bool) -> Result<Vec<File>> {
 
 /// The variables that hold the token of plans for a set-up.
 const PLAN_TOKENS: [&str; 2] = ["NETBIRD_PLAN_TOKEN", "NETBIRD_PLAN_TOKEN_FILE"];
+
+/// Returns the variable of the token of plans, where there is no other token.
+fn token_of_plans(args: &InitArgs) -> Option<&'static str> {
+    let has = |name: &&str| environment(name).is_some();
+    let is_given = setting(args.server.netbird_token_file.as_ref()).is_some()
+        || ["NETBIRD_API_TOKEN", "NETBIRD_API_TOKEN_FILE"]
+            .iter()
+            .any(has);
+    PLAN_TOKENS.into_iter().find(|name| !is_given && has(name))
+}

@@ -44,7 +44,7 @@ use crate::wire::api::objects;
 pub use crate::wire::api::objects::KeyType;
 pub use account_settings::AccountSettings;
 pub(crate) use descriptor::{Answers, Entries, InFile, Inside, NameOf};
-pub use descriptor::{Descriptor, Moved, Moves, Reach, Referred, Role};
+pub use descriptor::{Descriptor, Moved, Moves, Reach, Referred, Role, Unique};
 pub use dns_record::{DnsRecord, RecordType};
 pub use dns_settings::DnsSettings;
 pub use dns_zone::DnsZone;

@@ -17,7 +17,8 @@ use crate::account::{Actual, Early, NewNames, Snapshot};
 use crate::base::{Id, did_you_mean};
 use crate::inventory::{Inventory, RecordedAs};
 use crate::model::{
-    Address, Desired, Kind, Live, Notice, OfObject, PeerRef, Resource, TEMPORARY, differences,
+    Address, Desired, Kind, Live, Notice, OfObject, PeerRef, Resource, TEMPORARY, Unique,
+    differences,
 };
 use crate::plan::{Options, Prune, Standing, members};
 use crate::wire::api::objects;
@@ -168,9 +169,9 @@ pub(super) fn is_protected(kind: Kind, live: &Live, actual: &Actual) -> bool {
     }
 }
 
-/// Whether NetBird takes a name of this kind once.
+/// Whether NetBird makes an object of this kind only of a name that no other one has.
 fn is_once(kind: Kind) -> bool {
-    kind == Kind::Group || kind.descriptor().has_unique_names
+    kind.descriptor().unique != Unique::Never
 }
 
 /// Finds what each entry stands for.

@@ -248,9 +248,14 @@ pub fn blame_events(drift: &mut Drift, events: &[Event], actual: &Actual) {
     }
     for item in &mut drift.missing {
         let code = item.address.kind.descriptor().deletion_event;
-        let name = item.address.name.as_str();
+        // what has no name is told with the name of what it stands in
+        let (told_as, name) = match item.address.kind.has_names() {
+            true => ("name", Some(item.address.name.as_str())),
+            false => ("network_name", item.address.within.as_deref()),
+        };
         let concerns = |event: &&&Event| {
-            let told = event.meta("name").and_then(|told| name.strip_prefix(told));
+            let told = event.meta(told_as);
+            let told = told.and_then(|told| name?.strip_prefix(told));
             let told = told.map(str::trim_start);
             // the name of a record has its type behind it
             Some(event.activity_code.as_str()) == code

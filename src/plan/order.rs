@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::account::Actual;
 use crate::base::Id;
 use crate::model::{
-    Address, Change, Impossible, Kind, Live, Operation, PeerRef, Problem, Resource,
+    Address, Change, Impossible, Kind, Live, Operation, PeerRef, Problem, Resource, Unique,
 };
 
 /// One write of the plan.
@@ -191,7 +191,7 @@ impl<'a> Order<'a> {
             (Operation::Replace { live, .. }, Part::Breaking) => Some(&live.id),
             _ => None,
         };
-        let is_alone = kind == Kind::Peer || kind.descriptor().has_unique_names;
+        let is_alone = kind == Kind::Peer || kind.descriptor().unique == Unique::Always;
         let waits = is_alone && change.operation.after().is_some();
         let is_new = matches!(change.operation, Operation::Create { .. });
         let has_its_name = |of: &Change| {

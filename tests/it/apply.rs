@@ -320,6 +320,29 @@ fn with_keep_going_no_key_is_made_whose_group_is_not_there() {
     assert!(bench.sealed_files().is_empty());
 }
 
+/// Somebody's posture check took the name while the run went on, and lets in more than the file says.
+#[test]
+fn with_keep_going_nothing_names_what_was_not_made_as_the_file_says() {
+    let bench = Bench::fake();
+    let policy =
+        json!({ "sources": ["All"], "destinations": ["All"], "source_posture_checks": ["new"] });
+    bench.file(json!({ "posture_checks": { "new": { "nb_version": "0.65.0" } }, "policies": { "p": policy } }));
+    let of_others =
+        json!({ "name": "new", "checks": { "nb_version_check": { "min_version": "0.1.0" } } });
+    bench
+        .netbird()
+        .before("POST", "/posture-checks", move |netbird| {
+            netbird.call("POST", "/posture-checks", of_others);
+        });
+    let run = bench.apply(&["--keep-going", "--format", "json"]).expect(4);
+    assert_eq!(
+        run.operations(),
+        ["create_posture_check new failed", "create_policy p skipped"]
+    );
+    run.says("another run created it meanwhile, with other values");
+    assert_eq!(bench.names("/policies"), ["Default"]);
+}
+
 #[test]
 fn with_keep_going_nothing_is_taken_away_after_a_failure() {
     let bench = Bench::fake();

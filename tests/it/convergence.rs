@@ -57,6 +57,33 @@ fn after(first: &Value, second: &Value) -> Value {
     second
 }
 
+/// Returns three files of which each can be applied after those before it: where two of them speak of one zone, what the newest says
+/// counts.
+fn in_turn([first, second, third]: [&Value; 3]) -> [Value; 3] {
+    let second = after(first, second);
+    let third = after(&second, &after(first, third));
+    [first.clone(), second, third]
+}
+
+#[test]
+fn a_third_file_has_the_domain_of_the_second() {
+    let zone = |domain: &str| json!({ "dns": { "zones": { "z": { "domain": domain } } } });
+    let with_records = |domain: &str| {
+        let mut file = zone(domain);
+        file["dns"]["zones"]["z"]["records"] = json!([]);
+        file
+    };
+    let third = |second: &Value| {
+        let [.., third] = in_turn([&with_records("one.example"), second, &zone("three.example")]);
+        third
+    };
+    assert_eq!(third(&with_records("two.example")), zone("two.example"));
+    assert_eq!(
+        third(&json!({ "dns": { "zones": {} } })),
+        zone("one.example")
+    );
+}
+
 /// Applies `first`, lets others do their things, applies `second`.
 fn check(first: &Value, second: &Value, prune: Prune, enrolls: bool) -> Result<(), TestCaseError> {
     let second = &after(first, second);
@@ -133,10 +160,8 @@ fn any_file_arrives_after_any_other_on_a_real_server() {
         bench.enrolled(&["m1", "m2"]);
         bench.resource("lan");
         bench.check("new");
-        let second = after(&first.0, &second.0);
-        let third = after(&first.0, &after(&second, &third.0));
-        for file in [&first.0, &second, &third] {
-            settle(&bench, file, Prune::None)?;
+        for file in in_turn([&first.0, &second.0, &third.0]) {
+            settle(&bench, &file, Prune::None)?;
         }
         Ok(())
     };

@@ -404,3 +404,23 @@ fn lists_that_lack_what_others_name_are_errors() {
         .fault(fault.then(Effect::Otherwise(Value::Null)));
     bench.run(&["plan"]).expect(0);
 }
+
+#[test]
+fn what_two_namesakes_have_in_common_is_said_once() {
+    let bench = Bench::fake();
+    let peers = [bench.peer("gw"), bench.peer("gw")];
+    for peer in &peers {
+        let path = format!("/peers/{peer}");
+        let changed =
+            json!({ "name": "gw", "ssh_enabled": true, "login_expiration_enabled": false });
+        bench.netbird().call("PUT", &path, changed);
+    }
+    bench.create("/groups", json!({ "name": "g", "peers": peers }));
+    let run = bench.run(&["export"]).expect(0);
+    for line in [
+        "group g: its member \"gw\" is not listed: several peers have this name",
+        "peer gw is left out: several peers have this name",
+    ] {
+        assert_eq!(run.stderr.matches(line).count(), 1, "{}", run.stderr);
+    }
+}

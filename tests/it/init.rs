@@ -409,7 +409,8 @@ fn a_directory_of_a_checkout_that_is_not_its_root_is_refused() {
     // the first commit will be on a branch that starts nothing
     init(&bench, &[])
         .expect(0)
-        .shows("The workflows start on the branch main, but the branch is named trunk");
+        .shows("The workflows start on the branch main, but the branch is named trunk")
+        .shows("git push origin HEAD:trunk\n");
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use std::fs;
 
 use fakes::{Effect, Fault, NetBird};
+use serde_json::json;
 
-use crate::run::{Bench, Pid};
+use crate::run::{Bench, INVENTORY, Pid, Site};
 use crate::secrets::{assert_one_sealed_key, one_key, pending, replacement};
 
 /// What a run that was killed leaves behind.
@@ -112,4 +113,29 @@ fn what_git_was_read_by_goes_with_the_next_run() {
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 1);
     bench.outcome(command("plan").output().unwrap()).expect(0);
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+}
+
+/// Gitea was killed between git's part of the first commit and its own: the lines that are printed mend it.
+#[test]
+fn a_branch_that_git_alone_has_is_named_with_what_makes_it_known() {
+    let site = Site::fake();
+    site.commit(json!({ "groups": { "g": {} } }));
+    let [branch, _] = INVENTORY;
+    site.gitea().push(branch, "README.md", "ids\n", "begin\n");
+    site.gitea().forget_branch(branch);
+    site.checkout("origin/main");
+    let doctor = site.run(&["doctor", "--for", "apply"]);
+    doctor.shows("the server does not know netbird-gitops/inventory, which git has");
+    let run = site.run(&["apply"]).expect(3);
+    let run = run
+        .says("hint: git has the branch netbird-gitops/inventory, and the server does not know it");
+    let lines = run.stderr.lines().map(str::trim);
+    let is_command = |line: &&str| line.starts_with("git ") || line.starts_with("commit=");
+    let commands: Vec<&str> = lines.filter(|line| is_command(line)).collect();
+    fs::write(site.bench.path("mend.sh"), commands.join("\n")).unwrap();
+    let origin = site.gitea().git_dir();
+    site.bench
+        .git(&["remote", "add", "origin", origin.to_str().unwrap()]);
+    site.bench.git(&["-c", "alias.mend=!sh -e mend.sh", "mend"]);
+    site.run(&["apply"]).expect(0).shows("1 created");
 }

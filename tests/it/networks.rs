@@ -339,3 +339,41 @@ fn a_domain_of_one_part_and_one_with_an_underscore_are_resources() {
     let wiki = bench.one("/networks/resources", "wiki");
     assert_eq!(wiki["address"], "team_wiki.hq.example");
 }
+
+/// A router has no name: the section says of which network it is.
+#[test]
+fn routers_that_left_the_file_with_their_list_are_said_without_a_name() {
+    let bench = Bench::in_git();
+    bench.applied(0.0, file(json!({ "office": office() })));
+    let mut alone = office();
+    alone.as_object_mut().unwrap().remove("routers");
+    bench.declared(1.0, file(json!({ "office": alone })));
+    bench.leaves_all(&[]).says_anywhere(
+        "section \"routers\" of network \"office\" is no longer in the file, so nothing in it is managed any more. 1 network \
+         router stays in NetBird as before. To manage it again",
+    );
+}
+
+#[test]
+fn a_router_that_was_deleted_by_hand_is_missing_and_by_whom() {
+    let bench = Bench::in_git();
+    bench.applied(
+        0.0,
+        file(json!({ "lab": office_of(19), "office": office() })),
+    );
+    bench.hour(1.0);
+    let network = bench.id("/networks", "office");
+    let path = format!(
+        "/networks/{network}/routers/{}",
+        id(&routers(&bench, "office")[0])
+    );
+    bench.netbird().call("DELETE", &path, Value::Null);
+    let drift = bench.run(&["drift", "--format", "json"]).expect(2).json();
+    assert_eq!(drift["missing"][0]["kind"], "network_router");
+    assert!(drift["missing"][0]["by"].is_string(), "{drift}");
+}
+
+/// A network that is none of the office's.
+fn office_of(net: u8) -> Value {
+    json!({ "resources": {}, "routers": [{ "peer_groups": ["gw"], "metric": net }] })
+}

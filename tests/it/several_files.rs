@@ -145,6 +145,7 @@ fn what_the_other_file_has_and_netbird_takes_once_is_skipped() {
     let files = Files::applied();
     let shared = json!({
         "networks": { "office": { "resources": { "printer": { "address": "10.20.0.9/32" } } } },
+        "posture_checks": { "recent": { "nb_version": "0.60.0" } },
         "routes": { "lab": { "network": "10.30.0.0/24", "peer_groups": ["servers"], "groups": ["staff"] } },
         "dns": { "zones": { "corp": { "domain": "corp.example", "distribution_groups": ["staff"], "enabled": true } } }
     });
@@ -159,9 +160,14 @@ fn what_the_other_file_has_and_netbird_takes_once_is_skipped() {
     files.write("base", &with(base(), "office"));
     files.run("base", &["apply"]).expect(0);
     files.0.bench.server().clear_requests();
-    files.write("clients", &with(clients(), "branch"));
+    let mut both = with(clients(), "branch");
+    both["posture_checks"]["recent"]["nb_version"] = json!("0.65.0");
+    both["policies"]["new"] = json!({ "sources": ["staff"], "destinations": ["servers"], "source_posture_checks": ["recent"] });
+    files.write("clients", &both);
     let mut plan = files.run("clients", &["plan"]).expect(0);
     for skipped in [
+        "posture check \"recent\" is skipped: \"network/base.json\" manages this posture check",
+        "policy \"new\" is skipped: it refers to posture check \"recent\", which is skipped, too",
         "route \"lab\" is skipped: \"network/base.json\" manages this route",
         "DNS zone \"corp\" is skipped: \"network/base.json\" manages this DNS zone",
         "network resource \"printer\" is skipped: \"network/base.json\" manages this network resource",
@@ -171,6 +177,7 @@ fn what_the_other_file_has_and_netbird_takes_once_is_skipped() {
     // the rest is applied
     files.run("clients", &["apply"]).expect(4);
     files.0.bench.one("/networks", "branch");
+    assert_eq!(files.0.bench.names("/policies"), ["Default", "ssh", "web"]);
     let base = files.run("base", &["plan"]);
     base.expect(0).shows("No changes");
 }

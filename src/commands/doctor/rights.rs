@@ -169,6 +169,20 @@ impl Rights<'_> {
                 return [rule, self.push(&name, &branch, true)];
             }
             Err(error) if error.is_not_found() => {
+                if let Some(taken) = self.repo.in_the_way(&name) {
+                    let text = format!(
+                        "a branch {taken} is in the way of {name}, so every apply is refused"
+                    );
+                    let hint =
+                        "rename or delete it, or name another branch with --inventory-branch";
+                    return [wrong(text, hint), not_made("it cannot be created")];
+                }
+                if let Some(how) = self.repo.how_to_make_known(&name) {
+                    let text = format!(
+                        "the server does not know {name}, which git has, so every apply is refused"
+                    );
+                    return [wrong(text, how), not_made("the server does not know it")];
+                }
                 format!("{name} does not exist yet: the first apply creates it")
             }
             Err(error) => format!("not known: {error}"),

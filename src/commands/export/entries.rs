@@ -25,9 +25,11 @@ pub struct Export {
     /// Entries by address, in the file's form.
     pub entries: BTreeMap<Address, Value>,
     /// What has no form in the file, and why.
-    pub left_out: Vec<(Address, String)>,
+    pub left_out: BTreeSet<(Address, String)>,
     /// Members that their group cannot list, and why.
-    pub unlisted: Vec<(Address, String)>,
+    pub unlisted: BTreeSet<(Address, String)>,
+    /// What stands in the entry of another object: which object it is, and its part of that entry.
+    pub inside: Vec<(Address, Id, Value)>,
 }
 
 /// Puts the account into the file's form.
@@ -48,7 +50,7 @@ pub fn export(actual: &Actual) -> Export {
         match entry {
             Ok(Some(entry)) => drop(export.entries.insert(address.clone(), entry)),
             Ok(None) => {}
-            Err(why) => export.left_out.push((address.clone(), why)),
+            Err(why) => drop(export.left_out.insert((address.clone(), why))),
         }
     }
     set_machines(&mut export, actual);
@@ -60,10 +62,9 @@ pub fn export(actual: &Actual) -> Export {
         }
         for (address, why) in flawed {
             export.entries.remove(&address);
-            export.left_out.push((address, why));
+            export.left_out.insert((address, why));
         }
     }
-    export.left_out.sort();
     export
 }
 
@@ -213,9 +214,11 @@ fn with_children(mut entry: Value, parent: &Live, export: &mut Export, actual: &
             match fields(live, export, actual) {
                 Ok(fields) => {
                     let fields = Value::Object((inside.written)(fields, &entry));
-                    found.push((address.name.clone(), fields));
+                    found.push((address.name.clone(), fields.clone()));
+                    let (address, id) = (address.clone(), live.id.clone());
+                    export.inside.push((address, id, fields));
                 }
-                Err(why) => export.left_out.push((address.clone(), why)),
+                Err(why) => drop(export.left_out.insert((address.clone(), why))),
             }
         }
         entry[kind.section()] = match inside.name {
@@ -272,7 +275,7 @@ fn list_members(export: &mut Export, actual: &Actual) {
                 None => drop(names.insert(peer.name.clone())),
                 Some(why) => {
                     let text = format!("its member {:?} is not listed: {why}", peer.name);
-                    export.unlisted.push((address.clone(), text));
+                    export.unlisted.insert((address.clone(), text));
                 }
             }
         }
@@ -312,7 +315,7 @@ fn set_machines(export: &mut Export, actual: &Actual) {
         };
         match why {
             None => drop(export.entries.insert(address, Value::Object(entry))),
-            Some(why) => export.left_out.push((address, why.to_owned())),
+            Some(why) => drop(export.left_out.insert((address, why.to_owned()))),
         }
     }
 }

@@ -97,7 +97,7 @@ impl Init<'_> {
                 "export NETBIRD_API_URL=https://netbird.example.com NETBIRD_API_TOKEN=nbp_…";
             steps.add(what, &[&remove, export, &self.command("")]);
         }
-        let token = self.account.as_ref().and_then(|(_, token)| *token);
+        let token = self.token;
         let token = token.map(|name| format!("{}=\"${name}\" ", name.replace("PLAN", "API")));
         let validate = format!("netbird-gitops validate{options}");
         let plan = format!("{}netbird-gitops plan{options}", token.unwrap_or_default());
@@ -139,11 +139,13 @@ impl Init<'_> {
         let mut paths: Vec<&str> = paths.collect();
         paths.dedup();
         let is_default = self.network.is_default();
+        let to_branch = format!("git push origin HEAD:{}", shell(&self.branch));
         let (push, begin, end) = match is_first && is_default && is_open {
-            true => ("Push", "", "git push origin HEAD:main"),
+            true => ("Push", "", to_branch.as_str()),
             false => {
+                // none is netbird-gitops or below it: git would refuse the branch of the inventory
                 let begin = match is_first {
-                    true if is_default => "git switch -c netbird-gitops\n",
+                    true if is_default => "git switch -c set-up-netbird\n",
                     true => "git switch -c another-network\n",
                     false => "git diff\ngit switch -c netbird-gitops-update\n",
                 };

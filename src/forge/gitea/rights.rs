@@ -153,6 +153,35 @@ impl Repo {
         Ok(self.branch(branch)?.commit.id)
     }
 
+    /// Returns the branch beside which git cannot have the other: `a` beside `a/b`. None where the server does not tell.
+    pub fn in_the_way<'b>(&self, branch: &'b str) -> Option<&'b str> {
+        let mut folders = branch.match_indices('/').map(|(at, _)| &branch[..at]);
+        folders.find(|folder| self.branch(folder).is_ok())
+    }
+
+    /// Says what to do about a branch that git has and the server does not know, as one that was killed during a commit leaves it:
+    /// no commit by the API passes then (docs/gitea-api.md, "Branches"). None of any other branch.
+    pub fn how_to_make_known(&self, branch: &str) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Ref {
+            r#ref: String,
+        }
+        let is_unknown = matches!(&self.branch(branch), Err(error) if error.is_not_found());
+        let path = format!("/git/refs/heads/{}", encode_path(branch));
+        let named: Vec<Ref> = is_unknown.then(|| self.get(&path, "a list of refs").ok())??;
+        let name = format!("refs/heads/{branch}");
+        let is_there = named.iter().any(|named| named.r#ref == name);
+        is_there.then(|| {
+            format!(
+                "git has the branch {branch}, and the server does not know it, as after a crash during a commit. A push makes it known: \
+                 run this in a clone, as the bot\n\
+                 git fetch origin {name}\n\
+                 commit=$(git commit-tree -p FETCH_HEAD -m \"chore: push the branch again [skip ci]\" \"FETCH_HEAD^{{tree}}\")\n\
+                 git push origin $commit:{name}"
+            )
+        })
+    }
+
     /// Returns the rule that covers a branch; of a branch that is not there yet, the one of its name. Only administrators may
     /// ask.
     pub fn branch_rule(&self, branch: &str) -> Result<Option<BranchRule>> {
@@ -180,9 +209,14 @@ impl Repo {
         way_out: &str,
     ) -> Option<String> {
         let message = error.message();
+        let of_failure = error.is_failure().then(|| self.how_to_make_known(branch));
+        if let Some(how) = of_failure.flatten() {
+            return Some(how);
+        }
         let says = |words: &str| message.contains(words);
         Some(if error.says_name_taken() {
-            let taken = branch.split('/').next().unwrap_or_default();
+            let taken = self.in_the_way(branch);
+            let taken = taken.unwrap_or_else(|| branch.split('/').next().unwrap_or_default());
             format!("a branch {taken} is in the way of {branch}: rename it, or {way_out}")
         } else if says("cannot commit to repo") {
             return Some(self.which_rule(branch, way_out));

@@ -37,9 +37,8 @@ pub struct Descriptor {
     pub reserved_name: Option<&'static str>,
     /// The field of an answer that holds its name.
     pub name_field: &'static str,
-    /// Whether the server refuses every change while two objects have one name, which two runs at once can make
-    /// (docs/netbird-api.md, "Unique names").
-    pub has_unique_names: bool,
+    /// When the server refuses a name that another object has.
+    pub unique: Unique,
     /// Whether several objects can stand for one name, as records of one name and type do: each of them is declared. An
     /// entry of a section is then an object or a list of objects.
     pub is_several: bool,
@@ -74,7 +73,7 @@ impl Descriptor {
             longest_name: names::MAX_CHARS,
             reserved_name: None,
             name_field: "name",
-            has_unique_names: false,
+            unique: Unique::Never,
             is_several: false,
             is_anywhere: false,
             can_be_replaced: false,
@@ -84,6 +83,17 @@ impl Descriptor {
             check: |_, _| {},
         }
     }
+}
+
+/// When the server refuses a name that another object of the kind has (docs/netbird-api.md, "Unique names").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unique {
+    /// Never.
+    Never,
+    /// When an object is made.
+    AtCreation,
+    /// Always: every change is refused while two objects have one name, which two runs at once can make.
+    Always,
 }
 
 /// The part of a kind in who reaches whom: `access` makes one thing of each.

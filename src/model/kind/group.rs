@@ -64,6 +64,7 @@ impl Spec for Group {
         collection: "/groups",
         deletion_event: Some("group.delete"),
         reserved_name: Some(ALL),
+        unique: Unique::AtCreation,
         ..Descriptor::of(Reach::Group, Role::NetworkAdmin, BY_NAME)
     };
 

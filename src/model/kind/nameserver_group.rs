@@ -165,7 +165,7 @@ impl Spec for NameserverGroup {
         collection: "/dns/nameservers",
         deletion_event: Some("nameserver.group.delete"),
         longest_name: 40,
-        has_unique_names: true,
+        unique: Unique::Always,
         ..Descriptor::of(Reach::Nothing, Role::NetworkAdmin, Referred::Never)
     };
 

@@ -380,6 +380,7 @@ impl Spec for PostureCheck {
         about: "Posture checks by name: what machines have to be like for the policies that name the check.",
         collection: "/posture-checks",
         deletion_event: Some("posture.check.delete"),
+        unique: Unique::AtCreation,
         ..Descriptor::of(Reach::Nothing, Role::NetworkAdmin, BY_NAME)
     };
 

@@ -15,7 +15,7 @@ pub(super) use super::values::{
 pub(super) use super::words::{listed, named};
 pub(super) use super::{
     ALL, About, Answers, Descriptor, Entries, Groups, InFile, Inside, Kind, Live, Moves, NameOf,
-    PeerRef, Reach, Referred, Refers, Resource, Role, Sent, Spec, Unresolved, spec,
+    PeerRef, Reach, Referred, Refers, Resource, Role, Sent, Spec, Unique, Unresolved, spec,
 };
 pub(super) use crate::base::code::Code;
 pub(super) use crate::base::entry::Entry;

@@ -248,7 +248,7 @@ facts! {
             ),
             false => format!(
                 "waits for another machine. The peer {name:?} ({peer}), which used an older key of this name, keeps the name and leaves \
-                 the groups that list it when that machine enrolls. To replace the old machine, put reissue_after back into the file."
+                 the groups that list it when that machine enrolls. To replace the old machine, set reissue_after to a time between the creation of the two keys."
             ),
         }),
         /// This peer came by it, and it does not exist any more.

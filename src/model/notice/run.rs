@@ -84,14 +84,17 @@ impl Gone {
             _ if !kind.goes_with_entry() => "NetBird keeps its present settings.".into(),
             0 => "None of its objects exists in NetBird.".into(),
             number => format!(
-                "{} in NetBird as before: {}. To manage {them} again, restore the section. To delete those that this tool created, restore \
+                "{} in NetBird as before{}. To manage {them} again, restore the section. To delete those that this tool created, restore \
                  the section empty.",
                 count(
                     number,
                     &format!("{} stays", kind.label()),
                     &format!("{} stay", kind.plural())
                 ),
-                quoted(left.iter().map(|at| &at.name)),
+                match kind.has_names() {
+                    true => format!(": {}", quoted(left.iter().map(|at| &at.name))),
+                    false => String::new(),
+                },
                 them = if number == 1 { "it" } else { "them" }
             ),
         };

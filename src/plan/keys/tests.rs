@@ -530,7 +530,7 @@ the same, and an older key was used
         peers [] → ["k"]
     note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730), and somebody deleted the key in NetBird. The key is not created again. To enroll another machine, set reissue_after to the present time.
 the same, and a newer one waits
-    note: setup key "k" waits for another machine. The peer "k" (daojn06d1ku89ei3g730), which used an older key of this name, keeps the name and leaves the groups that list it when that machine enrolls. To replace the old machine, put reissue_after back into the file.
+    note: setup key "k" waits for another machine. The peer "k" (daojn06d1ku89ei3g730), which used an older key of this name, keeps the name and leaves the groups that list it when that machine enrolls. To replace the old machine, set reissue_after to a time between the creation of the two keys.
 the same, and the peer is gone
     create setup key k
 an older life was used, a valid one made since

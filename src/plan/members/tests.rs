@@ -241,7 +241,7 @@ used, its peer is gone, and a member has the name, --prune all
 created again after its use: it joins when it enrolls
     pending in g: {"pending"}
     note: group "g" lists the setup key "done", but NetBird has no peer that is known to have enrolled with it, so no peer is added. If its machine has another name now, run apply --adopt peers/done=ID (in a job: the input adopt of the apply workflow). For a machine in its place, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key.
-    note: setup key "pending" waits for another machine. The peer "x" (daojn06d1l5o9ei3jd1g), which used an older key of this name, keeps the name and leaves the groups that list it when that machine enrolls. To replace the old machine, put reissue_after back into the file.
+    note: setup key "pending" waits for another machine. The peer "x" (daojn06d1l5o9ei3jd1g), which used an older key of this name, keeps the name and leaves the groups that list it when that machine enrolls. To replace the old machine, set reissue_after to a time between the creation of the two keys.
 the same, and the machine of its older life is a member: it stays till then
     pending in g: {"pending"}
     unmanaged in g: ["x"]

@@ -301,6 +301,13 @@ fn the_branch_of_the_inventory_is_there_protected_and_ours_to_push() {
             "needs a branch that is used for nothing else",
         )
         .is("gitea_inventory_push", None, "not checked");
+    // git has one of the two
+    gitea.push("lists/lab", "README.md", "lab\n", "begin\n");
+    branch("lists/lab/inventory").only(
+        "gitea_inventory_branch",
+        "a branch lists/lab is in the way of lists/lab/inventory, so every apply is refused",
+        &["gitea_inventory_push"],
+    );
     let mut alice = bot_alone();
     alice["push_whitelist_usernames"] = json!(["alice"]);
     gitea.protect(BRANCH, alice);

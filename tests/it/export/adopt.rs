@@ -276,3 +276,37 @@ fn with_an_inventory_in_a_file_nothing_of_git_is_needed() {
         .expect(0);
     assert!(text(&bench).contains("\"p\": {"));
 }
+
+/// What stands in an entry has none of its own: its text is listed, to be written there.
+#[test]
+fn what_an_entry_lacks_is_listed_with_its_text() {
+    let bench = Bench::fake();
+    let declared = json!({
+        "groups": { "gw": {} },
+        "networks": { "hangar": { "resources": { "printer": { "address": "10.20.0.9" } } } },
+        "dns": { "zones": { "corp": { "domain": "corp.example", "distribution_groups": ["gw"], "records": [] } } }
+    });
+    bench.agreed(declared);
+    let network = bench.id("/networks", "hangar");
+    let scanner =
+        json!({ "name": "scanner", "address": "10.20.0.10", "enabled": true, "groups": [] });
+    bench.create(&format!("/networks/{network}/resources"), scanner);
+    let router = json!({ "peer_groups": [bench.id("/groups", "gw")], "metric": 5, "masquerade": true, "enabled": true });
+    bench.create(&format!("/networks/{network}/routers"), router);
+    let zone = bench.id("/dns/zones", "corp");
+    let record =
+        json!({ "name": "x.corp.example", "type": "A", "content": "10.0.0.1", "ttl": 300 });
+    bench.create(&format!("/dns/zones/{zone}/records"), record);
+    bench.server().clear_requests();
+    let run = bench.run(&["adopt", "--candidates"]).expect(0);
+    let run = run
+        .shows("\nTo be written into an entry that is declared:\n")
+        .shows("  networks/hangar resources scanner: {\"address\":\"10.20.0.10\"")
+        .shows("  networks/hangar routers: {")
+        .shows("  zones/corp records x.corp.example A: {");
+    assert!(!run.stdout.contains("printer"), "{}", run.stdout);
+    refused(&bench, &["resources/scanner"]).says("and what an entry that is declared lacks");
+    let found = bench.run(&["adopt", "--candidates", "--format", "json"]);
+    let inside = &found.expect(0).json()["inside"];
+    assert_eq!(inside.as_array().unwrap().len(), 3, "{inside}");
+}

@@ -398,9 +398,11 @@ fn a_push_list_that_came_out_without_the_bot_is_an_error() {
 #[test]
 fn what_is_protected_by_this_run_is_not_pushed_to_afterwards() {
     let site = site(false);
-    let run = setup(&site, &[], &[]).expect(0);
+    let run = setup(&site, &[], &[("NETBIRD_API_TOKEN", "")]).expect(0);
     run.shows("  set          branch rule main  (only gitops-bot may push)\n")
-        .shows("git switch -c netbird-gitops\ngit add ")
+        .shows("\nNETBIRD_API_TOKEN=\"$NETBIRD_PLAN_TOKEN\" netbird-gitops plan\n")
+        // git has no branch netbird-gitops beside netbird-gitops/inventory
+        .shows("git switch -c set-up-netbird\ngit add ")
         .shows("git push -u origin HEAD\n")
         .hides("HEAD:main");
 }

@@ -5,10 +5,25 @@ use serde_json::{Value, json};
 use super::api::{Call, Outcome, done, ok};
 use super::auth::{Level, Unit};
 use super::commits;
-use super::forge::Forge;
+use super::forge::{Forge, Repo};
 use super::git::NOTHING;
 use super::pages::page;
 use super::refusal::{Refusal, forbidden, json_response, missing};
+
+impl Repo {
+    /// Returns the branches that git has and the database does not know.
+    pub(super) fn unknown(&self) -> Vec<String> {
+        let unknown = self.unknown.iter();
+        let unknown = unknown.filter(|(name, tip)| self.git.tip(name).as_ref() == Some(*tip));
+        unknown.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Returns the commit at the tip of a branch that the database knows.
+    fn tip(&self, name: &str) -> Option<String> {
+        let is_known = !self.unknown().iter().any(|unknown| unknown == name);
+        self.git.tip(name).filter(|_| is_known)
+    }
+}
 
 fn show(call: &Call, forge: &Forge, name: &str, tip: &str) -> Value {
     let repo = forge.repo(call.repo);
@@ -38,7 +53,7 @@ pub(super) fn list(call: &Call) -> Outcome {
         let branches = repo.git.branches();
         let tips = branches
             .iter()
-            .filter_map(|name| Some((name, repo.git.tip(name)?)));
+            .filter_map(|name| Some((name, repo.tip(name)?)));
         let shown: Vec<Value> = tips
             .map(|(name, tip)| show(call, &forge, name, &tip))
             .collect();
@@ -51,9 +66,27 @@ pub(super) fn list(call: &Call) -> Outcome {
 pub(super) fn get(call: &Call) -> Outcome {
     let forge = call.forge();
     call.require_read(&forge, Unit::Code)?;
-    let tip = forge.repo(call.repo).git.tip(call.part(0));
+    let tip = forge.repo(call.repo).tip(call.part(0));
     let tip = tip.ok_or_else(missing)?;
     Ok(ok(&show(call, &forge, call.part(0), &tip)))
+}
+
+/// `GET …/git/refs/heads/{name}`: of git, by the beginning of the name.
+pub(super) fn refs(call: &Call) -> Outcome {
+    let forge = call.forge();
+    call.require_read(&forge, Unit::Code)?;
+    let git = &forge.repo(call.repo).git;
+    let named = git.branches().into_iter();
+    let named = named.filter(|name| name.starts_with(call.part(0)));
+    let show = |name: String| {
+        let object = json!({"type": "commit", "sha": git.tip(&name)});
+        json!({"ref": format!("refs/heads/{name}"), "object": object})
+    };
+    let shown: Vec<Value> = named.map(show).collect();
+    match shown.is_empty() {
+        true => Err(missing()),
+        false => Ok(ok(&json!(shown))),
+    }
 }
 
 /// Sees that the caller may make and delete branches.

@@ -20,6 +20,7 @@ pub(super) const SUBMODULE: &str = "160000";
 /// What is needed to read the files of a repository and to show them, without the lock.
 pub(super) struct Files {
     pub(super) git: Git,
+    unknown: Vec<String>,
     pub(super) flavour: Flavour,
     pub(super) default_branch: String,
     root: String,
@@ -33,6 +34,7 @@ impl Files {
         let repo = forge.repo(call.repo);
         Files {
             git: repo.git.clone(),
+            unknown: repo.unknown(),
             flavour: forge.flavour,
             default_branch: repo.default_branch.clone(),
             root: forge.root.clone(),
@@ -44,6 +46,9 @@ impl Files {
     /// Returns the commit that a `ref` names: a branch, a tag, or a commit by its full id. Forgejo
     /// takes whatever git takes.
     pub(super) fn commit(&self, name: &str) -> Option<String> {
+        if self.unknown.iter().any(|branch| branch == name) {
+            return None;
+        }
         let known = ["refs/heads/", "refs/tags/"]
             .into_iter()
             .find_map(|kind| self.git.resolve(&format!("{kind}{name}")));
@@ -61,6 +66,7 @@ impl Files {
     ) -> Value {
         let Files {
             git,
+            unknown: _,
             flavour,
             default_branch: _,
             root,

@@ -68,6 +68,8 @@ pub(super) struct Repo {
     /// Logins by the commit that they pushed.
     pub(super) pushers: HashMap<String, String>,
     pub(super) git: Git,
+    /// Branches that git has and the database does not know, by the tip up to which that is so.
+    pub(super) unknown: BTreeMap<String, String>,
     pub(super) created: Timestamp,
 }
 

@@ -43,6 +43,7 @@ pub(super) fn add(
         runs: Vec::new(),
         pushers: HashMap::new(),
         git,
+        unknown: BTreeMap::new(),
         created,
     });
     id

@@ -88,6 +88,7 @@ pub(super) const ROUTES: &[Route] = &[
     route("PUT", "/repos/*/*/contents/**", Repository, Login, contents::write::update),
     route("DELETE", "/repos/*/*/contents/**", Repository, Login, contents::write::delete),
     route("GET", "/repos/*/*/raw/**", Repository, Sight, raw::get),
+    route("GET", "/repos/*/*/git/refs/heads/**", Repository, Sight, branches::refs),
     route("GET", "/repos/*/*/git/trees/*", Repository, Sight, trees::tree),
     route("GET", "/repos/*/*/git/blobs/*", Repository, Sight, trees::blob),
     route("GET", "/repos/*/*/commits", Repository, Sight, commits::list),

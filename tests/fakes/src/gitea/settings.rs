@@ -21,6 +21,16 @@ fn level(word: &str) -> Level {
 }
 
 impl Gitea {
+    /// Makes the database forget a branch, until something is pushed to it: so a server leaves it that was killed between git's
+    /// part of a commit and its own.
+    pub fn forget_branch(&self, branch: &str) {
+        let mut forge = self.inner.shared.forge();
+        let repo = forge.repo_mut(self.inner.repo);
+        let tip = repo.git.tip(branch);
+        repo.unknown
+            .insert(branch.to_owned(), tip.expect("a branch"));
+    }
+
     /// Makes a token of the bot with these scopes (`read:repository`, `write:issue`, `all`, …).
     pub fn token_with(&self, scopes: &[&str]) -> String {
         self.token_of(BOT, scopes)

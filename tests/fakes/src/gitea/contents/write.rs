@@ -146,6 +146,9 @@ fn check_branches(
     branch: &str,
     target: &str,
 ) -> Result<Option<String>, Refusal> {
+    if let Some(name) = files.unknown.iter().find(|name| *name == target) {
+        return Err(Refusal::Hidden(format!("branch {name} is in git alone")));
+    }
     let Some(tip) = files.git.tip(branch) else {
         if !files.git.branches().is_empty() {
             let message = format!(

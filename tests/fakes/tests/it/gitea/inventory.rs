@@ -40,6 +40,30 @@ fn begun(gitea: &Gitea) {
     assert_eq!(post(gitea, true, &[file(PATH, "one", None)]).status, 201);
 }
 
+/// As Gitea 1.26.3 was that was killed between git's part of a commit and its own.
+#[test]
+fn branch_that_git_alone_has_is_a_500_until_somebody_pushes_to_it() {
+    let gitea = Gitea::start();
+    begun(&gitea);
+    gitea.forget_branch(K);
+    let file_of_branch = format!("/contents/{PATH}?ref={K}");
+    let branch = format!("/branches/{K}");
+    for rest in [&file_of_branch, &branch] {
+        assert_eq!(get(&gitea, rest).status, 404, "{rest}");
+    }
+    let refs = get(&gitea, &format!("/git/refs/heads/{K}"));
+    assert_eq!(refs.json[0]["ref"], json!(format!("refs/heads/{K}")));
+    let nothing = get(&gitea, "/git/refs/heads/nothing");
+    assert_eq!(nothing.status, 404);
+    for new_branch in [true, false] {
+        let write = post(&gitea, new_branch, &[file(KEY, "two", None)]);
+        assert_eq!((write.status, message(&write)), (500, String::new()));
+    }
+    gitea.push(K, "README.md", "by hand\n", "by hand\n");
+    assert_eq!(get(&gitea, &branch).status, 200);
+    assert_eq!(post(&gitea, false, &[file(KEY, "two", None)]).status, 201);
+}
+
 #[test]
 fn first_commit_makes_the_branch() {
     for gitea in both() {
