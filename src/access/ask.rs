@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Place;
-use super::reach::{ClassAt, Reach, State, bits};
+use super::reach::{ClassAt, Reach, Ssh, State, bits};
 use super::routes::{self, Target};
 use super::traffic::Traffic;
 use super::world::{End, Grant, GroupAt, What, World};
@@ -178,7 +178,7 @@ impl Asked<'_> {
                 }
                 let mut found = Vec::new();
                 self.reach.rules_into(self.side, a, *b, &mut found);
-                let ssh = self.reach.has_ssh(self.side, *b);
+                let ssh = self.reach.ssh(self.side, *b);
                 let traffic = self.reach.traffic(self.side, &found, ssh, &State::Pass);
                 let through = self
                     .reach
@@ -302,7 +302,10 @@ impl Asked<'_> {
         let of_pairing: BTreeSet<String> = of_pairing.flat_map(|rule| self.checks(*rule)).collect();
         let guarded = target.let_through_by(self.reach, self.side, class);
         let guarded = guarded.into_iter().filter_map(|rule| {
-            let passes = self.reach.of_rule(self.side, rule, false).common(passes);
+            let passes = self
+                .reach
+                .of_rule(self.side, rule, Ssh::Nowhere)
+                .common(passes);
             self.by(rule, &passes, &through, &of_pairing)
         });
         let has_open_way = target.has_open_way(self.reach, self.side, class);

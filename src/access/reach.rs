@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 
-use super::traffic::Traffic;
+use super::traffic::{Login, Traffic};
 use super::world::{AFTER, BEFORE, Check, Grant, GroupAt, Node, NodeAt, Rule, SIDES, World, place};
 use crate::model::Address;
 
@@ -25,6 +25,15 @@ pub(super) struct Class {
     /// The rules that it is a source of, and those that it is a destination of, as bits.
     from: [Vec<u64>; 2],
     to: [Vec<u64>; 2],
+}
+
+/// NetBird's SSH server at a destination.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Ssh {
+    /// It is a network resource, or behind a route: no NetBird runs there.
+    Nowhere,
+    Off,
+    On,
 }
 
 /// What is lost and what is gained between two classes, each in the order of the states.
@@ -70,6 +79,8 @@ pub(super) struct Reach<'w> {
     differing: Vec<u64>,
     /// Rules that are on, by the groups of their destinations.
     to_groups: [Vec<Vec<u64>>; 2],
+    /// Every login that a rule can open.
+    logins: BTreeSet<Login>,
     /// What is looked at: that all posture checks pass; where rules have some that none does, and that each of them alone fails.
     pub(super) states: Vec<State>,
     /// Steps that may still be taken.
@@ -152,6 +163,9 @@ impl<'w> Reach<'w> {
                 return None;
             }
         }
+        let grants = world.rules.iter().flat_map(|rule| &rule.grants);
+        let logins = grants.flatten().flat_map(|grant| &grant.traffic.logins);
+        let of_all = Traffic::default().with_every_login().logins;
         let checks = world.rules.iter().flat_map(Rule::checks);
         let forms = checks.flat_map(|check| [check.whole(), check.clone()]);
         // who fails a form that the other one implies, fails both
@@ -166,6 +180,7 @@ impl<'w> Reach<'w> {
             both_ways,
             differing,
             to_groups: to,
+            logins: logins.cloned().chain(of_all).collect(),
             states,
             left: Cell::new(MOST_STEPS),
         })
@@ -257,8 +272,8 @@ impl<'w> Reach<'w> {
         })
     }
 
-    /// What these rules let through to a machine, or a resource; `ssh`: whether it has NetBird's SSH server on.
-    pub(super) fn traffic(&self, side: usize, rules: &[u64], ssh: bool, state: &State) -> Traffic {
+    /// What these rules let through to a machine, or a resource, with such an SSH server.
+    pub(super) fn traffic(&self, side: usize, rules: &[u64], ssh: Ssh, state: &State) -> Traffic {
         self.spend(self.words());
         let (mut passes, mut dropped) = (Traffic::default(), Traffic::default());
         for at in bits(rules.iter().copied()) {
@@ -278,26 +293,35 @@ impl<'w> Reach<'w> {
         }
     }
 
-    /// What one rule is about.
-    pub(super) fn of_rule(&self, side: usize, rule: usize, ssh: bool) -> Traffic {
-        match self.world.rules[rule].on(side) {
-            None => Traffic::default(),
-            Some(grant) if grant.opens_ssh && ssh && grant.accepts => {
-                grant.traffic.clone().with_every_login()
-            }
-            Some(grant) => grant.traffic.clone(),
+    /// What one rule is about, at such an SSH server.
+    pub(super) fn of_rule(&self, side: usize, rule: usize, ssh: Ssh) -> Traffic {
+        let Some(grant) = self.world.rules[rule].on(side) else {
+            return Traffic::default();
+        };
+        let mut traffic = grant.traffic.clone();
+        match ssh {
+            Ssh::Nowhere => traffic.logins.clear(),
+            // whoever logs in does so by one of these ports
+            _ if !grant.accepts && traffic.has_ssh_port() => traffic.logins = self.logins.clone(),
+            Ssh::On if grant.accepts && grant.opens_ssh => return traffic.with_every_login(),
+            Ssh::On | Ssh::Off => {}
+        }
+        traffic
+    }
+
+    /// NetBird's SSH server at a machine or resource of that class.
+    pub(super) fn ssh(&self, side: usize, class: ClassAt) -> Ssh {
+        let class = self.at(class);
+        match class.is_on[side] {
+            _ if class.is_resource => Ssh::Nowhere,
+            true => Ssh::On,
+            false => Ssh::Off,
         }
     }
 
-    /// Whether a machine or resource of that class has NetBird's SSH server on.
-    pub(super) fn has_ssh(&self, side: usize, class: ClassAt) -> bool {
-        let class = self.at(class);
-        !class.is_resource && class.is_on[side]
-    }
-
     /// What is lost and gained by these rules, which are those between two classes before and after; nothing where it is all the
-    /// same. `ssh`: whether the destination has NetBird's SSH server on.
-    pub(super) fn diff(&self, rules: [&[u64]; 2], ssh: [bool; 2]) -> Diff {
+    /// same.
+    pub(super) fn diff(&self, rules: [&[u64]; 2], ssh: [Ssh; 2]) -> Diff {
         let mut pairs = rules[BEFORE].iter().zip(&self.differing);
         let differ = pairs.any(|(rule, differing)| rule & differing != 0);
         if rules[BEFORE] == rules[AFTER] && ssh[BEFORE] == ssh[AFTER] && !differ {
@@ -322,9 +346,7 @@ impl<'w> Reach<'w> {
         state: &State,
     ) -> Traffic {
         let rules = self.rules_to(side, from, guards);
-        let mut traffic = self.traffic(side, &rules, false, state);
-        traffic.logins.clear();
-        traffic
+        self.traffic(side, &rules, Ssh::Nowhere, state)
     }
 
     /// The rules from a class to these groups, as bits.

@@ -7,7 +7,7 @@ mod questions;
 mod routes;
 
 use serde_json::{Value, json};
-use snapbox::{assert_data_eq, str};
+use snapbox::{IntoData, assert_data_eq, str};
 
 use super::{Delta, End, NoAnswer, Ports, Question, Traffic, ask};
 use crate::model::Kind;
@@ -15,6 +15,7 @@ use crate::plan::Memberships;
 use crate::render::testing::access_lines;
 use crate::testing::{
     Case, LIFE, MADE, desired, group, groups, id, key, key_at, over, peer, policy, policy_with,
+    table,
 };
 
 /// A machine without NetBird's SSH server. Of a person, so that a file can name it without a history.
@@ -368,6 +369,126 @@ fn what_is_renamed_keeps_its_rules() {
 - "a1", "a2" of group "x" → group "b" (1 machine): udp on all ports; icmp; other protocols, for machines that pass the posture check "newer", by policy "p"
 + "c1" of group "x" → group "b" (1 machine): tcp on all ports, for machines that pass the posture check "newer", by policy "p"
 + "c1" of group "x" → group "r" (1 machine): icmp, by policy "by-hand", because of group "x"
+
+"#]]
+    );
+}
+
+/// What a plan opens and closes by another policy `p` beside one that lets everything through.
+fn edited(before: Value, after: Value, more: Value) -> String {
+    let open = json!({ "sources": ["All"], "destinations": ["All"] });
+    let live = |policy: &Value| {
+        let names = |side: &str| {
+            let names = policy[side].as_array().into_iter().flatten();
+            names.filter_map(Value::as_str).collect::<Vec<_>>()
+        };
+        let (from, to) = (names("sources"), names("destinations"));
+        let mut rest = policy.clone();
+        let rest_of = rest.as_object_mut().expect("an object");
+        rest_of.retain(|key, _| !["sources", "destinations"].contains(&key.as_str()));
+        policy_with("p", &from, &to, rest)
+    };
+    let policies = json!([policy("Default", &["All"], &["All"]), live(&before)]);
+    let file = json!({ "policies": { "Default": open, "p": after } });
+    told(file, account(over(more, json!({ "policies": policies }))))
+}
+
+#[test]
+fn what_a_drop_rule_opens_or_closes_is_told_where_it_has_all_before_or_after() {
+    let rule = |action: &str, from: &str, to: &str| json!({ "action": action, "sources": [from], "destinations": [to], "bidirectional": false });
+    let port = json!({ "protocol": "tcp", "ports": [25] });
+    let live_port = json!({ "protocol": "tcp", "ports": ["25"] });
+    let rows = [
+        (
+            "a drop of others",
+            rule("drop", "a", "b"),
+            rule("drop", "c", "All"),
+        ),
+        (
+            "a drop in place of an accept",
+            rule("accept", "c", "All"),
+            rule("drop", "a", "b"),
+        ),
+        (
+            "a drop of less",
+            rule("drop", "a", "b"),
+            over(rule("drop", "a", "All"), port),
+        ),
+        (
+            "a drop of more, for fewer",
+            over(rule("drop", "All", "All"), live_port),
+            over(
+                rule("drop", "a", "b"),
+                json!({ "protocol": "tcp", "ports": [22] }),
+            ),
+        ),
+    ];
+    let rows = rows.map(|(what, before, after)| (what, edited(before, after, json!({}))));
+    assert_data_eq!(table(rows), str![[r#"
+a drop of others
+    - group "c" (1 machine) → group "All" (4 machines): everything, by policy "p"
+    + group "a" (2 machines) → group "b" (1 machine): everything, by policy "p"
+a drop in place of an accept
+    - group "a" (2 machines) → group "b" (1 machine): everything, by policy "p"
+    still reachable: group "c" → group "All": everything (policy "p", and also by policy "Default")
+a drop of less
+    - group "a" (2 machines) → machines "a1", "a2", "c1", "r1": tcp 25, by policy "p"
+    + group "a" (2 machines) → group "b" (1 machine): tcp 1-24, 26-65535; udp on all ports; icmp; other protocols, by policy "p"
+a drop of more, for fewer
+    - group "a" (2 machines) → group "b" (1 machine): tcp 22, by policy "p"
+    + group "All" (5 machines) → group "All" (5 machines): tcp 25, by policy "p"
+    ! every machine reaches group "All" (tcp 25), by policy "p"
+
+"#]].raw());
+}
+
+#[test]
+fn a_rule_between_the_same_groups_on_both_sides_tells_each_row_once() {
+    let both = json!({ "sources": ["a", "c"], "destinations": ["a", "c"], "bidirectional": true });
+    assert_data_eq!(
+        told(one(both), account(json!({}))),
+        str![[r#"
++ group "a" (2 machines) → group "a" (2 machines): everything, by policy "p"
++ group "a" (2 machines) → group "c" (1 machine): everything, by policy "p"
++ group "c" (1 machine) → group "a" (2 machines): everything, by policy "p"
+
+"#]]
+    );
+}
+
+#[test]
+fn a_drop_rule_closes_and_opens_logins() {
+    let drop = |protocol: &str| json!({ "action": "drop", "sources": ["a"], "destinations": ["b"], "bidirectional": false, "protocol": protocol });
+    let peers = ["a1", "a2", "b1", "c1", "r1"].map(|name| {
+        let ssh = json!({ "ssh_enabled": name == "b1" });
+        over(machine(name), ssh)
+    });
+    let peers = json!({ "peers": peers });
+    let rows = [
+        ("the server's ports come back", "tcp", "udp"),
+        ("and are closed", "udp", "tcp"),
+    ];
+    let rows =
+        rows.map(|(what, before, after)| (what, edited(drop(before), drop(after), peers.clone())));
+    assert_data_eq!(table(rows), str![[r#"
+the server's ports come back
+    - group "a" (2 machines) → group "b" (1 machine): udp on all ports, by policy "p"
+    + group "a" (2 machines) → group "b" (1 machine): tcp on all ports; SSH logins of all users, by policy "p"
+and are closed
+    - group "a" (2 machines) → group "b" (1 machine): tcp on all ports; SSH logins of all users, by policy "p"
+    + group "a" (2 machines) → group "b" (1 machine): udp on all ports, by policy "p"
+
+"#]].raw());
+}
+
+#[test]
+fn nobody_logs_in_to_what_is_no_machine() {
+    let ssh = json!({ "sources": ["a"], "destination_resource": "printer", "protocol": "netbird-ssh", "ports": [22] });
+    let file = json!({ "policies": { "p": ssh } });
+    assert_data_eq!(
+        told(file, office(json!({}), json!({}))),
+        str![[r#"
++ group "a" (2 machines) → network resource "printer" 10.20.0.9/32: tcp 22, 22022, by policy "p"
 
 "#]]
     );

@@ -195,10 +195,15 @@ impl Traffic {
         let mut packets = dropped.clone();
         packets.logins.clear();
         let mut left = self.minus(&packets);
-        if !SSH.iter().any(|port| left.tcp.contains(*port)) {
+        if !left.has_ssh_port() {
             left.logins.clear();
         }
         left
+    }
+
+    /// Whether a port of NetBird's SSH server is in it.
+    pub fn has_ssh_port(&self) -> bool {
+        SSH.iter().any(|port| self.tcp.contains(*port))
     }
 
     /// Whether all of that is in it.

@@ -104,6 +104,14 @@ pub(super) struct Grant {
     pub(super) checks: BTreeSet<Check>,
 }
 
+impl Grant {
+    /// Whether it lets through, or drops, from one group to another.
+    pub(super) fn names(&self, [from, to]: [GroupAt; 2]) -> bool {
+        let has = |from, to| self.from.contains(from) && self.to.contains(to);
+        has(&from, &to) || self.both_ways && has(&to, &from)
+    }
+}
+
 /// A posture check. One that the plan changes is two: as it is, and as it will be.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Check {

@@ -283,7 +283,7 @@ fn with_variable(flags: &[String], variable: &str) -> Vec<String> {
     texts.map(str::to_owned).collect()
 }
 
-/// Reads KIND/NAME; of what there is one of, KIND.
+/// Reads KIND/NAME; of what there is one of, KIND. A record's zone may stand before its name.
 fn named(text: &str) -> Result<Address, Failure> {
     let (section, name) = text.split_once('/').unwrap_or((text, ""));
     let words = |kind: &Kind| match kind.is_one() {
@@ -294,7 +294,10 @@ fn named(text: &str) -> Result<Address, Failure> {
     let kind = kinds.find(|kind| words(kind).contains(&section));
     // another kind may be meant: `groups/x` by `Groups/x`
     let near = match kind {
-        Some(kind) if kind.is_one() == name.is_empty() => return Ok(Address::new(kind, name)),
+        Some(kind) if kind.is_one() == name.is_empty() => {
+            let key = format!("{}/{name}", kind.section());
+            return Ok(Address::of_key(&key).unwrap_or_else(|| Address::new(kind, name)));
+        }
         Some(_) => None,
         None => {
             let kinds = Kind::ALL.iter().filter(|kind| kind.parent().is_none());

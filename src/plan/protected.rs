@@ -13,7 +13,8 @@ use crate::plan::Ours;
 pub type Protected = BTreeMap<Address, BTreeMap<Id, Option<Id>>>;
 
 /// Returns what each of these names means: what has it in NetBird, what stands for an entry of that name or was recorded for one, and the
-/// machine that came by such a key. The entry may have another name by now (`renamed_from`).
+/// machine that came by such a key. The entry may have another name by now (`renamed_from`). What has no name is meant by that of what it
+/// stands in.
 pub fn read(
     named: &BTreeSet<Address>,
     plan: &Plan,
@@ -63,7 +64,22 @@ pub fn read(
         let machines = machines.filter(|id| actual.peers.contains(id));
         objects.chain(machines.map(|id| (id, None))).collect()
     };
-    let of = |named: &Address| (named.clone(), meant(named));
+    let of = |named: &Address| {
+        let mut all: BTreeMap<Id, Option<Id>> = meant(named);
+        if let Some(parent) = named.parent() {
+            let parents = meant(&parent);
+            all.retain(|_, within| within.as_ref().is_some_and(|id| parents.contains_key(id)));
+        }
+        let mut unnamed = Kind::ALL.to_vec();
+        unnamed.retain(|kind| kind.parent() == Some(named.kind) && !kind.has_names());
+        let inside = unnamed.into_iter().flat_map(|kind| actual.of_kind(kind));
+        let inside = inside.map(|(_, live)| (live.id.clone(), live.within.clone()));
+        let is_inside =
+            |(_, within): &(Id, Option<Id>)| within.as_ref().is_some_and(|id| all.contains_key(id));
+        let inside: Vec<_> = inside.filter(is_inside).collect();
+        all.extend(inside);
+        (named.clone(), all)
+    };
     named.iter().map(of).collect()
 }
 

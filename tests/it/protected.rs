@@ -8,13 +8,14 @@ fn key(enrolled: bool) -> Value {
     json!({ "type": "one-off", "expires_in": 315_360_000, "auto_groups": [], "enrolled": enrolled })
 }
 
-/// A group, a key, a policy and a zone with a record.
+/// A group, a key, a policy, a network with a router and a zone with a record.
 fn file() -> Value {
     let record = json!({ "name": "www", "type": "A", "content": "10.0.0.1" });
     json!({
         "groups": { "g": {}, "spare": {} },
         "setup_keys": { "k": key(false) },
         "policies": { "p": { "sources": ["g"], "destinations": ["g"], "protocol": "all" } },
+        "networks": { "office": { "routers": [{ "peer_groups": ["g"] }] } },
         "dns": { "zones": {
             "z": { "domain": "corp.example", "distribution_groups": ["g"], "records": [record] },
             "other": { "domain": "other.example", "distribution_groups": ["g"] } } },
@@ -34,6 +35,8 @@ fn what_is_protected_is_neither_deleted_nor_made_anew() {
     bench.agreed(file());
     let mut other_domain = file();
     other_domain["dns"]["zones"]["z"]["domain"] = json!("new.example");
+    let mut without_routers = file();
+    without_routers["networks"]["office"]["routers"] = json!([]);
     let rows = [
         (
             without("/groups", "spare"),
@@ -59,6 +62,18 @@ fn what_is_protected_is_neither_deleted_nor_made_anew() {
             "records/www.corp.example A",
             &[],
             "deletes 1 protected object\n  DNS record www.corp.example A\n",
+        ),
+        (
+            without("/dns/zones", "z"),
+            "records/z/www.corp.example A",
+            &[],
+            "deletes 1 protected object\n  DNS record www.corp.example A\n",
+        ),
+        (
+            without_routers,
+            "networks/office",
+            &[],
+            "deletes 1 protected object (named as networks/office)\n  network router of network office\n",
         ),
         (
             other_domain,
@@ -265,6 +280,10 @@ fn what_cannot_be_meant_is_said() {
         .says_anywhere(
             "--protect names group \"spar\", which is neither in the file nor in NetBird; did you mean \"spare\"?",
         );
+    bench
+        .plan(&["--protect", "records/other/www.corp.example A"])
+        .expect(0)
+        .says_anywhere("names DNS record \"www.corp.example A\", which is neither in the file");
     // before all that is wrong elsewhere
     bench.text("{");
     for flag in ["--protect", "--replace"] {

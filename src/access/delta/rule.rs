@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::{By, Ends, Maker, Said, Tally, shares};
 use crate::access::Delta;
-use crate::access::reach::{State, bits};
+use crate::access::reach::{Ssh, State, bits};
 use crate::access::traffic::Traffic;
 use crate::access::world::{AFTER, BEFORE, EVERYBODY, Grant, GroupAt, Node, Rule, SIDES};
 use crate::base::listed;
@@ -20,8 +20,8 @@ struct Pair {
     is_moved: bool,
     /// Whether the line of All says it, of what is lost and of what is gained.
     is_of_all: [bool; 2],
-    /// Whether the destination has NetBird's SSH server on.
-    ssh: [bool; 2],
+    /// NetBird's SSH server at the destination.
+    ssh: [Ssh; 2],
 }
 
 impl Maker<'_> {
@@ -34,19 +34,19 @@ impl Maker<'_> {
         let of = |pick: fn(&Grant) -> &Vec<GroupAt>| -> BTreeSet<GroupAt> {
             on().flat_map(|grant| pick(grant)).copied().collect()
         };
-        let (from, to) = (of(|grant| &grant.from), of(|grant| &grant.to));
+        let (sources, destinations) = (of(|grant| &grant.from), of(|grant| &grant.to));
         let both_ways = on().any(|grant| grant.both_ways);
         // each of them is looked for in these lists
         let lists = on().map(|grant| grant.from.len() + grant.to.len()).sum();
         let mut is_idle = true;
-        for from in &from {
-            for to in &to {
+        for from in &sources {
+            for to in &destinations {
                 if self.reach.spend(lists) {
                     return;
                 }
-                is_idle &= !self.pairs(delta, at, [*from, *to], false);
-                if both_ways && from != to {
-                    self.pairs(delta, at, [*to, *from], true);
+                is_idle &= !self.pairs(delta, at, [*from, *to]);
+                if both_ways && !(sources.contains(to) && destinations.contains(from)) {
+                    self.pairs(delta, at, [*to, *from]);
                 }
             }
         }
@@ -62,19 +62,20 @@ impl Maker<'_> {
         }
     }
 
-    /// Adds what a rule opens and closes from one group to another; `back`: from its destinations to its sources. Returns whether
-    /// there is a pair that it is about, after.
-    fn pairs(&self, delta: &mut Delta, at: usize, [from, to]: [GroupAt; 2], back: bool) -> bool {
+    /// Adds what a rule opens and closes from one group to another. Returns whether there is a pair that it is about, after.
+    fn pairs(&self, delta: &mut Delta, at: usize, [from, to]: [GroupAt; 2]) -> bool {
         let rule = &self.reach.world.rules[at];
         let (sources, destinations) = (self.reach.in_group(from), self.reach.in_group(to));
         let differs = rule.differs();
-        let may = self.may(rule, from, to);
-        let of_destinations = if back { from } else { to };
-        let beside_all = SIDES.map(|side| {
-            let grant = rule.on(side);
-            let has_all = grant.is_some_and(|grant| grant.to.contains(&EVERYBODY));
-            of_destinations != EVERYBODY && has_all
+        let grants = SIDES.map(|which| {
+            let grants = by(rule, which).filter(|grant| grant.names([from, to]));
+            grants.collect::<Vec<&Grant>>()
         });
+        let may = grants.each_ref().map(|grants| !grants.is_empty());
+        let of_all = [[from, EVERYBODY], [EVERYBODY, to]].into_iter();
+        let of_all = of_all.filter(|line| *line != [from, to]);
+        let has_all = |grant: &&Grant| of_all.clone().any(|line| grant.names(line));
+        let beside_all = grants.map(|grants| grants.iter().all(has_all));
         // few sets of rules are about many pairs
         let mut alike: FxHashMap<(Vec<u64>, Pair), Vec<Ends>> = FxHashMap::default();
         let mut rules = Vec::new();
@@ -101,9 +102,9 @@ impl Maker<'_> {
                     is_moved: source.differs || destination.differs,
                     is_of_all: SIDES.map(|which| {
                         // beside All a group means its resources alone
-                        beside_all[which] && (back || !destination.is_resource)
+                        beside_all[which] && !destination.is_resource
                     }),
-                    ssh: SIDES.map(|side| self.reach.has_ssh(side, *b)),
+                    ssh: SIDES.map(|side| self.reach.ssh(side, *b)),
                 };
                 rules.clear();
                 for side in SIDES {
@@ -221,23 +222,8 @@ impl Maker<'_> {
         others.filter(lets_through).collect()
     }
 
-    /// Whether something can be lost, and gained, from one group to another by a rule: it names them before and after, and
-    /// lets through or drops.
-    fn may(&self, rule: &Rule, from: GroupAt, to: GroupAt) -> [bool; 2] {
-        let [before, after] = SIDES.map(|side| {
-            let grant = rule.on(side)?;
-            let has = |from, to| grant.from.contains(from) && grant.to.contains(to);
-            let is_named = has(&from, &to) || grant.both_ways && has(&to, &from);
-            is_named.then_some(grant.accepts)
-        });
-        [
-            before == Some(true) || after == Some(false),
-            after == Some(true) || before == Some(false),
-        ]
-    }
-
     /// What the rule itself lets through, or drops, between two classes.
-    fn own(&self, side: usize, rule: usize, rules: &[u64], ssh: bool) -> Traffic {
+    fn own(&self, side: usize, rule: usize, rules: &[u64], ssh: Ssh) -> Traffic {
         match rules[rule / 64] & (1 << (rule % 64)) {
             0 => Traffic::default(),
             _ => self.reach.of_rule(side, rule, ssh),
@@ -270,4 +256,11 @@ impl Maker<'_> {
             false => "the only source is also the only destination".to_owned(),
         }
     }
+}
+
+/// By what of a rule something can be lost, or gained: what lets it through before, or drops it after, and the other way round.
+fn by(rule: &Rule, which: usize) -> impl Iterator<Item = &Grant> {
+    let accepting = rule.on(which).filter(|grant| grant.accepts);
+    let dropping = rule.on(1 - which).filter(|grant| !grant.accepts);
+    accepting.into_iter().chain(dropping)
 }

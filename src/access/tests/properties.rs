@@ -22,7 +22,9 @@ const MEMBERS: [(&str, &[&str]); 4] = [
 ];
 const MACHINES: [&str; 5] = ["m1", "m2", "m3", "m4", "m5"];
 /// Samples of traffic; whatever a generated rule is about has all of one or nothing of it.
-const SAMPLES: [&str; 5] = ["tcp 22", "tcp 443", "udp 53", "icmp", "rest"];
+const SAMPLES: [&str; 6] = ["tcp 22", "tcp 443", "udp 53", "icmp", "rest", "login"];
+/// The machines with NetBird's SSH server on.
+const SSH: [&str; 2] = ["m3", "m5"];
 
 #[derive(Debug, Clone)]
 struct Rule {
@@ -65,16 +67,19 @@ fn some(names: &[&'static str]) -> impl Strategy<Value = Vec<&'static str>> + us
     prop::sample::subsequence(names.to_vec(), 1..=2)
 }
 
-fn any_state() -> impl Strategy<Value = State> {
-    let all = ["a", "b", "c", "All"];
+const GROUPS: [&str; 4] = ["a", "b", "c", "All"];
+const POLICIES: [&str; 4] = ["p", "q", "s", "t"];
+
+fn any_rule() -> impl Strategy<Value = Rule> {
     let flags = (
         any::<bool>(),
         any::<bool>(),
         prop::bool::weighted(0.8),
-        0..5_usize,
+        0..6_usize,
         prop::sample::subsequence(vec!["recent", "other"], 0..=2),
     );
-    let rule = (some(&all), prop::option::weighted(0.7, some(&all)), flags).prop_map(
+    let to = prop::option::weighted(0.7, some(&GROUPS));
+    (some(&GROUPS), to, flags).prop_map(
         |(from, to, (accepts, both_ways, is_on, protocol, checks))| Rule {
             from,
             to,
@@ -84,10 +89,37 @@ fn any_state() -> impl Strategy<Value = State> {
             protocol,
             checks,
         },
-    );
+    )
+}
+
+/// A state in which most is open, with another one that differs by one policy alone.
+fn one_edit() -> impl Strategy<Value = [State; 2]> {
+    let rule = || prop::option::weighted(0.9, any_rule());
+    let parts = (any_state(), 0..3_usize, rule(), rule());
+    parts.prop_map(|(mut state, protocol, before, after)| {
+        let open = Rule {
+            from: vec!["All"],
+            to: Some(vec!["All"]),
+            accepts: true,
+            both_ways: true,
+            is_on: true,
+            protocol,
+            checks: Vec::new(),
+        };
+        state.rules.insert("Default", open);
+        [before, after].map(|edited| {
+            let mut state = state.clone();
+            state.rules.remove("p");
+            state.rules.extend(edited.map(|rule| ("p", rule)));
+            state
+        })
+    })
+}
+
+fn any_state() -> impl Strategy<Value = State> {
     let way = (
         prop::sample::select(vec!["a", "b", "c"]),
-        some(&all),
+        some(&GROUPS),
         prop::option::of(some(&["a", "b", "c"])),
         prop::bool::weighted(0.8),
     );
@@ -97,8 +129,8 @@ fn any_state() -> impl Strategy<Value = State> {
         guards: guards.unwrap_or_default(),
         is_on,
     });
-    let rules =
-        prop::collection::btree_map(prop::sample::select(vec!["p", "q", "s", "t"]), rule, 0..4);
+    let policy = prop::sample::select(POLICIES.to_vec());
+    let rules = prop::collection::btree_map(policy, any_rule(), 0..4);
     let routes = prop::collection::btree_map(prop::sample::select(vec!["lan", "wan"]), way, 0..2);
     let resource = (
         prop::sample::subsequence(vec!["b", "c"], 0..=2),
@@ -124,16 +156,22 @@ fn traffic(protocol: usize, ports: Value) -> Value {
         1 => json!({ "protocol": "tcp" }),
         2 => json!({ "protocol": "tcp", "ports": [ports] }),
         3 => json!({ "protocol": "udp" }),
-        _ => json!({ "protocol": "icmp" }),
+        4 => json!({ "protocol": "icmp" }),
+        _ => json!({ "protocol": "netbird-ssh", "ports": [ports] }),
     }
 }
 
-fn is_about(protocol: usize, sample: &str) -> bool {
-    match protocol {
-        0 => true,
-        1 => sample.starts_with("tcp"),
-        2 => sample == "tcp 22",
-        3 => sample.starts_with("udp"),
+/// Whether a rule is about a sample at a machine or something else.
+fn is_about(rule: &Rule, to: &str, sample: &str) -> bool {
+    match (rule.protocol, sample) {
+        // it takes both ports of the server to cut it off
+        (0 | 1 | 5, "login") if !rule.accepts => true,
+        (0, "login") => SSH.contains(&to),
+        (5, "login") => MACHINES.contains(&to),
+        (0, _) => true,
+        (1, _) => sample.starts_with("tcp"),
+        (2 | 5, _) => sample == "tcp 22",
+        (3, _) => sample.starts_with("udp"),
         _ => sample == "icmp",
     }
 }
@@ -178,8 +216,8 @@ impl State {
                 "checks": { "nb_version_check": { "min_version": self.version_of(name) } } }))),
             "users": [{ "id": "somebody", "email": "Mira@example.org", "role": "user", "auto_groups": (of_person.collect::<Vec<_>>()) }],
             "peers": (MACHINES.map(|name| match name {
-                "m5" => machine(name),
-                _ => over(machine(name), json!({ "user_id": "" })),
+                "m5" => over(machine(name), json!({ "ssh_enabled": true })),
+                _ => over(machine(name), json!({ "user_id": "", "ssh_enabled": SSH.contains(&name) })),
             })),
             "policies": (rules.collect::<Vec<_>>()),
             "routes": (routes.collect::<Vec<_>>()),
@@ -235,7 +273,7 @@ impl State {
             let forth = self.is_in(from, &rule.from) && self.is_target(to, rule);
             let back = rule.both_ways && self.is_in(to, &rule.from) && self.is_target(from, rule);
             let back = back && to != "printer";
-            self.counts(rule, passes) && (forth || back) && is_about(rule.protocol, sample)
+            self.counts(rule, passes) && (forth || back) && is_about(rule, to, sample)
         };
         // who routes the network gets no route to it
         let is_open =
@@ -275,10 +313,10 @@ impl State {
             self.counts(rule, passes)
                 && self.is_in(from, &rule.from)
                 && to.next().is_some()
-                && is_about(rule.protocol, sample)
+                && is_about(rule, "", sample)
         };
         let rules = || self.rules.values().filter(guards);
-        way.guards.is_empty()
+        way.guards.is_empty() && sample != "login"
             || (rules().any(|rule| rule.accepts) && rules().all(|rule| rule.accepts))
     }
 }
@@ -319,6 +357,7 @@ fn sample(name: &str) -> Traffic {
             udp: port(53),
             ..Traffic::default()
         },
+        "login" => Traffic::default().with_every_login(),
         "icmp" => Traffic {
             icmp: true,
             ..Traffic::default()
@@ -402,7 +441,7 @@ fn bare(passages: &[Passage]) -> BTreeSet<String> {
 
 proptest! {
     #[test]
-    fn the_delta_is_that_of_a_model_that_looks_at_each_pair(before in any_state(), after in any_state()) {
+    fn the_delta_is_that_of_a_model_that_looks_at_each_pair([before, after] in prop_oneof![[any_state(), any_state()], one_edit()]) {
         let delta = delta_of(&case(&before, &after), true);
         let sides = [(&delta.lost, &before, &after), (&delta.gained, &after, &before)];
         for (passages, has, has_not) in sides {

@@ -57,12 +57,15 @@ pub(super) fn protects_nothing(session: &Session, protected: &Protected) -> Vec<
     let (desired, actual) = (&session.valid.desired, &session.actual);
     let idle = |(named, meant): (&Address, &BTreeMap<Id, Option<Id>>)| {
         let kind = named.kind;
-        let declared = desired.of_kind(kind).map(|(name, _)| name.as_str());
-        let objects = actual.objects.keys().filter(|at| at.kind == kind);
+        let is_beside = |at: &&Address| {
+            at.kind == kind && (named.within.is_none() || at.within == named.within)
+        };
+        let addresses = desired.entries.keys().chain(actual.objects.keys());
+        let objects = addresses.filter(is_beside);
         let machines = actual.peers.iter().filter(|_| kind.enrolls());
         let machines = machines.map(|peer| peer.name.as_str());
         let names = objects.map(|at| at.name.as_str()).chain(machines);
-        let names: BTreeSet<&str> = declared.chain(names).collect();
+        let names: BTreeSet<&str> = names.collect();
         let is_fetched = desired.manages(kind) || !names.is_empty();
         let is_known = names.contains(named.name.as_str()) || !meant.is_empty();
         (is_fetched && !is_known).then(|| {
