@@ -556,6 +556,7 @@ the file does not manage them
     nothing
 the file has another network
     create network other
+    unmanaged: network office
 the lists were not asked for
     nothing
 half of the peers

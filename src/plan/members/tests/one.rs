@@ -125,7 +125,7 @@ a key that waits
     note: route "r" names "gw", but the machine of this setup key has not enrolled yet. This entry is skipped until its peer is known.
 the peer of a key that is used
     create route r
-    note: route "r" names the setup key "gw", so the peer "host-7" (daojn1eud4nvoqpig1jg) is used: only the times of key and peer say so, not the event log. Check that it is the right machine.
+    note: route "r" names "gw", which means the peer daojn1eud4nvoqpig1jg. The peer daojn05h52b8h06og03g has this name too, but is not used. If it is the right machine, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key. If not, rename it.
 the peer of a used key is gone
     note: route "r" names the setup key "gw", but the peer that enrolled with it was deleted. For a machine in its place, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key. This entry is skipped until its peer is known.
 a key that is gone
