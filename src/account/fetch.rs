@@ -89,6 +89,11 @@ impl Needs {
         if !inventory.enrolled.is_empty() {
             self.kinds.insert(Kind::Peer);
         }
+        self.and_keys(inventory)
+    }
+
+    /// Adds what the event log may have to tell of recorded keys.
+    pub fn and_keys(mut self, inventory: &Inventory) -> Self {
         let keys = inventory.recorded();
         let keys = keys.filter(|(key, ..)| key.starts_with(Kind::SetupKey.section()));
         self.keys = keys.map(|(_, id, _)| id.clone()).collect();

@@ -167,6 +167,7 @@ impl Synced<'_> {
         let store = InventoryPlace::find(run)?;
         let found = store.read()?;
         let needs = Needs::enrollment().and_account();
+        let needs = needs.and_keys(&found.inventory);
         let snapshot = fetch_rest(Ahead::default(), api, &needs, desired);
         self.requests = api.requests();
         let (snapshot, early) = snapshot.map_err(|error| of_netbird(api, error))?;
