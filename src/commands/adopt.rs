@@ -64,7 +64,7 @@ pub(super) fn run(run: &Run, args: &AdoptArgs) -> Result<Ending> {
         let text = format!("{}\nnothing was written", problems.join("\n"));
         return Err(Failure::error(text).hint(more));
     }
-    let json = |at: &Address| json!({ "kind": at.kind.section(), "name": at.name });
+    let json = |at: &Address| json!({ "kind": at.kind.in_path(), "name": at.name });
     let json: Vec<Value> = adopted.iter().map(json).collect();
     let json = json!({ "format_version": 1, "adopted": json });
     if adopted.is_empty() {
@@ -174,7 +174,7 @@ fn candidates(run: &Run, desired: &Desired, actual: &Actual) -> Ending {
     let (mut lines, mut left_lines) = (String::new(), String::new());
     let is_open = |address: &Address| !desired.declares(address);
     for (at, entry) in export.entries.iter().filter(|(at, _)| is_open(at)) {
-        let (kind, says) = (at.kind.section(), actual.at(at).iter().find_map(says));
+        let (kind, says) = (at.kind.in_path(), actual.at(at).iter().find_map(says));
         let shown = says.iter().map(|says| format!("  ({says})"));
         let shown = at.path() + &shown.collect::<String>();
         lines.push_str(&format!("{}\n", visible(&shown)));
@@ -182,7 +182,7 @@ fn candidates(run: &Run, desired: &Desired, actual: &Actual) -> Ending {
     }
     for (at, why) in export.left_out.iter().filter(|(at, _)| is_open(at)) {
         left_lines.push_str(&format!("  {}: {why}\n", visible(&at.to_string())));
-        left.push(json!({ "kind": at.kind.section(), "name": at.name, "reason": why }));
+        left.push(json!({ "kind": at.kind.in_path(), "name": at.name, "reason": why }));
     }
     let mut text = match entries.len() {
         0 => "Everything that can be declared is declared.\n".to_owned(),
