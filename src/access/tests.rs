@@ -669,6 +669,39 @@ fn a_pending_key_is_a_machine_to_come() {
     );
 }
 
+#[test]
+fn a_key_that_goes_was_in_the_groups_that_listed_it() {
+    let key_of = json!({ "type": "one-off", "expires_in": LIFE, "auto_groups": ["c"] });
+    let base = json!({ "groups": { "a": { "peers": ["a1", "a2", "k"] } }, "setup_keys": { "k": key_of, "other": key_of } });
+    let mut file = base.clone();
+    file["groups"]["a"]["peers"] = json!(["a1", "a2"]);
+    file["setup_keys"]
+        .as_object_mut()
+        .expect("an object")
+        .remove("k");
+    let live = account(json!({
+        "policies": [policy_with("p", &["a"], &["b"], json!({ "bidirectional": false }))],
+        "setup_keys": [key("k", &["c"]), key("other", &["c"])],
+    }));
+    let recorded = json!({ "created": { "setup_keys/k": [key("k", &[])["id"]] } });
+    let case = Case::new(file.clone(), live).inventory(recorded);
+    let memberships = Memberships::between(
+        &desired(&file),
+        &desired(&base),
+        &Default::default(),
+        &Default::default(),
+    );
+    let delta = Delta::of(&case.actual(), &case.possible(), &memberships, false);
+    let lines = access_lines(&delta.expect("not too much"));
+    assert_data_eq!(
+        lines.join("\n") + "\n",
+        str![[r#"
+- new machine (setup key "k") of group "a" → group "b" (1 machine): everything, by policy "p", because of setup key "k"
+
+"#]]
+    );
+}
+
 /// Of an entry's keys, of which one goes, the other one still lets the machine in.
 #[test]
 fn of_two_keys_of_one_entry_one_may_go() {

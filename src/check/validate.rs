@@ -47,8 +47,8 @@ impl Valid {
 
 /// Checks a file and returns what it asks for.
 ///
-/// Errors with every problem of the file, notices included; after a syntax error with that one only. A file that
-/// manages nothing, or wants nothing at all, is an error: it never means that everything is to be deleted.
+/// Errors with every problem of the file, notices included; after a syntax error with that one only. A file
+/// that wants nothing at all is an error: it never means that everything is to be deleted.
 pub fn validate(source: &Source) -> Result<Valid, Findings> {
     let file = source.name().to_owned();
     let value = match file::parse(source) {

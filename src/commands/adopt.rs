@@ -64,7 +64,7 @@ pub(super) fn run(run: &Run, args: &AdoptArgs) -> Result<Ending> {
         let text = format!("{}\nnothing was written", problems.join("\n"));
         return Err(Failure::error(text).hint(more));
     }
-    let json = |at: &Address| json!({ "kind": at.kind.section(), "name": at.name });
+    let json = |at: &Address| json!({ "kind": at.kind.in_path(), "name": at.name });
     let json: Vec<Value> = adopted.iter().map(json).collect();
     let json = json!({ "format_version": 1, "adopted": json });
     if adopted.is_empty() {
@@ -175,7 +175,7 @@ fn candidates(run: &Run, desired: &Desired, actual: &Actual) -> Ending {
     let behind = |says: &Option<String>| says.iter().map(|says| format!("  ({says})")).collect();
     let is_open = |address: &Address| !desired.declares(address);
     for (at, entry) in export.entries.iter().filter(|(at, _)| is_open(at)) {
-        let kind = at.kind.section();
+        let kind = at.kind.in_path();
         let says = actual.at(at).iter().find_map(|live| says(&live.id));
         let behind: String = behind(&says);
         lines.push_str(&format!("{}\n", visible(&(at.path() + &behind))));
@@ -186,7 +186,7 @@ fn candidates(run: &Run, desired: &Desired, actual: &Actual) -> Ending {
         let Some(parent) = at.parent().filter(|parent| desired.declares(parent)) else {
             continue;
         };
-        let (kind, says) = (at.kind.section(), says(id));
+        let (kind, says) = (at.kind.in_path(), says(id));
         let behind: String = behind(&says);
         let place = [&parent.path(), kind, &at.name].join(" ");
         let line = format!("  {}: {entry}{behind}", place.trim_end());
@@ -195,7 +195,7 @@ fn candidates(run: &Run, desired: &Desired, actual: &Actual) -> Ending {
     }
     for (at, why) in export.left_out.iter().filter(|(at, _)| is_open(at)) {
         left_lines.push_str(&format!("  {}: {why}\n", visible(&at.to_string())));
-        left.push(json!({ "kind": at.kind.section(), "name": at.name, "reason": why }));
+        left.push(json!({ "kind": at.kind.in_path(), "name": at.name, "reason": why }));
     }
     let mut text = match entries.len() {
         0 => "Everything that can be declared is declared.\n".to_owned(),

@@ -256,8 +256,7 @@ fn judge(verified: anyhow::Result<Verified>, notices: &mut Vec<Notice>) -> Optio
 fn skipped(plan: &Plan) -> Option<Failure> {
     let names = plan.skipped.iter().map(|address| address.quoted());
     let text = format!("skipped, as the notices say:\n  {}", joined(names, "\n  "));
-    let hint = "say which object is meant with --adopt KIND/NAME=ID, or rename or delete the other one in NetBird; what \
-                refers to a skipped entry is applied with it";
+    let hint = "do what the notice of each says; what refers to a skipped entry is applied with it";
     (!plan.skipped.is_empty()).then(|| Failure::partial(text).hint(hint))
 }
 

@@ -60,8 +60,8 @@ impl Address {
     /// Returns it as command lines name it, as in `groups/ops`.
     pub fn path(&self) -> String {
         match self.kind.is_one() {
-            true => self.kind.word().to_owned(),
-            false => format!("{}/{}", self.kind.section(), self.name),
+            true => self.kind.in_path().to_owned(),
+            false => format!("{}/{}", self.kind.in_path(), self.name),
         }
     }
 
@@ -70,12 +70,9 @@ impl Address {
     pub fn key(&self) -> String {
         let is_anywhere = self.kind.descriptor().is_anywhere;
         let within = self.within.as_deref().filter(|_| !is_anywhere);
-        let parts = [Some(self.kind.section()), within, Some(&self.name)];
+        let parts = [Some(self.kind.in_path()), within, Some(&self.name)];
         let parts = parts.into_iter().flatten();
-        match self.kind.is_one() {
-            true => self.kind.word().to_owned(),
-            false => joined(parts.filter(|part| !part.is_empty()), "/"),
-        }
+        joined(parts.filter(|part| !part.is_empty()), "/")
     }
 
     /// Reads a key of the inventory; none where it is of a kind that this version does not know.

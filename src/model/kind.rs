@@ -446,7 +446,15 @@ impl Kind {
         self.descriptor().section
     }
 
-    /// The name of its section, and the word of `--replace SECTION/NAME`.
+    /// The word of it on command lines, as in `--replace SECTION/NAME`: several sections of what there is one of are `settings`.
+    pub fn in_path(self) -> &'static str {
+        match self.is_one() {
+            true => self.word(),
+            false => self.section(),
+        }
+    }
+
+    /// The name of its section.
     pub fn section(self) -> &'static str {
         let last = self.section_path().last();
         last.expect("every kind has a section or a word for one")

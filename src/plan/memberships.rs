@@ -17,11 +17,13 @@ pub struct Memberships {
     pub gone: ByKey,
     /// All groups that the keys in either of these will join.
     pub all: ByKey,
+    /// Groups that the peer of a key which is pending no more would have joined.
+    pub ended: ByKey,
 }
 
 impl Memberships {
-    /// Compares the file with an earlier version of it. Keys that one of the two does not have pending are looked at where
-    /// the other has: one that is done joined already, and one that is removed joins nothing. `followed`: groups that the
+    /// Compares the file with an earlier version of it. Keys that only the earlier one has pending are apart: one that is done
+    /// joined already, and one that is removed joins nothing. `followed`: groups that the
     /// file calls by the name that somebody gave them in NetBird, by their old names. `issued`: groups of an identity provider,
     /// which nobody joins by being listed.
     pub fn between(
@@ -32,11 +34,12 @@ impl Memberships {
     ) -> Self {
         let of = |file| granted(file, |group| !issued.contains(group));
         let now = of(desired);
-        let before = under_new_names(of(base), desired, followed);
+        let mut before = under_new_names(of(base), desired, followed);
         let none = BTreeSet::new();
         let mut memberships = Memberships::default();
         for (key, groups) in now {
-            let earlier = before.get(&key).unwrap_or(&none);
+            let earlier = before.remove(&key);
+            let earlier = earlier.as_ref().unwrap_or(&none);
             let (new, gone) = (&groups - earlier, earlier - &groups);
             if new.is_empty() && gone.is_empty() {
                 continue;
@@ -49,6 +52,7 @@ impl Memberships {
             }
             memberships.all.insert(key, groups);
         }
+        memberships.ended = before;
         memberships
     }
 

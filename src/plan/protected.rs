@@ -70,9 +70,8 @@ pub fn read(
             let parents = meant(&parent);
             all.retain(|_, within| within.as_ref().is_some_and(|id| parents.contains_key(id)));
         }
-        let mut unnamed = Kind::ALL.to_vec();
-        unnamed.retain(|kind| kind.parent() == Some(named.kind) && !kind.has_names());
-        let inside = unnamed.into_iter().flat_map(|kind| actual.of_kind(kind));
+        let unnamed = named.kind.children().filter(|kind| !kind.has_names());
+        let inside = unnamed.flat_map(|kind| actual.of_kind(kind));
         let inside = inside.map(|(_, live)| (live.id.clone(), live.within.clone()));
         let is_inside =
             |(_, within): &(Id, Option<Id>)| within.as_ref().is_some_and(|id| all.contains_key(id));

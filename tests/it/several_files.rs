@@ -175,7 +175,11 @@ fn what_the_other_file_has_and_netbird_takes_once_is_skipped() {
         plan = plan.shows(skipped);
     }
     // the rest is applied
-    files.run("clients", &["apply"]).expect(4);
+    files
+        .run("clients", &["apply"])
+        .expect(4)
+        .says("hint: do what the notice of each says")
+        .hides("delete the other");
     files.0.bench.one("/networks", "branch");
     assert_eq!(files.0.bench.names("/policies"), ["Default", "ssh", "web"]);
     let base = files.run("base", &["plan"]);

@@ -288,8 +288,10 @@ impl<'a, 'b> Builder<'a, 'b> {
         let lists = lists.filter(|(_, keys)| keys.contains(name));
         let mut groups: BTreeSet<String> = lists.map(|(group, _)| group.clone()).collect();
         if self.side == BEFORE {
-            let Memberships { new, gone, .. } = self.memberships;
-            groups = &(&groups - &of(new)) | &of(gone);
+            let Memberships {
+                new, gone, ended, ..
+            } = self.memberships;
+            groups = &(&groups - &of(new)) | &(&of(gone) | &of(ended));
         }
         groups.extend(key.auto_groups.iter().flatten().cloned());
         let groups = self.groups(&groups);

@@ -59,6 +59,12 @@ fn candidates_are_listed_with_what_cannot_be_declared() {
         .map(|entry| entry["name"].as_str().unwrap())
         .collect();
     assert!(names.contains(&"corp") && !names.contains(&"g"));
+    // each can be named by what stands there, also what there is one of
+    for entry in json["candidates"].as_array().unwrap() {
+        let text = |field: &str| entry[field].as_str().unwrap();
+        let name = format!("{}/{}", text("kind"), text("name"));
+        on(FILE).run(&["adopt", &name]).expect(0);
+    }
     assert_eq!(text(&bench), FILE);
     bench.assert_writes(&[]);
 }
