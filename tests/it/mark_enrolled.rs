@@ -50,6 +50,25 @@ fn names_become_one_commit() {
     assert!(site.bench.netbird().requests().is_empty());
 }
 
+/// A page that answers a commit is no commit, whatever its status.
+#[test]
+fn a_page_in_the_place_of_a_commit() {
+    let site = site();
+    let fault = || Fault::on("POST", "/repos/acme/network/contents");
+    let page = Effect::Html(200);
+    site.gitea().fault(fault().always().then(page.clone()));
+    site.run(&["mark-enrolled", "a"])
+        .expect(1)
+        .says("HTML, not JSON");
+    assert_eq!(site.file(), text());
+    site.gitea().clear_faults();
+    site.gitea().fault(fault().then(page));
+    site.run(&["mark-enrolled", "a"])
+        .expect(0)
+        .shows("Marked enrolled: a; committed");
+    assert_eq!(site.file(), flipped(&text(), "a"));
+}
+
 #[test]
 fn the_answer_as_json() {
     let run = site().run(&["mark-enrolled", "a", "done", "--format", "json"]);

@@ -14,11 +14,12 @@ pub type GiteaError = HttpError;
 impl GiteaError {
     /// Judges an answer of Gitea that is no success. `None` when it is one.
     pub(super) fn of_gitea(reply: &Reply) -> Option<GiteaError> {
-        if reply.is_success() {
+        let is_page = reply.is_html() && !reply.bytes().is_empty();
+        if reply.is_success() && (reply.call.method.is_safe() || !is_page) {
             return None;
         }
-        // A page of a proxy or of Gitea itself says nothing, but that the URL may be wrong.
-        if reply.is_html() && matches!(reply.status, 400..=404) {
+        // A page of a proxy or of Gitea itself says nothing, but that the URL may be wrong: no write was done by it.
+        if is_page && matches!(reply.status, 200..=299 | 400..=404) {
             return reply.json().err();
         }
         let trouble = match reply.status {
@@ -108,11 +109,11 @@ impl GiteaError {
         path.is_some_and(|path| path.ends_with("/contents"))
     }
 
-    /// Can the same write go through in another round: a lost race, a failing server, a lost answer? The status alone
+    /// Can the same write go through in another round: a lost race, a failing server, a lost answer, a page in its place? The status alone
     /// does not tell (docs/gitea-api.md, "Writing a file"): whoever asks reads again and decides.
     pub(super) fn may_be_a_race(&self) -> bool {
         match self.status() {
-            Some(status) => matches!(status, 403 | 409 | 422 | 500..) && !self.is_scope(),
+            Some(status) => matches!(status, 200..=299 | 403 | 409 | 422 | 500..) && !self.is_scope(),
             None => self.trouble == Trouble::Transport,
         }
     }
