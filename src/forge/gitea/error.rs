@@ -113,7 +113,9 @@ impl GiteaError {
     /// does not tell (docs/gitea-api.md, "Writing a file"): whoever asks reads again and decides.
     pub(super) fn may_be_a_race(&self) -> bool {
         match self.status() {
-            Some(status) => matches!(status, 200..=299 | 403 | 409 | 422 | 500..) && !self.is_scope(),
+            Some(status) => {
+                matches!(status, 200..=299 | 403 | 409 | 422 | 500..) && !self.is_scope()
+            }
             None => self.trouble == Trouble::Transport,
         }
     }
