@@ -13,7 +13,7 @@ use super::{
     ApiError, Change, Conduct, Execution, Operation, Part, Plan, Status, Step, StepOutcome, keys,
 };
 use crate::base::count;
-use crate::model::{Address, FieldChange, Refers};
+use crate::model::{FieldChange, Kind};
 use crate::wire::http::Trouble;
 
 /// Why a change is no success of which the second step was not tried.
@@ -35,7 +35,7 @@ pub(super) struct Course<'r, 'a> {
     /// Changes of which a step was carried out.
     begun: BTreeSet<usize>,
     /// What was to be made, and was not, or not as it was to be: nothing is written that needs it, whatever else has its name.
-    unmade: BTreeSet<&'r Address>,
+    unmade: BTreeSet<(Kind, &'r str)>,
 }
 
 impl<'r, 'a> Course<'r, 'a> {
@@ -101,7 +101,8 @@ impl<'r, 'a> Course<'r, 'a> {
             Status::Success | Status::Pending
         );
         if !is_done && matches!(change.operation, Operation::Create { .. }) {
-            self.unmade.insert(&change.address);
+            self.unmade
+                .insert((change.address.kind, &change.address.name));
         }
     }
 
@@ -143,9 +144,11 @@ impl<'r, 'a> Course<'r, 'a> {
         // what takes away waits for all that replaces it
         let breaks = breaks(step, &self.plan.changes[step.change]);
         let waits = self.failed && (!conduct.keep_going || breaks);
-        let lacks = lacks(&self.plan.changes[step.change], &self.unmade);
-        let mut skips =
-            applied.interrupted || applied.stale.is_some() || self.ended || waits || lacks;
+        let mut skips = applied.interrupted
+            || applied.stale.is_some()
+            || self.ended
+            || waits
+            || lacks(&self.plan.changes[step.change], &self.unmade);
         if !skips
             && asks
             && let Err(error) = (conduct.fresh)()
@@ -226,16 +229,15 @@ impl<'r, 'a> Course<'r, 'a> {
 }
 
 /// Whether a change needs one of these: it names it, or stands in it.
-fn lacks(change: &Change, unmade: &BTreeSet<&Address>) -> bool {
+fn lacks(change: &Change, unmade: &BTreeSet<(Kind, &str)>) -> bool {
     let Some(after) = change.operation.after() else {
         return false;
     };
-    let is_named = |(what, name): (Refers, &str)| {
-        let mut unmade = unmade.iter();
-        unmade.any(|at| at.kind.referred_as() == Some(what) && at.name == name)
-    };
+    let named = after.refers();
+    let named = named.filter_map(|(what, name)| Some((what.kind()?, name)));
     let parent = change.address.parent();
-    parent.is_some_and(|parent| unmade.contains(&parent)) || after.refers().any(is_named)
+    let parent = parent.iter().map(|parent| (parent.kind, &*parent.name));
+    named.chain(parent).any(|one| unmade.contains(&one))
 }
 
 /// Whether a step only takes away.

@@ -210,10 +210,10 @@ impl<'a> Choice<'a> {
         let known_ones = known.iter().map(|machine| (&machine.id, machine.by, None));
         // somebody deleted the key before a run recorded who came by it
         let recorded = inventory.of(&self.address.key()).into_iter();
-        let gone = recorded
-            .filter(|(id, _)| self.declared.is_for_one_peer() && !actual.keys.contains_key(*id));
+        let gone = recorded.filter(|(id, _)| !actual.keys.contains_key(*id));
         let gone = gone.filter_map(|(id, _)| {
-            let (peer, by) = actual.bindings.machine_of(id)?;
+            let (ours, name) = (&self.options.ours, &self.address.name);
+            let (peer, by) = ours.machine_of(name, id, self.desired, actual)?;
             Some((peer, by, None))
         });
         let mut machines: Vec<Came> = Vec::new();
