@@ -442,6 +442,14 @@ fn what_an_earlier_run_let_go_keeps_its_line() {
     assert_eq!(agreement.line, None);
     assert!(agreement.agreed_by.is_some() && !agreement.is_proposed);
 
+    // the line of what is done agrees to no more
+    let of_rows = judge(&self::statements(&[], &[]), &plan, &self::ours(&[]));
+    let done = of_rows.agreements[0].line.clone().expect("rows");
+    let said = self::statements(&[(&done, SaidIn::Description(4))], &[]);
+    let outcome = judge(&said, &later, &ours);
+    assert!(outcome.release.is_empty());
+    assert_eq!(outcome.agreements[0].agreed_by, None);
+
     // no gate refuses that something is let go
     let statements = Statements {
         lines: Vec::new(),

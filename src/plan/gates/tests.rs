@@ -611,6 +611,22 @@ fn what_goes_along() {
         rights.contains("this plan changes 1 right of a user, more"),
         "{rights}"
     );
+    // of two zones that are made anew one was agreed to
+    let mut other = replaced();
+    other.address.name = "y".into();
+    if let Operation::Replace { live, .. } = &mut other.operation {
+        live.id = Id("y".into());
+    }
+    let two = of(vec![replaced(), other]);
+    let agreed = Context {
+        agreed: two.rows().into_iter().take(1).collect(),
+        ..applying()
+    };
+    let one_left = outcome(&two, agreed);
+    assert!(
+        one_left.contains("replaces DNS zone \"z\", with"),
+        "{one_left}"
+    );
     assert_eq!(staying(Why::Holds), "passes\n");
     assert!(staying(Why::HoldsAnew).starts_with("last-of-a-kind: "));
     let rows = rows.into_iter().flat_map(|(what, changes)| {

@@ -373,20 +373,14 @@ fn records_of_a_new_domain_keep_their_own_settings() {
 #[test]
 fn the_digest_covers_who_joins_what_later() {
     let digest = |group_made: i64, key_made: i64, key_fields: Value| {
-        let file = json!({ "groups": { "g": {} }, "setup_keys": { "k": { "type": "one-off", "expires_in": 5_184_000, "auto_groups": ["g"] } } });
-        let g = over(
-            group("g", &[]),
-            json!({ "id": id_at(Kind::Group, "g", group_made) }),
-        );
-        let k = over(
-            over(
-                key_at("k", &[], key_made),
-                json!({ "auto_groups": [g["id"]] }),
-            ),
-            key_fields,
-        );
-        let created = json!({ "groups/g": [g["id"]], "setup_keys/k": [k["id"]] });
-        let case = Case::new(file, json!({ "groups": [g], "setup_keys": [k] }))
+        let file = json!({ "groups": { "g": {}, "h": { "peers": ["k"] } }, "setup_keys": { "k": { "type": "one-off", "expires_in": 5_184_000, "auto_groups": ["g"] } } });
+        let g = group("g", &[]);
+        let h = json!({ "id": id_at(Kind::Group, "h", group_made) });
+        let h = over(group("h", &[]), h);
+        let k = over(key_at("k", &["g"], key_made), key_fields);
+        let created =
+            json!({ "groups/g": [g["id"]], "groups/h": [h["id"]], "setup_keys/k": [k["id"]] });
+        let case = Case::new(file, json!({ "groups": [g, h], "setup_keys": [k] }))
             .inventory(json!({ "created": created }));
         let plan = case.possible();
         assert!(plan.is_empty(), "{:?}", plan.changes);
