@@ -178,6 +178,10 @@ fn bind(desired: &Desired, actual: &Actual, options: &Options) -> Bound {
     for (address, live) in actual.each() {
         objects.entry(address.kind).or_default().push(live);
     }
+    // an object that gets another name is listed by that one
+    for of_kind in objects.values_mut() {
+        of_kind.sort_by(|a, b| a.id.cmp(&b.id));
+    }
     // machines and what there is one of are not bound by their entries, and keys have a life of their own (`keys`)
     let is_bound = |kind: Kind| kind.goes_with_entry() && kind != Kind::SetupKey;
     let entries = desired.entries.iter();
@@ -255,8 +259,9 @@ struct Binder<'a> {
 /// Objects of one kind; of what stands in other objects those in one of them. All but those that nobody may touch.
 struct Scene<'a> {
     kind: Kind,
+    /// The oldest first.
     objects: Vec<&'a Live>,
-    /// The same by their names in NetBird, the oldest first.
+    /// The same by their names in NetBird.
     named: FxHashMap<&'a str, Vec<&'a Live>>,
     /// Those that entries have, or that a person names for one.
     taken: FxHashSet<&'a Id>,
@@ -316,7 +321,8 @@ impl<'a> Binder<'a> {
 
     /// Returns the name that an object was recorded by, and how, if it is recorded.
     fn recorded(&self, live: &Live) -> Option<(&'a str, RecordedAs)> {
-        let (key, origin) = self.recorded.get(&live.id)?;
+        let recorded = self.recorded.get(&live.id);
+        let (key, origin) = recorded.filter(|(key, _)| key.kind == live.resource.kind())?;
         Some((key.name.as_str(), *origin))
     }
 
@@ -327,10 +333,12 @@ impl<'a> Binder<'a> {
         let is_ours_to_see =
             |live: &&Live| kind != Kind::Group || !is_protected(kind, live, actual);
         let objects: Vec<&Live> = objects.iter().copied().filter(is_ours_to_see).collect();
+        let asked = entries.iter();
+        let asked = asked.filter_map(|at| self.options.ours.asked.get(*at));
         let mut scene = Scene {
             kind,
             named: FxHashMap::default(),
-            taken: self.options.ours.asked.values().collect(),
+            taken: asked.collect(),
             objects,
         };
         for live in &scene.objects {

@@ -182,8 +182,8 @@ impl<'a> Order<'a> {
 
     /// Returns the steps that come first: those by which others of its name go, where it has to come behind them (peers, and objects
     /// of a kind whose names are unique, which two runs at once can make and no change passes: docs/netbird-api.md, "Unique
-    /// names"), or by which one gives up the name of a new one or of one whose
-    /// name is unique; and those by which what stands in an object goes that it takes away.
+    /// names"), or by which one gives up the name of a new one or of one whose name is unique; and those by which what stands in
+    /// an object goes that it takes away.
     fn before(&self, step: Step) -> Vec<Step> {
         let change = &self.changes[step.change];
         let (kind, within) = (change.address.kind, &change.address.within);
