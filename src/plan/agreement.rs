@@ -16,7 +16,7 @@ use crate::base::{Id, joined};
 use crate::git::Sha;
 use crate::git::versions::Versions;
 use crate::model::{Cause, LeftBy, LetGo, Notice, OfAgreement};
-use crate::plan::{Ours, Piece, Plan, Row};
+use crate::plan::{Ours, Plan, Row};
 
 use matter::Matter;
 
@@ -280,8 +280,7 @@ impl Statements {
         }
         let known = before.map(Plan::counted_rows);
         for row in plan.counted_rows() {
-            let home = homes.get(&row.object).filter(|_| row.piece == Piece::Whole);
-            if let Some(home) = home {
+            if let Some(home) = homes.get(&row.object) {
                 let matter = matters.entry(home.clone()).or_default();
                 matter.released.insert(row);
                 continue;
@@ -368,10 +367,8 @@ impl Statements {
     fn by_number(&self, plan: &Plan) -> Option<(bool, &str)> {
         let (number, by) = self.number.as_ref()?;
         let (rows, let_go) = (plan.counted_rows().len(), plan.let_go.len());
-        if *number == rows + let_go && let_go > 0 {
-            return Some((true, by));
-        }
-        (*number == rows && rows > 0).then_some((false, by))
+        let with_let_go = *number == rows + let_go;
+        (with_let_go || *number == rows).then_some((with_let_go, by))
     }
 }
 

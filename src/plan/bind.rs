@@ -76,11 +76,9 @@ pub struct Bound {
 impl Bound {
     /// Returns the names by which the file means groups of an identity provider.
     pub fn issued_groups(&self, actual: &Actual) -> BTreeSet<String> {
-        let groups = self.stands.iter();
-        let issued = groups.filter(|(at, stands)| {
-            let mut stands = stands.iter().flatten();
-            at.kind == Kind::Group && stands.any(|id| actual.protected_groups.contains_key(id))
-        });
+        let is_issued = |id: &Id| actual.protected_groups.contains_key(id);
+        let entries = self.stands.iter();
+        let issued = entries.filter(|(_, stands)| stands.iter().flatten().any(is_issued));
         issued.map(|(at, _)| at.name.clone()).collect()
     }
 
@@ -180,6 +178,7 @@ fn bind(desired: &Desired, actual: &Actual, options: &Options) -> Bound {
     for (address, live) in actual.each() {
         objects.entry(address.kind).or_default().push(live);
     }
+    // an object that gets another name is listed by that one
     for of_kind in objects.values_mut() {
         of_kind.sort_by(|a, b| a.id.cmp(&b.id));
     }
@@ -264,7 +263,7 @@ struct Scene<'a> {
     objects: Vec<&'a Live>,
     /// The same by their names in NetBird.
     named: FxHashMap<&'a str, Vec<&'a Live>>,
-    /// Those that entries have.
+    /// Those that entries have, or that a person names for one.
     taken: FxHashSet<&'a Id>,
 }
 
@@ -321,11 +320,9 @@ impl<'a> Binder<'a> {
     }
 
     /// Returns the name that an object was recorded by, and how, if it is recorded.
-    fn recorded(&self, kind: Kind, live: &Live) -> Option<(&'a str, RecordedAs)> {
-        let (key, origin) = self
-            .recorded
-            .get(&live.id)
-            .filter(|(key, _)| key.kind == kind)?;
+    fn recorded(&self, live: &Live) -> Option<(&'a str, RecordedAs)> {
+        let recorded = self.recorded.get(&live.id);
+        let (key, origin) = recorded.filter(|(key, _)| key.kind == live.resource.kind())?;
         Some((key.name.as_str(), *origin))
     }
 
@@ -336,10 +333,12 @@ impl<'a> Binder<'a> {
         let is_ours_to_see =
             |live: &&Live| kind != Kind::Group || !is_protected(kind, live, actual);
         let objects: Vec<&Live> = objects.iter().copied().filter(is_ours_to_see).collect();
+        let asked = entries.iter();
+        let asked = asked.filter_map(|at| self.options.ours.asked.get(*at));
         let mut scene = Scene {
             kind,
             named: FxHashMap::default(),
-            taken: FxHashSet::default(),
+            taken: asked.collect(),
             objects,
         };
         for live in &scene.objects {
@@ -358,9 +357,9 @@ impl<'a> Binder<'a> {
             found.push((*address, stands));
         }
         leaving.retain(|live| !scene.taken.contains(&live.id));
-        // what stands for another entry gets that one's name, and what goes is gone by then
+        // what stands for another entry gets that one's name
         let standing = found.iter().flat_map(|(_, stands)| stands).flatten();
-        let mut elsewhere: FxHashSet<&Id> = standing.map(|live| &live.id).collect();
+        let elsewhere: FxHashSet<&Id> = standing.map(|live| &live.id).collect();
         for live in leaving {
             let within = live.within.as_ref();
             let parent = within.and_then(|at| self.entries.get(at));
@@ -370,11 +369,6 @@ impl<'a> Binder<'a> {
                 (Some(at), None) => desired.manages(at.kind),
             };
             self.leaves(live, is_managed);
-            let left = self.bound.leaving.get(&live.id);
-            let goes = left.is_some_and(Leaving::is_created_as_named);
-            if goes && self.options.prune != Prune::None {
-                elsewhere.insert(&live.id);
-            }
         }
         let stays = |live: &&&Live| !elsewhere.contains(&live.id);
         for (address, stands) in &found {
@@ -405,7 +399,7 @@ impl<'a> Binder<'a> {
     fn own(&self, entries: &[&'a Address], scene: &Scene<'a>) -> (Own<'a>, Vec<&'a Live>) {
         let mut recorded: FxHashMap<&str, Vec<&Live>> = FxHashMap::default();
         for live in &scene.objects {
-            if let Some((name, _)) = self.recorded(scene.kind, live) {
+            if let Some((name, _)) = self.recorded(live) {
                 recorded.entry(name).or_default().push(live);
             }
         }
@@ -430,19 +424,14 @@ impl<'a> Binder<'a> {
         }
         // an old name can be the one that somebody gave the object in NetBird
         for at in lacking.values().copied().collect::<Vec<_>>() {
-            if let Some(old) = old_name(at).filter(|_| !own.contains_key(at)) {
+            if let Some(old) = old_name(at) {
                 lacking.entry(old).or_insert(at);
             }
         }
         let mut leaving = Vec::new();
-        for (name, live) in recorded
-            .iter()
-            .flat_map(|(name, all)| all.iter().map(move |it| (name, it)))
-        {
+        for live in recorded.values().flatten() {
             // the file followed a rename in NetBird
-            let entry = lacking
-                .get(live.name.as_str())
-                .filter(|_| live.name != *name);
+            let entry = lacking.get(live.name.as_str());
             match entry.filter(|at| old_name(at).is_none() || !own.contains_key(**at)) {
                 Some(at) => own.entry(at).or_default().push(live),
                 None => leaving.push(*live),
@@ -482,7 +471,7 @@ impl<'a> Binder<'a> {
         for live in &own {
             scene.taken.insert(&live.id);
             let stands = || stands.iter().flatten().any(|it| it.id == live.id);
-            match self.recorded(scene.kind, live) {
+            match self.recorded(live) {
                 None => adopted.push(*live),
                 // surplus of an entry that has none is no surplus: there is a place for each
                 Some((_, origin)) if !stands() => surplus.push((live.id.clone(), origin)),
@@ -495,9 +484,8 @@ impl<'a> Binder<'a> {
             Some(old) if own.is_empty() && !scene.named.contains_key(own_name) => old,
             _ => own_name,
         };
-        let is_free = |live: &&&Live| {
-            self.recorded(scene.kind, live).is_none() && !scene.taken.contains(&live.id)
-        };
+        let is_free =
+            |live: &&&Live| self.recorded(live).is_none() && !scene.taken.contains(&live.id);
         let free = scene.named.get(name).into_iter().flatten().filter(is_free);
         let (strange, mut free): (Vec<&Live>, Vec<&Live>) =
             free.partition(|live| ours.strange.contains_key(&live.id));
@@ -619,7 +607,7 @@ impl<'a> Binder<'a> {
                 }
             }
             let recorded = self.recorded.get(&live.id);
-            if recorded.is_some_and(|(key, _)| key != address && key.key() != address.key()) {
+            if recorded.is_some_and(|(key, _)| key.key() != address.key()) {
                 bound.moved.insert(live.id.clone(), address.key());
             }
             // others refer to these by name, or stand in them, and mean the entry's own

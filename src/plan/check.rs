@@ -45,11 +45,14 @@ pub(super) fn check(
     }
     problems.extend(account::zone_of_domain(changes, desired, actual));
     problems.extend(people::unclear(desired, actual));
-    // what is there would be made again
-    let is_ours = |at: &Address| desired.declares(at) || changes.iter().any(|of| of.address == *at);
-    let incomplete = actual
-        .incomplete()
-        .filter(|(kind, of)| desired.manages(*kind) && is_ours(&of.address));
+    // what is there would be made again, or would go with what it stands in
+    let goes = |at: &Address| {
+        let mut of_object = changes.iter().filter(|of| of.address == *at);
+        of_object.any(|of| of.operation.live().is_some_and(|live| of.ends(&live.id)))
+    };
+    let incomplete = actual.incomplete().filter(|(kind, of)| {
+        desired.manages(*kind) && desired.declares(&of.address) || goes(&of.address)
+    });
     problems.extend(incomplete.map(|(_, problem)| problem));
     (notices, problems)
 }

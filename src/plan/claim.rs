@@ -241,8 +241,7 @@ impl<'a> Claims<'a> {
     fn too_many(&self, entry: &Address, live: &Live) -> Reason {
         // what refers to the second one of a group is as one that refers to the first
         let groups = &self.given.actual.groups;
-        let surplus = self.given.binding.surplus.iter();
-        let seconds = surplus.filter(|(_, (of, _))| of.kind == Kind::Group);
+        let seconds = self.given.binding.surplus.iter();
         let seconds = seconds.map(|(id, (of, _))| (groups.name(id), of.name.as_str()));
         let seconds: BTreeMap<String, &str> = seconds.collect();
         let as_first = |live: &Live| {

@@ -100,7 +100,7 @@ fn addresses(operation: &Operation, actual: &Actual) -> Option<Reason> {
 
 /// The change of an object's name, where that is another one than its entry's.
 fn renamed(address: &Address, live: &Live) -> Option<FieldChange> {
-    (address.kind.has_names() && live.name != address.name).then(|| FieldChange {
+    (live.name != address.name).then(|| FieldChange {
         field: "name".into(),
         before: live.name.clone().into(),
         after: address.name.clone().into(),
@@ -154,10 +154,8 @@ impl<'a> Anew<'a> {
         let ours = written(&after, new);
         let is_it = |live: &&Live| {
             let theirs = written(&live.resource, &old.resource);
-            live.resource.kind() == address.kind
-                && ours
-                    .iter()
-                    .all(|(field, value)| theirs.get(field) == Some(value))
+            ours.iter()
+                .all(|(field, value)| theirs.get(field) == Some(value))
         };
         let live = actual.children(old).map(|(_, live)| live).find(is_it);
         live.map_or_else(|| after.clone(), |live| after.over(&live.resource))
@@ -217,7 +215,7 @@ fn not_adoptable(
     let mut stands = binding.stands.iter();
     let places = stands.find(|(at, _)| at.key() == address.key());
     let places = places.map_or(1, |(_, places)| places.len());
-    if !is_machine && recorded.is_none() && alive.count() >= places {
+    if recorded.is_none() && alive.count() >= places {
         return Some(Impossible::AdoptOneMore(id.clone()));
     }
     let is_superseded = resolved.decision(address)?.adopts_superseded;

@@ -404,8 +404,7 @@ fn last_of_a_kind(of: Deletions) -> Refused {
     let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(is_wiped).collect();
     let words: Vec<&str> = kinds.iter().map(|kind| kind.plural()).collect();
     let text = format!("this plan deletes all {}", words.join(", all "));
-    let is_one = |row: &Row| row.piece == Piece::Whole && kinds.contains(&row.address.kind);
-    (text, of.rows(is_one))
+    (text, of.rows(|row| kinds.contains(&row.address.kind)))
 }
 
 fn peers(of: Deletions) -> Refused {

@@ -119,7 +119,8 @@ struct Order<'a> {
     breaks: Vec<Step>,
     steps: Vec<Step>,
     placed: BTreeSet<Step>,
-    /// What live objects are once the placed steps are done; nothing of those that are gone then.
+    /// What live objects are once the placed steps are done, those that are replaced in their new form; nothing of those that are
+    /// gone then.
     outcomes: HashMap<&'a Id, Option<Resource>>,
     /// What the placed steps make, by kind.
     new: BTreeMap<Kind, Vec<&'a Change>>,
@@ -170,10 +171,9 @@ impl<'a> Order<'a> {
                     .push(change);
             }
             operation => {
-                let stays = matches!(operation, Operation::Update { .. });
-                let outcome = operation.outcome().filter(|_| stays);
                 let live = operation.live();
-                self.outcomes.extend(live.map(|live| (&live.id, outcome)));
+                let outcome = live.map(|live| (&live.id, operation.outcome()));
+                self.outcomes.extend(outcome);
             }
         }
         self.placed.insert(step);
@@ -182,7 +182,8 @@ impl<'a> Order<'a> {
 
     /// Returns the steps that come first: those by which others of its name go, where it has to come behind them (peers, and objects
     /// of a kind whose names are unique, which two runs at once can make and no change passes: docs/netbird-api.md, "Unique
-    /// names"), or by which one gives up the name of a new one; and those by which what stands in an object goes that it takes away.
+    /// names"), or by which one gives up the name of a new one or of one whose name is unique; and those by which what stands in
+    /// an object goes that it takes away.
     fn before(&self, step: Step) -> Vec<Step> {
         let change = &self.changes[step.change];
         let (kind, within) = (change.address.kind, &change.address.within);
@@ -191,7 +192,8 @@ impl<'a> Order<'a> {
             (Operation::Replace { live, .. }, Part::Breaking) => Some(&live.id),
             _ => None,
         };
-        let is_alone = kind == Kind::Peer || kind.descriptor().unique == Unique::Always;
+        let is_unique = kind.descriptor().unique == Unique::Always;
+        let is_alone = kind == Kind::Peer || is_unique;
         let waits = is_alone && change.operation.after().is_some();
         let is_new = matches!(change.operation, Operation::Create { .. });
         let has_its_name = |of: &Change| {
@@ -206,10 +208,10 @@ impl<'a> Order<'a> {
         };
         let gives_up = |step: &&Step| {
             let of = &self.changes[step.change];
-            has_its_name(of) && of.address.within == *within && of.name() != change.name()
+            has_its_name(of) && of.address.within == *within
         };
         let going = self.breaks.iter().filter(goes);
-        let renames = self.renames.iter().filter(|_| is_new && kind != Kind::Peer);
+        let renames = self.renames.iter().filter(|_| is_new || is_unique);
         going.chain(renames.filter(gives_up)).copied().collect()
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Bound, Plan};
+use super::Plan;
 use crate::account::{Actual, Binding};
 use crate::base::Id;
 use crate::inventory::Inventory;
@@ -12,15 +12,14 @@ use crate::plan::Ours;
 /// The live objects and machines that each name means, with the id of what each stands in.
 pub type Protected = BTreeMap<Address, BTreeMap<Id, Option<Id>>>;
 
-/// Returns what each of these names means: what has it in NetBird, what stands for an entry of that name or was recorded for one, and the
-/// machine that came by such a key. The entry may have another name by now (`renamed_from`). What has no name is meant by that of what it
-/// stands in.
+/// Returns what each of these names means: what has it in NetBird or once the file is planned (so does what stands for an entry),
+/// what was recorded for an entry of that name, and the machine that came by such a key. The entry may have another name by now
+/// (`renamed_from`). What has no name is meant by that of what it stands in.
 pub fn read(
     named: &BTreeSet<Address>,
     plan: &Plan,
     desired: &Desired,
     actual: &Actual,
-    binding: &Bound,
     ours: &Ours,
 ) -> Protected {
     if named.is_empty() {
@@ -54,10 +53,6 @@ pub fn read(
         let objects = actual.of_kind(named.kind).filter(|(at, live)| {
             is_it(at) || names.contains(live.name.as_str()) || is_recorded(&live.id)
         });
-        let stands = binding.stands.iter().filter(|(at, _)| is_it(at));
-        let stands = stands.flat_map(|(_, ids)| ids).flatten();
-        let stands = stands.filter_map(|id| actual.live(id));
-        let objects = objects.chain(stands);
         let objects = objects.map(|(_, live)| (live.id.clone(), live.within.clone()));
         let machines = names.iter().filter(|_| named.kind.enrolls());
         let machines = machines.flat_map(|name| machines_of(name, actual, inventory));

@@ -6,3 +6,4 @@ mod order;
 mod properties;
 mod told;
 mod twins;
+mod whole;

@@ -215,8 +215,7 @@ impl Session<'_> {
     /// What `--protect` names.
     fn protected(&self, plan: &Plan) -> Protected {
         let (desired, ours) = (&self.valid.desired, &self.options.ours);
-        let (actual, binding) = (&self.actual, &self.binding);
-        protected::read(&self.protected, plan, desired, actual, binding, ours)
+        protected::read(&self.protected, plan, desired, &self.actual, ours)
     }
 
     /// What the gates look at.

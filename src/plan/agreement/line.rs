@@ -241,6 +241,7 @@ mod tests {
             "X: $\\phantom{\nAllow-Deletes: 3 %\nY: }$",
             "X: \u{202e}a\nAllow-Deletes: 3 %",
             "X: a\n---: |\nAllow-Deletes: 3 %",
+            "He said: so\nAllow-Deletes: 3 %",
             "- Allow-Deletes: 3 %",
             "1. **Allow-Deletes: 3 %**",
             "**Allow-Deletes:** 3 %",
@@ -251,6 +252,9 @@ mod tests {
         ];
         for text in no {
             assert_eq!(read(text), (vec![], 1), "{text:?}");
+        }
+        for text in ["Not-Allow-Deletes: 3 %", "xAllow-Deletes: 3 %"] {
+            assert_eq!(read(text), (vec![], 0), "another key: {text:?}");
         }
         let two = "Allow-Deletes: 1 0a1b2c3d\nAllow-Deletes: 2 0a1b2c3d";
         assert_eq!(text_allow_deletes(two).len(), 2);

@@ -132,6 +132,10 @@ fn a_line_counts_for_exactly_what_it_was_printed_for() {
     let outcome = judge(&statements(&run, &[]), &both, &ours);
     assert_eq!(outcome.rows, both.rows());
     assert_eq!(outcome.agreements[0].agreed_by.as_deref(), Some("alice"));
+    assert_eq!(outcome.agreements[0].line_with_let_go, None);
+    assert!(!outcome.agreements[0].is_unsaid());
+    // a pull request that brought it is looked for
+    assert_eq!(outcome.commits, BTreeSet::from([sha(1)]));
     assert_eq!(notices(&outcome), [] as [String; 0]);
 
     let rows: [&[(&str, &str, Option<usize>)]; 4] = [
@@ -176,7 +180,9 @@ fn what_earlier_runs_or_others_deleted_stays_in_the_line() {
     let line = line_of(&deletes(&rows), &ours(&[]));
     let mut rest = deletes(&rows[..1]);
     let left_by = LeftBy::Change(Cause::Commit(1));
-    rest.dead = vec![("groups/c".into(), left_by.clone())];
+    // what an earlier run deleted is no row more where it is missed, too
+    let dead = ["groups/b", "groups/c"];
+    rest.dead = dead.map(|row| (row.into(), left_by.clone())).into();
     for cause in [&sha(1), "#4"] {
         let ours = ours(&[("groups/b", "2", cause)]);
         let pulls: [(u64, &[usize]); 1] = [(4, &[1])];
@@ -207,19 +213,97 @@ fn a_machine_that_enrolled_meanwhile_is_not_agreed_to() {
         ("peers/old", "2", Some(1)),
         ("peers/new", "3", Some(1)),
     ];
-    let line = line_of(&deletes(&rows[..2]), &ours);
-    let now = deletes(&rows);
-    for place in [SaidIn::Run, SaidIn::Message(1), SaidIn::Description(4)] {
-        let pulls: [(u64, &[usize]); 1] = [(4, &[1])];
-        let outcome = judge(&statements(&[(&line, place)], &pulls), &now, &ours);
-        assert!(outcome.rows.is_empty());
+    let mut now = deletes(&rows);
+    let mut before = deletes(&rows[..2]);
+    let pulls: [(u64, &[usize]); 1] = [(4, &[1])];
+    for lets_go in [false, true] {
+        if lets_go {
+            let adopted = let_go("policies/p", "4", LeftBy::Change(Cause::Commit(1)));
+            before.let_go = vec![adopted.clone()];
+            now.let_go = vec![adopted];
+        }
+        let printed = judge(&statements(&[], &[]), &before, &ours).agreements;
+        let lines = [&printed[0].line, &printed[0].line_with_let_go];
+        for line in lines.into_iter().flatten() {
+            for place in [SaidIn::Run, SaidIn::Message(1), SaidIn::Description(4)] {
+                let outcome = judge(&statements(&[(line, place)], &pulls), &now, &ours);
+                assert!(outcome.rows.is_empty() && outcome.release.is_empty());
+                assert_eq!(
+                    notices(&outcome),
+                    [format!(
+                        "{line} (alice) does not count: machine \"new\" enrolled after the line was written"
+                    )]
+                );
+            }
+        }
+    }
+    // as many rows, and others
+    let other = line_of(&deletes(&[rows[0], ("peers/other", "5", Some(1))]), &ours);
+    let outcome = judge(&statements(&[(&other, SaidIn::Run)], &[]), &now, &ours);
+    assert!(notices(&outcome)[0].ends_with("nothing in this plan has that number and digest"));
+}
+
+/// Whoever wrote a line where it could count learns what it lacks; one that agreed to what is done by now is nobody's mistake.
+#[test]
+fn a_line_for_something_else_is_told_where_it_can_be_meant() {
+    let ours = ours(&[]);
+    let pulls: &[(u64, &[usize])] = &[(4, &[2])];
+    let (of_commit, of_pull) = (
+        deletes(&[("groups/a", "1", Some(1))]),
+        deletes(&[("groups/a", "1", Some(2))]),
+    );
+    let unknown = deletes(&[("groups/a", "1", None)]);
+    let right = line_of(&of_commit, &ours);
+    let wrong = AllowDeletes::of("default", &["groups/b"]);
+    let last = COMMITS - 1;
+    for (plan, place, wanted) in [
+        (&of_commit, SaidIn::Message(0), None),
+        (
+            &of_commit,
+            SaidIn::Message(1),
+            Some("what commit 0000000000 deletes in this environment"),
+        ),
+        (&of_commit, SaidIn::Message(2), None),
+        (
+            &of_commit,
+            SaidIn::Message(last),
+            Some("what commit 0000000000 deletes in this environment"),
+        ),
+        (&of_commit, SaidIn::Description(4), None),
+        (
+            &of_pull,
+            SaidIn::Message(2),
+            Some("what pull request #4 deletes in this environment"),
+        ),
+        (
+            &of_pull,
+            SaidIn::Description(4),
+            Some("what pull request #4 deletes in this environment"),
+        ),
+        (&of_pull, SaidIn::Description(5), None),
+        (&unknown, SaidIn::Message(last - 1), None),
+        (
+            &unknown,
+            SaidIn::Message(last),
+            Some("what it was written for"),
+        ),
+    ] {
+        let outcome = judge(&statements(&[(&wrong, place)], pulls), plan, &ours);
+        let wanted = wanted
+            .map(|what| format!("{wrong} (alice) does not count: {what} has another line now"));
         assert_eq!(
             notices(&outcome),
-            [format!(
-                "{line} (alice) does not count: machine \"new\" enrolled after the line was written"
-            )]
+            Vec::from_iter(wanted),
+            "{:?} {place:?}",
+            plan.causes
         );
     }
+    // beside the one that counts it is old
+    let both = [(&right, SaidIn::Message(1)), (&wrong, SaidIn::Message(1))];
+    assert_eq!(
+        notices(&judge(&statements(&both, pulls), &of_commit, &ours)),
+        [] as [String; 0]
+    );
 }
 
 #[test]
@@ -262,16 +346,27 @@ fn a_line_counts_where_it_may_stand() {
         assert_eq!(counts(plan, place, pulls), wanted, "{case}");
     }
 
-    // the pull request of this job
-    let mut own = statements(&[(&line, SaidIn::Description(7))], &[]);
+    // the pull request of this job comes first, whatever another one left to do
+    let mut own = statements(&[(&line, SaidIn::Description(7))], &[(3, &[0])]);
+    own.pulls[0].is_fork = true;
     own.pulls.push(Brought {
         number: 7,
         is_proposed: true,
         ..Brought::default()
     });
-    let outcome = judge(&own, &proposed, &ours);
-    assert_eq!(outcome.agreements[0].cause, Some(Origin::Pull(7)));
+    assert_eq!(judge(&own, &unknown, &ours).rows, unknown.rows());
+    let mut both = proposed.clone();
+    let other = deletes(&[("groups/b", "2", Some(0))]);
+    both.changes.extend(other.changes);
+    both.causes.extend(other.causes);
+    let outcome = judge(&own, &both, &ours);
     assert_eq!(outcome.rows, proposed.rows());
+    let agreements = outcome.agreements.into_iter();
+    let agreements: Vec<_> = agreements
+        .map(|of| (of.cause, of.is_proposed, of.is_fork))
+        .collect();
+    let (first, second) = (Some(Origin::Pull(7)), Some(Origin::Pull(3)));
+    assert_eq!(agreements, [(first, true, false), (second, false, true)]);
 }
 
 #[test]
@@ -279,8 +374,7 @@ fn what_is_let_go_has_a_line_of_its_own() {
     let ours = ours(&[]);
     let mut plan = deletes(&[("groups/a", "1", Some(1))]);
     let left_by = LeftBy::Change(Cause::Commit(1));
-    // an entry of several: one of its objects was created, one adopted
-    plan.let_go = vec![let_go("groups/a", "2", left_by)];
+    plan.let_go = vec![let_go("groups/A", "2", left_by)];
     let silent = judge(&statements(&[], &[]), &plan, &ours);
     let [agreement] = &silent.agreements[..] else {
         panic!("{silent:?}");
@@ -302,6 +396,11 @@ fn what_is_let_go_has_a_line_of_its_own() {
     let outcome = judge(&spoken, &plan, &ours);
     assert_eq!(outcome.release, BTreeSet::from([Id::from("2")]));
     assert!(!outcome.agreements[0].is_unsaid());
+
+    // a run that was killed deleted what was let go, and no more
+    let alone = deletes(&[("groups/a", "1", Some(1))]);
+    let half = self::ours(&[("groups/A", "2", &sha(1))]);
+    assert_eq!(judge(&spoken, &alone, &half).rows, alone.rows());
 
     // once it is released: nothing needed it but one group, which nobody agreed to
     let released = deletes(&[
@@ -337,7 +436,42 @@ fn what_an_earlier_run_let_go_keeps_its_line() {
     let statements = statements(&[(&line, SaidIn::Description(4))], &[]);
     let outcome = judge(&statements, &later, &ours);
     assert_eq!(outcome.release, BTreeSet::from([Id::from("2")]));
-    assert_eq!(outcome.agreements[0].line, None);
+    let [agreement] = &outcome.agreements[..] else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(agreement.line, None);
+    assert!(agreement.agreed_by.is_some() && !agreement.is_proposed);
+
+    // the line of what is done agrees to no more
+    let of_rows = judge(&self::statements(&[], &[]), &plan, &self::ours(&[]));
+    let done = of_rows.agreements[0].line.clone().expect("rows");
+    let said = self::statements(&[(&done, SaidIn::Description(4))], &[]);
+    let outcome = judge(&said, &later, &ours);
+    assert!(outcome.release.is_empty());
+    assert_eq!(outcome.agreements[0].agreed_by, None);
+
+    // no gate refuses that something is let go
+    let statements = Statements {
+        lines: Vec::new(),
+        ..statements
+    };
+    let of = |left_by| {
+        let let_go = vec![let_go("policies/p", "2", left_by)];
+        judge(
+            &statements,
+            &Plan {
+                let_go,
+                ..Plan::default()
+            },
+            &ours,
+        )
+        .agreements
+    };
+    for (cause, is_proposed) in [(Cause::Proposed, true), (Cause::Commit(1), false)] {
+        let agreements = of(LeftBy::Change(cause));
+        assert!(!agreements[0].is_open());
+        assert_eq!(agreements[0].is_proposed, is_proposed);
+    }
 }
 
 #[test]
@@ -443,6 +577,13 @@ fn the_way_out_names_a_description_where_that_counts() {
         ),
         (vec![of(2, true)], format!("the line {later}")),
         (
+            vec![Agreement {
+                cause: Some(Origin::Commit(sha(1))),
+                ..of(2, false)
+            }],
+            format!("the line {later}"),
+        ),
+        (
             vec![of(2, true), of(3, false)],
             format!("the lines {later}"),
         ),
@@ -517,4 +658,14 @@ fn what_a_line_agrees_to_is_named() {
         let case = format!("{place:?} {is_proposed}");
         assert_eq!(!outcome.rows.is_empty(), wanted, "{case}");
     }
+    // of a change that is known a message counts as for all else
+    let mut by_commit = users("\"admin\"");
+    for row in by_commit.rows() {
+        by_commit.causes.insert(row, Cause::Commit(2));
+    }
+    let spoken = statements(&[(&line, SaidIn::Message(2))], &[]);
+    assert_eq!(
+        judge(&spoken, &by_commit, &ours(&[])).rows,
+        by_commit.rows()
+    );
 }

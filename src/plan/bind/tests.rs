@@ -4,12 +4,12 @@ use serde_json::{Map, Value, json};
 
 use super::read;
 use crate::base::{Code, Id};
-use crate::model::Kind;
-use crate::plan::Standing;
-use crate::testing::{Case, group, over, peer, policy};
+use crate::model::{Address, Kind};
+use crate::plan::{Prune, Standing};
+use crate::testing::{Case, group, id, over, peer, policy};
 
 /// A live network: its name, the name that it is recorded by, and marks: `c` created, `a` adopted, `m` made by us as the event log
-/// says, `s` of another environment, `d` with another description than the file's.
+/// says, `s` of another environment, `d` with another description than the file's, `w` wanted for the entry `b` by `--adopt`.
 type Row<'a> = (&'a str, &'a str, &'a str);
 
 /// What becomes of these networks, which are numbered by age from 1. Entries: the name, and the name that it had.
@@ -51,7 +51,10 @@ fn outcome(entries: &[(&str, &str)], rows: &[Row]) -> String {
                 ours.made.insert(id.clone());
             }
             if marks.contains('s') {
-                ours.strange.insert(id, "lab.json".into());
+                ours.strange.insert(id.clone(), "lab.json".into());
+            }
+            if marks.contains('w') {
+                ours.asked.insert(Address::new(Kind::Network, "b"), id);
             }
         }
     }))
@@ -85,6 +88,13 @@ fn said(case: &Case) -> String {
                 line += &format!(" beside {id}");
             }
         }
+        if stands
+            .iter()
+            .flatten()
+            .any(|id| bound.keeps_name.contains(id))
+        {
+            line += " keeps its name";
+        }
         lines.push(line);
     }
     lines.extend(bound.leaving.iter().map(|(id, leaving)| {
@@ -105,10 +115,35 @@ fn recorded_objects_are_known_by_their_ids() {
         (
             &[("a", "")],
             &[("x", "a", "c"), ("a", "", "")],
-            "a: 1 beside 2",
+            "a: 1 beside 2 keeps its name",
+        ),
+        // that one is ours, too, and goes
+        (
+            &[("a", "")],
+            &[("x", "a", "c"), ("a", "", "m")],
+            "a: 1 surplus 2 Created",
         ),
         // the file follows
         (&[("x", "")], &[("x", "a", "c")], "x: 1"),
+        // two runs had made it, and somebody renamed both
+        (
+            &[("x", "")],
+            &[("x", "a", "c"), ("x", "a", "c")],
+            "x: 1 surplus 2 Created",
+        ),
+        // somebody gave both other names: the oldest stands
+        (
+            &[("a", "")],
+            &[("x", "a", "c"), ("b", "a", "c")],
+            "a: 1 surplus 2 Created",
+        ),
+        // a person says whose it is, whatever entry it had, or has the name of
+        (&[("b", "")], &[("a", "a", "cw")], "b: 1"),
+        (
+            &[("a", ""), ("b", "")],
+            &[("a", "", "w")],
+            "a:; b: 1 as Adopted",
+        ),
         // the file renames
         (&[("b", "a")], &[("a", "a", "c")], "b: 1"),
         // it did already
@@ -180,21 +215,114 @@ fn of_two_recorded_objects_the_one_that_can_become_the_entry_stands() {
     }
 }
 
+/// What is too many and goes in the same run leaves its name; else ours keeps the one that it has.
+#[test]
+fn a_name_is_waited_for_where_its_object_stays() {
+    let domain = |domain: &str| json!({ "domain": domain, "distribution_groups": ["All"] });
+    let file = json!({ "dns": { "zones": { "z": domain("new.example") } } });
+    let zone = |id: &str, name: &str, domain: &str| json!({ "id": id, "name": name, "domain": domain, "enabled": true, "distribution_groups": [] });
+    let lists = json!({ "zones": [zone("1", "x", "new.example"), zone("2", "z", "old.example")] });
+    for (second, prune, wanted) in [
+        ("created", Prune::Owned, "z: 1 surplus 2 Created"),
+        ("created", Prune::All, "z: 1 surplus 2 Created"),
+        (
+            "created",
+            Prune::None,
+            "z: 1 surplus 2 Created keeps its name",
+        ),
+        (
+            "adopted",
+            Prune::Owned,
+            "z: 1 surplus 2 Adopted keeps its name",
+        ),
+        ("adopted", Prune::All, "z: 1 surplus 2 Adopted"),
+    ] {
+        let mut recorded = json!({ "created": { "zones/z": ["1"] } });
+        if second == "created" {
+            recorded["created"]["zones/z"] = json!(["1", "2"]);
+        } else {
+            recorded[second] = json!({ "zones/z": ["2"] });
+        }
+        let mut case = Case::new(file.clone(), lists.clone()).inventory(recorded);
+        case.options.prune = prune;
+        assert_eq!(said(&case), wanted, "{second} {prune:?}");
+    }
+}
+
+/// What no list has is asked for by its id before it counts as deleted, where the lists are whole.
+#[test]
+fn what_was_recorded_and_no_list_has_is_looked_for() {
+    let file = json!({ "groups": { "staff": {}, "new": {} }, "policies": {} });
+    let live = |me: Value| {
+        let g = over(group("g", &[]), json!({ "peers": [{ "id": "m9" }] }));
+        let staff = over(group("staff", &[]), json!({ "issued": "jwt" }));
+        json!({ "groups": [g, staff], "peers": [over(peer("here"), json!({ "id": "m1" }))], "zones": [], "users": [me] })
+    };
+    let me = |role: &str, is_service: bool| json!({ "id": "u", "role": role, "is_current": true, "is_service_user": is_service });
+    let of = |me: Value| {
+        let case = Case::new(file.clone(), live(me)).inventory(json!({
+            "created": { "groups/lost": ["1"], "groups/old": [id(Kind::Group, "g")], "policies/p": ["2"], "records/z/db A": ["3"] },
+            "enrolled": { "k": ["m2"], "here": ["m1"] },
+            "names": { "cam": "m3", "k": "m2", "nobody": null },
+        }));
+        let (actual, bound) =
+            read(&case.desired, &case.snapshot, None, &case.options).expect("answers");
+        let absent = bound.absent(&actual, &case.options.ours.inventory);
+        let absent = absent
+            .into_iter()
+            .map(|(at, id)| format!("{at}: {id}"))
+            .collect::<Vec<_>>();
+        assert_eq!(bound.issued_groups(&actual), ["staff".to_owned()].into());
+        (bound.whole.len(), absent.join(", "))
+    };
+    // whoever sees a part only cannot tell
+    assert_eq!(of(me("user", false)), (0, "peer m9: m9".into()));
+    let (kinds, absent) = of(me("admin", true));
+    assert_eq!(
+        absent,
+        "group lost: 1, peer cam: m3, peer k: m2, peer m9: m9, DNS record db A: 3"
+    );
+    assert_eq!(kinds, 4, "groups, peers, zones and the records in these");
+}
+
+/// Memberships of the base's version are read by the names of this one.
+#[test]
+fn groups_that_the_file_calls_otherwise() {
+    let file = json!({ "groups": { "new": { "renamed_from": "old" }, "same": {} },
+                       "policies": { "q": { "sources": ["All"], "destinations": ["All"], "renamed_from": "p" } } });
+    let live = json!({ "groups": [group("old", &[]), group("same", &[])], "policies": [policy("p", &["All"], &["All"])] });
+    let case = Case::new(file, live).inventory(json!({ "created": {
+        "groups/old": [id(Kind::Group, "old")], "groups/same": [id(Kind::Group, "same")], "policies/p": [id(Kind::Policy, "p")],
+    } }));
+    let (_, bound) = read(&case.desired, &case.snapshot, None, &case.options).expect("answers");
+    let followed = bound.followed_groups(&case.options.ours.inventory);
+    assert_eq!(followed, [("old".to_owned(), "new".to_owned())].into());
+}
+
 #[test]
 fn of_two_groups_the_one_whose_members_the_file_lists_is_adopted() {
-    let file = json!({ "groups": { "g": { "peers": ["a"] } } });
     let members = |id: &str, names: &[&str]| over(group("g", names), json!({ "id": id }));
-    for (first, second, wanted) in [
-        (&["a"][..], &["a", "b"][..], "adopts group g as Adopted: 1"),
-        (&["a", "b"], &["a"], "adopts group g as Adopted: 2"),
-        (&["b"], &["a"], "adopts group g as Adopted: 2"),
-        (&["b"], &["a", "b"], ""),
+    for (listed, first, second, wanted) in [
+        (
+            &["a"][..],
+            &["a"][..],
+            &["a", "b"][..],
+            "adopts group g as Adopted: 1",
+        ),
+        (&["a"], &["a", "b"], &["a"], "adopts group g as Adopted: 2"),
+        (&["a"], &["b"], &["a"], "adopts group g as Adopted: 2"),
+        (&["a"], &["b"], &["a", "b"], ""),
+        (
+            &["a", "b"],
+            &["a"],
+            &["a", "b"],
+            "adopts group g as Adopted: 2",
+        ),
     ] {
+        let file = json!({ "groups": { "g": { "peers": listed } } });
         let groups = [members("1", first), members("2", second)];
         let live = json!({ "groups": groups, "peers": [peer("a"), peer("b")] });
-        let plan = Case::new(file.clone(), live)
-            .inventory(json!({}))
-            .possible();
+        let plan = Case::new(file, live).inventory(json!({})).possible();
         let adopted = plan.adoptions.iter();
         let adopted = adopted.map(|(at, of)| format!("adopts {at} as {:?}: {}", of.origin, of.id));
         assert_eq!(adopted.collect::<String>(), wanted, "{first:?} {second:?}");

@@ -72,7 +72,7 @@ pub(super) fn zone_of_domain(
     let Resource::AccountSettings(settings) = after.unwrap_or_else(|| live.resource.clone()) else {
         return None;
     };
-    let domain = settings.dns_domain.filter(|domain| !domain.is_empty())?;
+    let domain = settings.dns_domain?;
     let has_it = |resource: &Resource| matches!(resource, Resource::DnsZone(zone) if zone.domain.as_ref() == Some(&domain));
     let declared = desired.resources();
     let declared = declared.filter(|(_, all)| all.iter().any(has_it));

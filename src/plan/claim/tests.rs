@@ -1,5 +1,6 @@
 //! What becomes of live objects: docs/ownership.md, and offboarding.
 
+mod inside;
 mod offboarding;
 
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use snapbox::{IntoData, assert_data_eq, str};
 
 use crate::base::Id;
 use crate::model::{Address, Kind};
-use crate::plan::Standing;
+use crate::plan::{Prune, Standing};
 use crate::testing::{Case, MADE, group, id, id_at, over, policy, route, table, zone};
 
 fn key(kind: Kind, name: &str) -> Vec<String> {
@@ -88,9 +89,33 @@ fn what_leaves_the_file() {
             })),
         ("an environment that cannot be read may have it, with --prune all", Case::new(none(), live(&[everybody("p"), q()]))
             .inventory(json!({})).prune_all().ours(|ours| ours.unread = Some("lab".into()))),
+        ("it is not known what is ours, with --prune all", {
+            let mut case = Case::new(none(), live(&[everybody("p"), q()]));
+            case.options.prune = Prune::All;
+            case
+        }),
+        ("a policy with the name of a group that the file names, with --prune all", Case::new(
+            json!({ "policies": { "q": { "sources": ["keep"], "destinations": ["All"] } } }),
+            live(&[everybody("keep"), policy("q", &["keep"], &["All"])])).inventory(json!({})).prune_all()),
+        ("a policy by hand that is called as the group of all", Case::new(none(), live(&[everybody("All"), q()])).inventory(json!({}))),
+        ("an adopted one, and one that somebody gave a later name", Case::new(none(), live(&[renamed("p", "z"), everybody("r"), q()]))
+            .inventory(over(was(&["p"]), json!({ "adopted": { "policies/r": key(Kind::Policy, "r") } })))),
+        ("a key that is dead, and the section is gone", Case::new(
+            json!({ "groups": { "keep": {} } }),
+            json!({ "groups": [group("keep", &[])], "setup_keys": [over(crate::testing::key("k", &[]), json!({ "valid": false, "state": "expired" }))] }))
+            .inventory(json!({ "created": { "setup_keys/k": key(Kind::SetupKey, "k") } }))),
         ("adopted, with --prune all", Case::new(none(), live(&[everybody("p"), q()])).inventory(adopted.clone()).prune_all()),
         ("made by a killed run, and its change was reverted", Case::new(none(), live(&[everybody("p"), q()]))
             .inventory(json!({})).since(&before).ours(|ours| {
+                ours.made.insert(Id::from(id(Kind::Policy, "p").as_str()));
+            })),
+        ("the same, and there is no inventory yet", Case::new(none(), live(&[everybody("p"), q()]))
+            .inventory(json!({})).since(&before).ours(|ours| {
+                ours.standing = Standing::First;
+                ours.made.insert(Id::from(id(Kind::Policy, "p").as_str()));
+            })),
+        ("created, and renamed in NetBird to what an entry was called that is gone, too", Case::new(none(), live(&[renamed("p", "x"), q()]))
+            .inventory(was(&["p"])).since(&[policies(&["p", "q", "x"]), policies(&["q"])]).ours(|ours| {
                 ours.made.insert(Id::from(id(Kind::Policy, "p").as_str()));
             })),
         ("its section is gone", Case::new(json!({ "groups": { "keep": {} } }), live(&[everybody("p")])).inventory(was(&["p"])).since(&[policies(&["p"])])),
@@ -140,12 +165,32 @@ an environment that cannot be read may have it, with --prune all
     skipped: policy q
     unmanaged: policy p
     note: policy "q" is skipped: the inventory of the environment "lab" cannot be read, so "lab" perhaps manages this policy (id daojn064mr5kfain5650). Repair that inventory. If you are sure that "lab" does not manage it, run apply --adopt policies/q=daojn064mr5kfain5650 (in a job: the input adopt of the apply workflow).
+it is not known what is ours, with --prune all
+    unmanaged: policy p
+a policy with the name of a group that the file names, with --prune all
+    delete policy keep: it is not in the file (--prune all)
+    adopts policy q as Adopted
+a policy by hand that is called as the group of all
+    adopts policy q as Adopted
+    unmanaged: policy All
+an adopted one, and one that somebody gave a later name
+    adopts policy q as Adopted
+    let go: policy p: Renamed("z")
+    let go: policy r: Adopted
+a key that is dead, and the section is gone
+    adopts group keep as Adopted
 adopted, with --prune all
     delete policy p: it is no longer in the file
     adopts policy q as Adopted
 made by a killed run, and its change was reverted
     delete policy p: it is no longer in the file
     adopts policy q as Adopted
+the same, and there is no inventory yet
+    adopts policy q as Adopted
+    unmanaged: policy p
+created, and renamed in NetBird to what an entry was called that is gone, too
+    adopts policy q as Adopted
+    let go: policy p: Renamed("x")
 its section is gone
     adopts group keep as Adopted
     note: section "policies" is removed from the file by this change, so nothing in it is managed any more. 1 policy stays in NetBird as before: "p". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
@@ -171,6 +216,16 @@ fn what_an_entry_stands_for() {
     let differs = |mut policy: Value| {
         policy["rules"][0]["sources"] = json!([{ "id": id(Kind::Group, "keep"), "name": "keep" }]);
         policy
+    };
+    let two_rules = |mut policy: Value| {
+        let rule = policy["rules"][0].clone();
+        policy["rules"] = json!([rule, rule]);
+        policy
+    };
+    let sees_all = || json!({ "users": [{ "id": "u", "role": "admin", "is_current": true, "is_service_user": true }] });
+    let owned = |mut case: Case| {
+        case.options.prune = Prune::Owned;
+        case
     };
     let asked = |case: Case, of: &Value| {
         let id = Id::from(of["id"].as_str().expect("an id"));
@@ -302,6 +357,63 @@ fn what_an_entry_stands_for() {
             ),
         ),
         (
+            "--adopt of what has another name",
+            asked(Case::new(file(), live(&[everybody("x")])).inventory(json!({})), &everybody("x")),
+        ),
+        (
+            "--adopt of what another entry had, which is gone",
+            asked(
+                Case::new(file(), live(&[everybody("x")]))
+                    .inventory(json!({ "created": { "policies/x": key(Kind::Policy, "x") } })),
+                &everybody("x"),
+            ),
+        ),
+        (
+            "--adopt of what another entry has",
+            asked(
+                Case::new(policies(&["p", "x"]), live(&[everybody("x")]))
+                    .inventory(json!({ "created": { "policies/x": key(Kind::Policy, "x") } })),
+                &everybody("x"),
+            ),
+        ),
+        (
+            "--adopt of what another environment has",
+            asked(Case::new(file(), live(&[everybody("p")])).inventory(json!({})), &everybody("p")).ours(|ours| {
+                let id = Id::from(id(Kind::Policy, "p").as_str());
+                ours.strange.insert(id, "lab.json".into());
+            }),
+        ),
+        (
+            "--adopt in the place of one that somebody deleted",
+            asked(
+                Case::new(file(), over(live(&[second("p")]), sees_all()))
+                    .inventory(json!({ "created": { "policies/p": key(Kind::Policy, "p") } })),
+                &second("p"),
+            ),
+        ),
+        ("--adopt of a group", asked(Case::new(file(), live(&[])).inventory(json!({})), &group("keep", &[]))),
+        (
+            "--adopt of a machine",
+            asked(
+                Case::new(file(), over(live(&[]), json!({ "peers": [crate::testing::peer("edge")] }))).inventory(json!({})),
+                &crate::testing::peer("edge"),
+            ),
+        ),
+        ("--adopt of a machine for a name that the file does not use", {
+            let case = Case::new(file(), over(live(&[]), json!({ "peers": [crate::testing::peer("edge")] })));
+            case.inventory(json!({})).ours(|ours| {
+                let id = Id::from(id(Kind::Peer, "edge").as_str());
+                ours.asked.insert(Address::new(Kind::Peer, "edge"), id);
+            })
+        }),
+        (
+            "--adopt of a machine that is not there",
+            Case::new(json!({ "groups": { "g": { "peers": ["edge"] } } }), json!({})).inventory(json!({})).ours(|ours| {
+                let id = Id::from(id(Kind::Peer, "edge").as_str());
+                ours.asked.insert(Address::new(Kind::Peer, "edge"), id);
+            }),
+        ),
+        (
             "--adopt of a key of another name",
             Case::new(
                 json!({ "setup_keys": { "k": { "type": "one-off", "expires_in": 86400 } } }),
@@ -327,6 +439,13 @@ fn what_an_entry_stands_for() {
                 json!({ "created": { "policies/p": [everybody("p")["id"], second("p")["id"]] } }),
             ),
         ),
+        ("the same, with --prune none", {
+            let case = Case::new(file(), live(&[everybody("p"), second("p")]));
+            let ids = json!([everybody("p")["id"], second("p")["id"]]);
+            let mut case = case.inventory(json!({ "created": { "policies/p": ids } }));
+            case.options.prune = Prune::None;
+            case
+        }),
         (
             "one that a run made and one that another run adopted",
             Case::new(file(), live(&[everybody("p"), second("p")])).inventory(json!({
@@ -352,6 +471,48 @@ fn what_an_entry_stands_for() {
         (
             "it is not known what is ours",
             Case::new(file(), live(&[differs(everybody("p"))])),
+        ),
+        (
+            "it is not known what is ours, and there are two",
+            owned(Case::new(file(), live(&[everybody("p"), second("p")]))),
+        ),
+        (
+            "one that a killed run made, and somebody gave a second rule",
+            Case::new(file(), live(&[two_rules(everybody("p"))]))
+                .inventory(json!({}))
+                .ours(|ours| {
+                    ours.made.insert(Id::from(id(Kind::Policy, "p").as_str()));
+                }),
+        ),
+        (
+            "renamed by the file from what is not there, and several of its own name are",
+            Case::new(
+                follows("old"),
+                live(&[differs(everybody("p")), differs(second("p"))]),
+            )
+            .inventory(json!({})),
+        ),
+        (
+            "renamed by the file before, and deleted by hand",
+            Case::new(follows("old"), live(&[])).inventory(ours()),
+        ),
+        (
+            "renamed by the file from a name like that of a live one",
+            Case::new(follows("gatewya"), live(&[everybody("gateway")])).inventory(json!({})),
+        ),
+        (
+            "renamed by the file from a name like that of a recorded one, and like a group's",
+            Case::new(follows("gatewya"), live(&[renamed("gateway", "x")])).inventory(json!({
+                "created": { "policies/gateway": key(Kind::Policy, "gateway"), "groups/gatewy": key(Kind::Group, "keep") },
+            })),
+        ),
+        (
+            "a policy that NetBird made for a while, and that the file declares",
+            Case::new(
+                policies(&["Temporary access policy for peer edge"]),
+                live(&[everybody("Temporary access policy for peer edge")]),
+            )
+            .inventory(json!({})),
         ),
         (
             "--adopt for an entry that the file lacks",
@@ -447,12 +608,36 @@ the same, and --adopt says which
     impossible: policy p cannot adopt daojn2e4mr64fain5cug: the inventory has another object for it | delete that one in NetBird first; the inventory names its id
 --adopt of what the entry has
     nothing
+--adopt of what has another name
+    update policy p
+        name "x" → "p"
+    adopts policy p as Adopted
+--adopt of what another entry had, which is gone
+    update policy p
+        name "x" → "p"
+    moves to policies/p
+--adopt of what another entry has
+    impossible: policy p cannot adopt daojn064mr24fain3mig: it is the object of policy "x" | take that entry out of the file, or rename it with renamed_from
+--adopt of what another environment has
+    impossible: policy p cannot adopt daojn064mr64fain5cug: "lab.json" manages it | remove its entry from that file first, and apply that file
+--adopt in the place of one that somebody deleted
+    adopts policy p as Adopted
+--adopt of a group
+    impossible: policy p cannot adopt daojn05prnn64ptkfmug: NetBird has no such object of this kind
+--adopt of a machine
+    impossible: policy p cannot adopt daojn00qcrormgvs1g00: NetBird has no such object of this kind
+--adopt of a machine for a name that the file does not use
+    impossible: peer edge is named by --adopt, but the file does not have it
+--adopt of a machine that is not there
+    impossible: peer edge cannot adopt daojn00qcrormgvs1g00: NetBird has no such object of this kind
 --adopt of a key of another name
     impossible: setup key k cannot adopt daojn02697iataqjdpo0: NetBird has no such object of this kind
 one that a killed run made
     adopts policy p as Created
 two that runs made at once
     delete policy p [made +9 s]: a second object of this entry, created by another run of this file
+the same, with --prune none
+    unmanaged: policy p
 one that a run made and one that another run adopted
     let go: policy p: Adopted
 one of another environment
@@ -465,6 +650,28 @@ one that an environment may have which cannot be read
 it is not known what is ours
     update policy p
         sources ["keep"] → ["All"]
+it is not known what is ours, and there are two
+    unmanaged: policy p
+one that a killed run made, and somebody gave a second rule
+    create policy p
+    unmanaged: policy p
+    note: NetBird has another policy with the name "p" (id daojn064mr64fain5cug). This file does not manage it and does not change it.
+renamed by the file from what is not there, and several of its own name are
+    skipped: policy p
+    note: policy "p" is skipped: several objects in NetBird fit this entry (daojn064mr64fain5cug, daojn2e4mr64fain5cug). Run apply --adopt policies/p=ID (in a job: the input adopt of the apply workflow) with the id of the right one, or delete the others in NetBird.
+renamed by the file before, and deleted by hand
+    create policy p: was deleted in NetBird; this plan creates it again
+renamed by the file from a name like that of a live one
+    create policy p
+    unmanaged: policy gateway
+    note: policy "p" is created as a new policy: NetBird has no policy "gatewya" to rename; did you mean "gateway"?
+renamed by the file from a name like that of a recorded one, and like a group's
+    create policy p
+    let go: policy gateway: Renamed("x")
+    note: section "groups" is no longer in the file, so nothing in it is managed any more. 1 group stays in NetBird as before: "keep". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
+    note: policy "p" is created as a new policy: NetBird has no policy "gatewya" to rename; did you mean "gateway"?
+a policy that NetBird made for a while, and that the file declares
+    adopts policy Temporary access policy for peer edge as Adopted
 --adopt for an entry that the file lacks
     impossible: policy p is named by --adopt, but the file does not have it
 --adopt of what is not there
@@ -498,6 +705,10 @@ fn groups_that_are_renamed_or_made_twice() {
         )
         .inventory(inventory(ids))
     };
+    let strange = |ours: &mut crate::plan::Ours| {
+        let id = other["id"].as_str().expect("an id");
+        ours.strange.insert(Id::from(id), "lab.json".into());
+    };
     let ids = |of: &[&Value]| {
         of.iter()
             .map(|group| group["id"].clone())
@@ -517,12 +728,49 @@ fn groups_that_are_renamed_or_made_twice() {
             case(&[&x, &other], json!([by("p", &other)]), ids(&[&x])),
         ),
         (
+            "renamed by hand, and a run that was killed made another one",
+            case(&[&x, &other], json!([by("p", &x)]), ids(&[&x])).ours(|ours| {
+                let id = other["id"].as_str().expect("an id");
+                ours.made.insert(Id::from(id));
+            }),
+        ),
+        (
+            "ours, and another environment has one of the name",
+            case(&[&g(), &other], json!([by("p", &g())]), ids(&[&g()])).ours(strange),
+        ),
+        (
+            "another environment has the only one of the name",
+            case(&[&other], json!([]), json!([])).ours(strange),
+        ),
+        (
+            "renamed by hand to a new entry's name, while another one has its own",
+            Case::new(
+                json!({ "groups": { "g": {}, "x": {} } }),
+                json!({ "groups": [&x, &other] }),
+            )
+            .inventory(json!({ "created": { "groups/g": [x["id"]] } })),
+        ),
+        (
             "two runs made it at once",
             case(
                 &[&g(), &other],
                 json!([by("p", &g())]),
                 ids(&[&g(), &other]),
             ),
+        ),
+        (
+            "the same, and a machine is in the second, beside another group",
+            {
+                let with_edge = over(
+                    other.clone(),
+                    json!({ "peers": [{ "id": id(Kind::Peer, "edge"), "name": "edge" }] }),
+                );
+                Case::new(
+                json!({ "groups": { "g": {}, "h": {} } }),
+                json!({ "groups": [g(), with_edge, group("h", &[])], "peers": [crate::testing::peer("edge")] }),
+            )
+            .inventory(json!({ "created": { "groups/g": [g()["id"], other["id"]], "groups/h": key(Kind::Group, "h") } }))
+            },
         ),
         (
             "the same, and the policy names the second",
@@ -557,7 +805,28 @@ the same, and the policy names the other one
     unmanaged: group g (daojn2b076ei75c05t8g)
     note: NetBird has another group with the name "g" (id daojn2b076ei75c05t8g). This file does not manage it and does not change it.
     note: group "g" still has the name "x" in NetBird, because another group (id daojn2b076ei75c05t8g) has the name "g". Delete or rename the other group in NetBird; the next apply then renames "x" to "g".
+renamed by hand, and a run that was killed made another one
+    delete group g (daojn2b076ei75c05t8g) [made +9 s]: a second object of this entry, created by another run of this file
+    note: group "g" still has the name "x" in NetBird, because another group (id daojn2b076ei75c05t8g) has the name "g". Delete or rename the other group in NetBird; the next apply then renames "x" to "g".
+ours, and another environment has one of the name
+    managed by lab.json: group g (daojn2b076ei75c05t8g)
+    note: NetBird has another group with the name "g" (id daojn2b076ei75c05t8g), which "lab.json" manages. This file does not manage it and does not change it.
+another environment has the only one of the name
+    skipped: group g
+    skipped: policy p
+    managed by lab.json: group g
+    note: group "g" is skipped: "lab.json" manages this group (id daojn2b076ei75c05t8g), and NetBird allows only one. Remove the entry from one of the two files.
+    note: policy "p" is skipped: it refers to group "g", which is skipped, too
+renamed by hand to a new entry's name, while another one has its own
+    skipped: group x
+    unmanaged: group g (daojn2b076ei75c05t8g)
+    note: NetBird has another group with the name "g" (id daojn2b076ei75c05t8g). This file does not manage it and does not change it.
+    note: group "g" still has the name "x" in NetBird, because another group (id daojn2b076ei75c05t8g) has the name "g". Delete or rename the other group in NetBird; the next apply then renames "x" to "g".
 two runs made it at once
+    delete group g (daojn2b076ei75c05t8g) [made +9 s]: a second object of this entry, created by another run of this file
+the same, and a machine is in the second, beside another group
+    update group g
+        peers [] → ["edge"]
     delete group g (daojn2b076ei75c05t8g) [made +9 s]: a second object of this entry, created by another run of this file
 the same, and the policy names the second
     update policy p
@@ -659,6 +928,37 @@ fn entries_of_several_objects() {
             .inventory(ids(&[first(), second(none())])),
         ),
     ];
+    let least = over(first(), json!({ "id": id_at(Kind::Route, "r", MADE + 99) }));
+    let other = second(json!({ "network": "172.16.0.0/12" }));
+    let later = over(
+        second(json!({ "metric": 9 })),
+        json!({ "id": id_at(Kind::Route, "r", MADE + 19) }),
+    );
+    let asked = |case: Case| {
+        let id = first()["id"].as_str().map(Id::from).expect("an id");
+        case.ours(|ours| drop(ours.asked.insert(Address::new(Kind::Route, "r"), id)))
+    };
+    let rows = rows.into_iter().chain([
+        (
+            "three recorded: what differs least becomes the entry",
+            Case::new(
+                two.clone(),
+                lists(&[least.clone(), other.clone(), later.clone()]),
+            )
+            .inventory(ids(&[other, later, least])),
+        ),
+        (
+            "--adopt of what the entry has, which lacks another one",
+            asked(Case::new(two.clone(), lists(&[first()])).inventory(ids(&[first()]))),
+        ),
+        (
+            "--adopt of the one that the entry lacks",
+            asked(
+                Case::new(two.clone(), lists(&[first(), second(none())]))
+                    .inventory(ids(&[second(none())])),
+            ),
+        ),
+    ]);
     let rows = rows.map(|(what, case)| (what, of(case)));
     assert_data_eq!(table(rows), str![[r#"
 both recorded
@@ -682,6 +982,17 @@ changed by hand
     update route r [made +9 s]
         metric 9 → 5
     adopts group g as Adopted
+three recorded: what differs least becomes the entry
+    update route r [made +19 s]
+        metric 9 → 5
+    delete route r [made +9 s]: it is no longer in the file
+    adopts group g as Adopted
+--adopt of what the entry has, which lacks another one
+    create route r
+    adopts group g as Adopted
+--adopt of the one that the entry lacks
+    adopts group g as Adopted
+    adopts route r as Adopted
 
 "#]].raw());
 }

@@ -3,9 +3,13 @@
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use super::drift;
+use super::{Drift, Item, blame_events, drift};
+use crate::model::Address;
 use crate::model::kind::Kind;
-use crate::testing::{Case, MADE, enrolled, group, id, key_at, over, peer, policy, table, used_at};
+use crate::testing::{
+    Case, MADE, enrolled, group, id, key_at, over, peer, policy, table, time, used_at,
+};
+use crate::wire::api::objects::Event;
 
 /// The drift in lines.
 fn of(case: Case) -> String {
@@ -211,4 +215,136 @@ its work is done, and another one expired
 "#]]
         .raw()
     );
+}
+
+/// Who is named did it by hand, and last.
+#[test]
+fn who_did_it_by_hand() {
+    let lists = json!({
+        "groups": [group("g", &[])], "policies": [policy("p", &["g"], &["g"])],
+        "users": [{ "id": "bot", "role": "admin", "is_current": true, "is_service_user": true }],
+    });
+    let actual = Case::new(json!({ "groups": { "g": {} } }), lists).actual();
+    let (g, p) = (id(Kind::Group, "g"), id(Kind::Policy, "p"));
+    let zone = Address::new(Kind::DnsZone, "corp");
+    let network = Address::new(Kind::Network, "office");
+    let event = |by: &str, second: i64, code: &str, target: &str, meta: Value| {
+        json!({ "timestamp": time(MADE + second), "activity_code": code, "initiator_id": by, "initiator_name": by,
+                "target_id": target, "meta": meta })
+    };
+    let rows = [
+        (
+            event("ann", 1, "group.update", &g, json!({})),
+            "group g ann",
+        ),
+        (event("bot", 1, "group.update", &g, json!({})), ""),
+        (event("ann", 1, "group.add", &g, json!({})), ""),
+        (
+            event("ann", 1, "peer.group.delete", "m", json!({ "group_id": g })),
+            "group g ann",
+        ),
+        (
+            event(
+                "ann",
+                1,
+                "peer.group.delete",
+                "m",
+                json!({ "group_id": "other" }),
+            ),
+            "",
+        ),
+        (
+            event("ann", 1, "peer.rename", "m", json!({ "group_id": g })),
+            "",
+        ),
+        (
+            event("ann", 1, "policy.update", &p, json!({})),
+            "policy p ann",
+        ),
+        (
+            event("ann", 1, "policy.delete", "gone", json!({ "name": "q" })),
+            "policy q ann",
+        ),
+        (
+            event(
+                "ann",
+                1,
+                "policy.delete",
+                "gone",
+                json!({ "name": "other" }),
+            ),
+            "",
+        ),
+        (
+            event("ann", 1, "group.delete", "gone", json!({ "name": "q" })),
+            "",
+        ),
+        (
+            event(
+                "ann",
+                1,
+                "dns.zone.record.delete",
+                "gone",
+                json!({ "name": "db", "type": "A" }),
+            ),
+            "DNS record db A ann",
+        ),
+        (
+            event(
+                "ann",
+                1,
+                "dns.zone.record.delete",
+                "gone",
+                json!({ "name": "db", "type": "AAAA" }),
+            ),
+            "",
+        ),
+        (
+            event(
+                "ann",
+                1,
+                "network.router.delete",
+                "gone",
+                json!({ "network_name": "office" }),
+            ),
+            "network router of network office ann",
+        ),
+    ];
+    let blamed = |events: &[Value]| {
+        let events: Vec<Event> = events
+            .iter()
+            .map(|event| serde_json::from_value(event.clone()).expect("an event"))
+            .collect();
+        let item = |address: Address| Item {
+            address,
+            fields: Vec::new(),
+            missing: None,
+            cause: None,
+            doer: None,
+        };
+        let mut drift = Drift {
+            mismatched: vec![
+                item(Address::new(Kind::Group, "g")),
+                item(Address::new(Kind::Policy, "p")),
+            ],
+            missing: vec![
+                item(Address::new(Kind::Policy, "q")),
+                item(zone.child(Kind::DnsRecord, "db A")),
+                item(network.child(Kind::NetworkRouter, "")),
+            ],
+            ..Drift::default()
+        };
+        blame_events(&mut drift, &events, &actual);
+        let items = drift.mismatched.into_iter().chain(drift.missing);
+        let done = items.filter_map(|item| Some(format!("{} {}", item.address, item.doer?.name)));
+        done.collect::<Vec<String>>().join(", ")
+    };
+    for (event, wanted) in rows {
+        assert_eq!(blamed(std::slice::from_ref(&event)), wanted, "{event}");
+    }
+    let mut unnamed = event("u7", 1, "group.update", &g, json!({}));
+    unnamed["initiator_name"] = json!("");
+    let later = event("bob", 9, "group.update", &g, json!({}));
+    assert_eq!(blamed(std::slice::from_ref(&unnamed)), "group g u7");
+    assert_eq!(blamed(&[unnamed, later]), "group g bob");
 }

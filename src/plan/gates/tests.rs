@@ -2,12 +2,14 @@
 
 mod deletions;
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 use snapbox::{IntoData, assert_data_eq, str};
 
 use super::{Context, check};
 use crate::base::Id;
-use crate::model::{Address, Change, Kind, Live, Operation, Resource, kind};
+use crate::model::{Address, Change, Held, Kind, Live, Operation, Resource, Why, kind};
 use crate::plan::Plan;
 use crate::testing::{Case, table};
 
@@ -117,6 +119,38 @@ fn the_kill_switch_the_account_and_the_recipients() {
             ),
         ),
         (
+            "several accounts, and none is named",
+            outcome(
+                &creates(),
+                Context {
+                    accounts: vec!["a1".into(), "a2".into()],
+                    ..applying()
+                },
+            ),
+        ),
+        (
+            "one account, and it is not named",
+            outcome(
+                &creates(),
+                Context {
+                    accounts: vec!["a1".into()],
+                    ..applying()
+                },
+            ),
+        ),
+        (
+            "a recorded account that says that it is another one",
+            outcome(
+                &creates(),
+                Context {
+                    account: Some("a1".into()),
+                    accounts: vec!["a2".into()],
+                    online: false,
+                    ..applying()
+                },
+            ),
+        ),
+        (
             "a new key, nobody to seal it for",
             outcome(
                 &makes_key(),
@@ -179,6 +213,14 @@ this account
     passes
 a recorded account that does not say which it is
     passes
+several accounts, and none is named
+    account: the token sees several accounts (a1, a2), and none of them is named
+        name the one that this file is for with --account (NETBIRD_ACCOUNT_ID)
+one account, and it is not named
+    passes
+a recorded account that says that it is another one
+    account: the token belongs to account a2, not to a1
+        check NETBIRD_API_URL and NETBIRD_API_TOKEN against --account (NETBIRD_ACCOUNT_ID)
 a new key, nobody to seal it for
     recipients: this plan creates 1 setup key, and no recipient is set ["setup key k"]
         set AGE_PUBLIC_KEY to the age or SSH public keys of those who may open new setup keys, or use -r KEY or -R FILE
@@ -192,6 +234,49 @@ no key, nobody to seal for
     passes
 
 "#]].raw());
+}
+
+/// Nothing is applied that nobody looked at; with nothing left to do there is no such thing.
+#[test]
+fn the_digest() {
+    let digest = creates().digest();
+    let expected = |plan: &Plan, digest: &str| {
+        let context = Context {
+            expected: Some(digest.into()),
+            ..applying()
+        };
+        let outcome = outcome(plan, context);
+        outcome.lines().next().unwrap_or_default().to_owned()
+    };
+    let none = "0".repeat(64);
+    let same_operations = format!("{}{}", &digest[..16], &none[16..]);
+    let rows = [
+        ("its own", expected(&creates(), &digest)),
+        ("another one", expected(&creates(), &none)),
+        (
+            "another one of the same operations",
+            expected(&creates(), &same_operations),
+        ),
+        (
+            "another one, and nothing is left to do",
+            expected(&Plan::default(), &none),
+        ),
+    ];
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
+its own
+    passes
+another one
+    reviewed: this plan does not have the digest of --expect-digest: the operations or the file are different
+another one of the same operations
+    reviewed: this plan does not have the digest of --expect-digest: the operations are the same, but what they are about was changed in NetBird meanwhile
+another one, and nothing is left to do
+    passes
+
+"#]]
+        .raw()
+    );
 }
 
 #[test]
@@ -486,26 +571,66 @@ fn what_goes_along() {
     };
     let both = || vec![goes_inside("r"), goes_inside("s")];
     let range = moves().changes.remove(0);
+    let mut one_record = replaced();
+    one_record.address = zone_address().child(Kind::DnsRecord, "r");
+    if let Operation::Replace { live, .. } = &mut one_record.operation {
+        *live = record("r");
+    }
     let rows = [
         ("all records", both()),
         (
             "the zone, with all records",
             [both(), vec![goes()]].concat(),
         ),
+        ("a record replaced", vec![one_record]),
         (
             "the zone replaced, beside a group",
             [both(), vec![replaced(), group]].concat(),
         ),
         ("a policy replaced", vec![policy]),
         ("another range of addresses", vec![range]),
-        ("another role", vec![role]),
+        ("another role", vec![role.clone()]),
     ];
+    let of = |changes| Plan {
+        changes,
+        counted: [(Kind::DnsZone, 1), (Kind::DnsRecord, 2)].into(),
+        ..Plan::default()
+    };
+    // a zone whose entry is gone, and one that keeps its domain, for what somebody put into them
+    let staying = |why: fn(BTreeSet<String>) -> Why| {
+        let held = Held::new(&zone_address(), &zone(), why(["a record".into()].into()));
+        let held = vec![held];
+        outcome(&Plan { held, ..of(both()) }, applying())
+    };
+    let rights = Context {
+        max_deletes: 0,
+        ..applying()
+    };
+    let rights = outcome(&of(vec![role.clone()]), rights);
+    assert!(
+        rights.contains("this plan changes 1 right of a user, more"),
+        "{rights}"
+    );
+    // of two zones that are made anew one was agreed to
+    let mut other = replaced();
+    other.address.name = "y".into();
+    if let Operation::Replace { live, .. } = &mut other.operation {
+        live.id = Id("y".into());
+    }
+    let two = of(vec![replaced(), other]);
+    let agreed = Context {
+        agreed: two.rows().into_iter().take(1).collect(),
+        ..applying()
+    };
+    let one_left = outcome(&two, agreed);
+    assert!(
+        one_left.contains("replaces DNS zone \"z\", with"),
+        "{one_left}"
+    );
+    assert_eq!(staying(Why::Holds), "passes\n");
+    assert!(staying(Why::HoldsAnew).starts_with("last-of-a-kind: "));
     let rows = rows.into_iter().flat_map(|(what, changes)| {
-        let plan = Plan {
-            changes,
-            counted: [(Kind::DnsZone, 1), (Kind::DnsRecord, 2)].into(),
-            ..Plan::default()
-        };
+        let plan = of(changes);
         let agreed = Context {
             agreed: plan.rows(),
             ..applying()
@@ -522,6 +647,10 @@ all records
   agreed to
     passes
 the zone, with all records
+    passes
+  agreed to
+    passes
+a record replaced
     passes
   agreed to
     passes

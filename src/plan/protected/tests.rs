@@ -28,7 +28,6 @@ fn meant(case: &Case, kind: Kind, name: &str) -> String {
         &plan,
         desired,
         &actual,
-        &binding,
         &options.ours,
     );
     let name_of = |id| match (actual.peers.get(id), actual.live(id)) {
@@ -97,6 +96,36 @@ fn an_object_is_meant_by_each_name_that_it_had() {
             "old",
         ),
     ];
+    let renamed =
+        |from: &str, now: &str| over(policy(now, &["All"], &["All"]), json!({ "name": from }));
+    let named_as =
+        |from: &str| json!({ "sources": ["All"], "destinations": ["All"], "renamed_from": from });
+    let rows = rows.into_iter().chain([
+        (
+            "nobody recorded it, and the file renames it, by its new name",
+            Case::new(file(json!({ "p": named_as("x") })), live(&[renamed("x", "p")])).inventory(json!({})),
+            "p",
+        ),
+        (
+            "another one is renamed",
+            Case::new(file(json!({ "q": named_as("x") })), live(&[p(), renamed("x", "q")])).inventory(json!({})),
+            "p",
+        ),
+        (
+            "a group is renamed to its name",
+            Case::new(
+                json!({ "groups": { "q": { "renamed_from": "old" } }, "policies": { "q": everybody } }),
+                json!({ "groups": [group("old", &[])], "policies": [policy("q", &["All"], &["All"])] }),
+            )
+            .inventory(json!({})),
+            "old",
+        ),
+        (
+            "a machine has the name",
+            Case::new(other(), json!({ "groups": [group("p", &[])], "peers": [peer("edge")] })).inventory(json!({})),
+            "edge",
+        ),
+    ]);
     let rows = rows.map(|(what, case, name)| (what, meant(&case, Kind::Policy, name)));
     assert_data_eq!(
         table(rows),
@@ -115,10 +144,29 @@ renamed by the file
 the same, and its entry is gone since
     policy p
 the same, and nothing goes
+nobody recorded it, and the file renames it, by its new name
+    policy x
+another one is renamed
+    policy p
+a group is renamed to its name
+a machine has the name
 
 "#]]
         .raw()
     );
+}
+
+/// Routers have no names: that of their network protects them, and no others.
+#[test]
+fn a_network_is_meant_with_its_routers() {
+    let network = |id: &str, router: &str| json!({ "id": id, "name": id, "routers": [router] });
+    let router =
+        |id: &str| json!({ "id": id, "peer": "", "peer_groups": [self::id(Kind::Group, "g")] });
+    let live = json!({ "groups": [group("g", &[])], "networks": [network("a", "r1"), network("b", "r2")],
+                       "network_routers": [router("r1"), router("r2")] });
+    let case = Case::new(json!({ "networks": { "a": {} } }), live).inventory(json!({}));
+    let meant = meant(&case, Kind::Network, "a");
+    assert_eq!(meant.lines().count(), 2, "{meant}");
 }
 
 #[test]

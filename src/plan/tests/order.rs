@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use crate::model::Kind;
-use crate::testing::{Case, group, key, nameservers, over, peer, policy, route, table, used_at};
+use crate::testing::{
+    Case, MADE, group, id, id_at, key, key_at, nameservers, over, peer, peer_at, policy, route,
+    table, time, used_at, zone,
+};
 
 #[test]
 fn what_is_new_comes_before_what_refers_to_it() {
@@ -72,7 +75,7 @@ fn members_leave_when_everything_else_is_in_place() {
     let live = json!({
         "groups": [group("g", &["stays", "leaves"]), group("h", &["leaves"]), group("i", &["leaves"])],
         "peers": [peer("stays"), peer("leaves"), peer("joins")],
-        "setup_keys": [over(key("joins", &["g"]), used_at(crate::testing::MADE))],
+        "setup_keys": [over(key("joins", &["g"]), used_at(MADE))],
         "policies": [policy("old", &["g"], &["h"])],
     });
     let mut case = Case::new(file, live).prune_all();
@@ -106,8 +109,8 @@ fn a_name_is_given_up_before_another_group_gets_it() {
         "groups": [group("g", &["stays", "leaves"])], "peers": [peer("stays"), peer("leaves")],
     });
     let recorded = json!({
-        "created": { "groups/h": [crate::testing::id(Kind::Group, "g")] },
-        "members": { "h": { "leaves": crate::testing::id(Kind::Peer, "leaves") } },
+        "created": { "groups/h": [id(Kind::Group, "g")] },
+        "members": { "h": { "leaves": id(Kind::Peer, "leaves") } },
     });
     assert_data_eq!(
         Case::new(file, live).inventory(recorded).outcome(),
@@ -172,6 +175,20 @@ fn routes(declared: Value, live: Vec<Value>) -> Case {
         "peers": [peer("edge"), peer("other")], "routes": live,
     });
     Case::new(file, live)
+}
+
+/// A new route through the group `c`, beside one of the network through `a`, while a machine joins a group.
+fn joins(group: &str, machine: &str) -> String {
+    let mut case = routes(
+        json!({ "new": to("10.0.0.0/8", "c") }),
+        vec![route("old", "10.0.0.0/8", &["a"])],
+    );
+    let listed = json!({ "groups": { group: { "peers": [machine] } } });
+    case.desired
+        .entries
+        .extend(crate::testing::desired(&listed).entries);
+    let names = json!({ machine: id(Kind::Peer, machine) });
+    case.inventory(json!({ "names": names })).outcome()
 }
 
 fn to(network: &str, group: &str) -> Value {
@@ -266,11 +283,22 @@ fn routes_of_one_network() {
                 json!({ "new": to(ONE, "a") }),
                 vec![over(
                     route("old", ONE, &[]),
-                    json!({ "peer": crate::testing::id(Kind::Peer, "edge") }),
+                    json!({ "peer": id(Kind::Peer, "edge") }),
                 )],
             )
             .outcome(),
         ),
+        (
+            "a single peer is in the group of the old one",
+            routes(
+                json!({ "new": { "network": ONE, "peer": "edge" } }),
+                vec![route("old", ONE, &["a"])],
+            )
+            .inventory(json!({ "names": { "edge": id(Kind::Peer, "edge") } }))
+            .outcome(),
+        ),
+        ("its group gets a peer of the old one's", joins("c", "edge")),
+        ("another group gets one", joins("b", "other")),
     ];
     assert_data_eq!(table(rows), str![[r#"
 another name for the same route
@@ -316,6 +344,19 @@ the old one changes and is still in the way
 through a single peer, which the server never sees
     create route new
     unmanaged: route old
+a single peer is in the group of the old one
+    impossible: route new cannot be written: NetBird has another route "old" (daojn07c1n8hkrl723dg) for the same network through the same routers, and refuses a second one | give one of them another network or other routers, or delete the other one in NetBird
+its group gets a peer of the old one's
+    impossible: route new cannot be written: NetBird has another route "old" (daojn07c1n8hkrl723dg) for the same network through the same routers, and refuses a second one | give one of them another network or other routers, or delete the other one in NetBird
+another group gets one
+    update group b
+        peers ["edge"] → ["edge","other"]
+    create route new
+    unmanaged in b: ["edge"]
+    adopts group a as Adopted
+    adopts group b as Adopted
+    adopts group c as Adopted
+    unmanaged: route old
 
 "#]].raw());
 }
@@ -323,7 +364,7 @@ through a single peer, which the server never sees
 /// A dead key still blocks its groups' deletion: ours lets go first, before the group goes.
 #[test]
 fn dead_keys_let_go_of_groups_that_go() {
-    let dead = |name: &str| over(key(name, &["g", "keep"]), used_at(crate::testing::MADE + 9));
+    let dead = |name: &str| over(key(name, &["g", "keep"]), used_at(MADE + 9));
     let declared = json!({ "type": "one-off", "expires_in": 5_184_000, "enrolled": true });
     let file = json!({ "groups": { "keep": {} }, "setup_keys": { "k": declared } });
     let live = |keys: Vec<Value>| json!({ "groups": [group("g", &[]), group("keep", &[])], "setup_keys": keys });
@@ -346,9 +387,7 @@ fn dead_keys_let_go_of_groups_that_go() {
                 json!({ "groups": { "keep": {} }, "setup_keys": {} }),
                 live(vec![dead("k")]),
             )
-            .inventory(
-                json!({ "created": { "setup_keys/k": [crate::testing::id(Kind::SetupKey, "k")] } }),
-            )
+            .inventory(json!({ "created": { "setup_keys/k": [id(Kind::SetupKey, "k")] } }))
             .prune_all()
             .outcome(),
         ),
@@ -385,6 +424,183 @@ ours, and it goes itself
 not ours, keys are not managed
     held: group g: not deleted, because it is still used by setup key "other" (daojn02697iataqjdpo0, overused)
     adopts group keep as Adopted
+
+"#]]
+        .raw()
+    );
+}
+
+/// The outcome without what changes in each step.
+fn steps(case: &Case) -> String {
+    let outcome = case.outcome();
+    let lines = outcome.lines().filter(|line| !line.starts_with(' '));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// Ids of objects, as the inventory has them.
+fn recorded(all: &[(Kind, &str, &str)]) -> Value {
+    let ids = all
+        .iter()
+        .map(|(kind, key, name)| ((*key).to_owned(), json!([id(*kind, name)])));
+    json!({ "created": ids.collect::<serde_json::Map<_, _>>() })
+}
+
+/// What an object was called in NetBird is free for another one once it has the name of its entry.
+#[test]
+fn names_that_moved_on_by_hand() {
+    let named = |of: Value, now: &str| over(of, json!({ "name": now }));
+    let servers = |name: &str, now: &str| named(nameservers(name, &["10.0.0.1"], &["All"]), now);
+    let n = json!({ "nameservers": [{ "ip": "10.0.0.1" }], "primary": true, "groups": ["All"] });
+    let dns = |live: Value| {
+        let file = json!({ "dns": { "nameserver_groups": { "a": n, "b": n } } });
+        Case::new(file, json!({ "nameserver_groups": live })).inventory(recorded(&[
+            (Kind::NameserverGroup, "nameserver_groups/a", "a"),
+            (Kind::NameserverGroup, "nameserver_groups/b", "b"),
+        ]))
+    };
+    let p = json!({ "p": { "sources": ["g"], "destinations": ["g"] } });
+    let rows = [
+        ("nameserver groups, whose names are always unique", dns(json!([servers("a", "x"), servers("b", "a")]))),
+        ("they have each other's", dns(json!([servers("a", "b"), servers("b", "a")]))),
+        (
+            "groups that have each other's, which are unique only when they are made",
+            Case::new(
+                json!({ "groups": { "a": {}, "b": {} } }),
+                json!({ "groups": [named(group("a", &[]), "b"), named(group("b", &[]), "a")] }),
+            )
+            .inventory(recorded(&[(Kind::Group, "groups/a", "a"), (Kind::Group, "groups/b", "b")])),
+        ),
+        (
+            "a policy that has the name of a new group",
+            Case::new(
+                json!({ "groups": { "g": {} }, "policies": p }),
+                json!({ "policies": [named(policy("p", &["All"], &["All"]), "g")] }),
+            )
+            .inventory(recorded(&[(Kind::Policy, "policies/p", "p")])),
+        ),
+        (
+            "a machine that goes and the one in its place",
+            Case::new(
+                json!({ "setup_keys": { "k": { "type": "one-off", "expires_in": 5_184_000, "reissue_after": time(MADE + 500) } } }),
+                json!({
+                    "peers": [peer_at("k", MADE + 9), peer_at("new-host", MADE + 700)],
+                    "setup_keys": [over(key("k", &[]), used_at(MADE + 9)), over(key_at("k", &[], MADE + 600), used_at(MADE + 700))],
+                }),
+            )
+            .inventory(json!({
+                "created": { "setup_keys/k": [id(Kind::SetupKey, "k"), id_at(Kind::SetupKey, "k", MADE + 600)] },
+                "enrolled": { "k": [id_at(Kind::Peer, "k", MADE + 9)] },
+            })),
+        ),
+    ];
+    let rows = rows.map(|(what, case)| (what, steps(&case)));
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
+nameserver groups, whose names are always unique
+    update nameserver group b: somebody renamed it to "a" in NetBird; this plan renames it back to "b". To keep the new name, write "a" in the file.
+    update nameserver group a: somebody renamed it to "x" in NetBird; this plan renames it back to "a". To keep the new name, write "x" in the file.
+they have each other's
+    impossible: nameserver group a and other nameserver groups of this plan swap a unique value, and NetBird cannot do that in one step | change them in two steps: first take one out, or give it another value
+groups that have each other's, which are unique only when they are made
+    update group a: somebody renamed it to "b" in NetBird; this plan renames it back to "a". To keep the new name, write "b" in the file.
+    update group b: somebody renamed it to "a" in NetBird; this plan renames it back to "b". To keep the new name, write "a" in the file.
+a policy that has the name of a new group
+    create group g
+    update policy p: somebody renamed it to "g" in NetBird; this plan renames it back to "p". To keep the new name, write "g" in the file.
+a machine that goes and the one in its place
+    delete peer k [made +9 s]: enrolled with an older setup key "k", and replaced by the peer "new-host" (daojsf242q9gdg3pqqt0); only the times of key and peer say so, not the event log
+    rename peer k [made +700 s]: enrolled with this key; only the times of key and peer say so, not the event log
+
+"#]]
+        .raw()
+    );
+}
+
+/// What goes with its zone goes before it, and before another zone has its domain.
+#[test]
+fn a_domain_that_another_zone_gets() {
+    let declared = |domain: &str| json!({ "domain": domain, "distribution_groups": ["All"], "records": [{ "name": "db", "type": "A", "content": "10.0.0.1" }] });
+    let live =
+        || json!({ "zones": [zone("z", "z.example", &[("db.z.example", "10.0.0.1")], &["All"])] });
+    let ours = || {
+        let db = id(Kind::DnsRecord, "z db.z.example 10.0.0.1");
+        json!({ "created": { "zones/z": [id(Kind::DnsZone, "z")], "records/z/db.z.example A": [db] } })
+    };
+    let with =
+        |zones: Value| Case::new(json!({ "dns": { "zones": zones } }), live()).inventory(ours());
+    let rows = [
+        (
+            "the entry of the old one is gone",
+            with(json!({ "a": declared("z.example") })),
+        ),
+        (
+            "the old one gets another domain",
+            with(json!({ "a": declared("z.example"), "z": declared("new.example") })),
+        ),
+        (
+            "the name of a record stays in the other domain of its zone",
+            with(
+                json!({ "z": { "domain": "example", "distribution_groups": ["All"], "records": [
+                { "name": "db.z", "type": "A", "content": "10.0.0.1" }] } }),
+            ),
+        ),
+    ];
+    let rows = rows.map(|(what, case)| (what, steps(&case)));
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
+the entry of the old one is gone
+    delete DNS record db.z.example A: it is no longer in the file
+    delete DNS zone z: it is no longer in the file
+    create DNS zone a
+    create DNS record db.z.example A
+the old one gets another domain
+    delete DNS record db.z.example A: it is no longer in the file
+    replace DNS zone z (breaking): its domain cannot be changed: a new one is created, then the old one is deleted
+    create DNS zone a
+    replace DNS zone z (making): its domain cannot be changed: a new one is created, then the old one is deleted
+    create DNS record db.z.example A
+    create DNS record db.new.example A
+the name of a record stays in the other domain of its zone
+    replace DNS zone z (making): its domain cannot be changed: a new one is created, then the old one is deleted
+    replace DNS record db.z.example A (making): replaced together with its parent
+    replace DNS record db.z.example A (breaking): replaced together with its parent
+    replace DNS zone z (breaking): its domain cannot be changed: a new one is created, then the old one is deleted
+
+"#]]
+        .raw()
+    );
+}
+
+/// Members move before anything that they need goes, and users when all else is settled that decides about their machines.
+#[test]
+fn who_joins_who_leaves_and_whose_machines_follow() {
+    let member = |name: &str| id(Kind::Peer, name);
+    let file = json!({
+        "groups": { "z": { "peers": ["new"] } },
+        "users": { "mira@example.org": { "auto_groups": ["z"] } },
+        "account": { "settings": { "groups_propagation_enabled": true } },
+    });
+    let live = json!({
+        "groups": [group("a", &[]), group("z", &["old"])],
+        "peers": [peer("old"), peer("new")],
+        "users": [{ "id": "u", "email": "mira@example.org", "role": "user", "auto_groups": [] }],
+        "accounts": [{ "id": "account", "settings": { "groups_propagation_enabled": false } }],
+    });
+    let inventory = json!({
+        "created": { "groups/a": [id(Kind::Group, "a")], "groups/z": [id(Kind::Group, "z")] },
+        "members": { "z": { "old": member("old") } },
+        "names": { "new": member("new"), "old": member("old") },
+    });
+    assert_data_eq!(
+        steps(&Case::new(file, live).inventory(inventory)),
+        str![[r#"
+update group z (additions)
+update account settings
+update user mira@example.org
+update group z (removals)
+delete group a: it is no longer in the file
 
 "#]]
         .raw()

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use crate::base::Code;
+use crate::base::{Code, Id};
 use crate::model::{Kind, Why};
 use crate::testing::{
     Case, MADE, enrolled, group, id, id_at, key, key_at, nameservers, over, peer, policy,
-    policy_with, route, table, used_at,
+    policy_with, route, table, used_at, zone,
 };
 
 /// The outcome, and what to do about what is held back.
@@ -40,6 +40,8 @@ fn what_stands_in_the_way_is_told_or_goes_first() {
         group("old", &[]),
         json!({ "id": id_at(Kind::Group, "old", MADE + 1) }),
     );
+    let corp = || json!({ "dns": { "zones": { "corp": { "domain": "corp.example", "distribution_groups": ["All"] } } } });
+    let live_zone = || json!({ "zones": [zone("by-hand", "corp.example", &[], &["All"])] });
     let rows = [
         (
             "two new routes through groups that share a peer",
@@ -60,6 +62,27 @@ fn what_stands_in_the_way_is_told_or_goes_first() {
             "the old name of a rename stands for two",
             Case::new(renamed, json!({ "groups": [group("old", &[]), twin] })),
         ),
+        (
+            "a zone by hand has the domain",
+            Case::new(corp(), live_zone()),
+        ),
+        (
+            "a zone of another environment has it",
+            Case::new(corp(), live_zone()).ours(|ours| {
+                let id = Id::from(id(Kind::DnsZone, "by-hand").as_str());
+                ours.strange.insert(id, "lab.json".into());
+            }),
+        ),
+        (
+            "a resource of another network that no file can say has the name",
+            Case::new(
+                json!({ "networks": { "office": { "resources": { "printer": { "address": "10.1.0.9" } } } } }),
+                json!({
+                    "networks": [{ "id": "n", "name": "by-hand", "resources": ["r"] }],
+                    "network_resources": [{ "id": "r", "name": "printer", "address": "*.*", "groups": [] }],
+                }),
+            ),
+        ),
     ];
     let rows = rows.map(|(what, case)| (what, case.outcome()));
     assert_data_eq!(table(rows), str![[r#"
@@ -73,6 +96,12 @@ the old name of a rename stands for two
     update group new
         name "old" → "new"
     unmanaged: group old
+a zone by hand has the domain
+    impossible: DNS zone corp cannot be written: NetBird has DNS zone "by-hand" (daojn05atf4f6h9q9fa0), and allows only one of the two | if it is the same object, add "renamed_from" with the old name to the entry; if not, delete the object in NetBird
+a zone of another environment has it
+    impossible: DNS zone corp cannot be written: NetBird has DNS zone "by-hand" (daojn05atf4f6h9q9fa0), which "lab.json" manages, and allows only one of the two | remove the entry from one of the two files, or give this one another value
+a resource of another network that no file can say has the name
+    impossible: network resource printer cannot be written: NetBird has one with this name (r) in network "by-hand", and the name can exist only once in an account | to move it, declare that network in the file, too; if it is another one, give one of them another name
 
 "#]].raw());
 }
@@ -234,6 +263,9 @@ fn what_cannot_be_is_told_with_what_to_do() {
         ("the same, where this change lists it", Case::new(joins.clone(), json!({ "groups": [issued("g")], "setup_keys": [key("k", &[])] })).since(&[json!({ "groups": { "g": {} } })])),
         ("the same, where it was listed before", Case::new(joins.clone(), json!({ "groups": [issued("g")], "setup_keys": [key("k", &[])] })).since(&[joins])),
         ("a rename of what was never declared", Case::new(renamed(), json!({ "groups": [group("old", &[])] }))),
+        ("a rename of a policy from the name of what was issued", Case::new(
+            json!({ "policies": { "new": { "sources": ["All"], "destinations": ["All"], "renamed_from": "old" } } }),
+            json!({ "groups": [issued("old")] })).inventory(json!({}))),
         ("a rename of what was issued", Case::new(renamed(), json!({ "groups": [issued("old")] })).history(std::slice::from_ref(&old))),
         ("a rename to a name that lives", Case::new(renamed(), json!({ "groups": [group("old", &[]), group("new", &[])] })).history(&[old])),
     ];
@@ -254,6 +286,9 @@ the same, where it was listed before
 a rename of what was never declared
     update group new
         name "old" → "new"
+a rename of a policy from the name of what was issued
+    create policy new
+    note: policy "new" is created as a new policy: NetBird has no policy "old" to rename
 a rename of what was issued
     create group new
     unmanaged: group old
@@ -276,22 +311,36 @@ fn what_an_entry_says_no_more_is_told() {
             more,
         )
     };
+    let site = |number: usize, metric: usize| {
+        let network = format!("10.{number}.0.0/16");
+        let site = json!({ "network": network, "peer_groups": ["h"] });
+        if metric == 0 {
+            site
+        } else {
+            over(site, json!({ "metric": metric }))
+        }
+    };
     let host = |more: Value| json!({ "n": { "resources": { "host": over(json!({ "address": "10.1.0.9" }), more) } } });
     let key = |more: Value| over(json!({ "type": "one-off", "expires_in": 5_184_000 }), more);
     let base = json!({
         "groups": { "g": { "peers": [] }, "h": {} },
         "policies": { "p": p(json!({ "enabled": false, "description": "x" })), "same": p(json!({ "enabled": true })) },
-        "routes": { "lan": lan(json!({ "access_control_groups": ["h"], "metric": 9 })) },
+        "routes": { "lan": lan(json!({ "access_control_groups": ["h"], "metric": 9 })), "swapped": [site(1, 9), site(2, 0)], "other": site(5, 9) },
         "networks": host(json!({ "groups": ["g"], "enabled": true })),
-        "setup_keys": { "done": key(json!({ "enrolled": true, "auto_groups": ["g"] })), "open": key(json!({ "auto_groups": [] })) },
+        "setup_keys": { "done": key(json!({ "enrolled": true, "auto_groups": ["g"] })), "open": key(json!({ "auto_groups": [] })),
+                        "less": key(json!({ "enrolled": true, "auto_groups": [] })), "more": key(json!({ "enrolled": true })),
+                        "sealed": key(json!({ "enrolled": true })) },
         "peers": { "done": { "ssh_enabled": true }, "kept": { "ssh_enabled": true } },
     });
     let now = json!({
         "groups": { "g2": { "renamed_from": "g" }, "h": {} },
         "policies": { "p": { "sources": ["g2"], "destinations": ["g2"] }, "same": over(json!({ "enabled": true }), json!({ "sources": ["g2"], "destinations": ["g2"] })) },
-        "routes": { "lan": { "network": "10.0.0.0/8", "peer_groups": ["g2"], "groups": ["g2"] } },
-        "networks": host(json!({})),
-        "setup_keys": { "done": key(json!({ "enrolled": true, "auto_groups": ["h"] })), "open": key(json!({})) },
+        "routes": { "lan": { "network": "10.0.0.0/8", "peer_groups": ["g2"], "groups": ["g2"] },
+                    "swapped": [site(2, 0), site(1, 9)], "other": [site(3, 0), site(4, 0)] },
+        "networks": { "n2": over(host(json!({}))["n"].clone(), json!({ "renamed_from": "n" })) },
+        "setup_keys": { "done": key(json!({ "enrolled": true, "auto_groups": ["h"] })), "open": key(json!({})),
+                        "less": key(json!({ "enrolled": true })), "more": key(json!({ "enrolled": true, "auto_groups": [] })),
+                        "sealed": key(json!({ "enrolled": true, "recipients": ["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"] })) },
         "peers": { "kept": { "ssh_enabled": true } },
     });
     let of = |file: &Value, versions: &[Value]| {
@@ -306,6 +355,12 @@ fn what_an_entry_says_no_more_is_told() {
     assert_data_eq!(
         table([
             ("with this change", of(&now, std::slice::from_ref(&base))),
+            ("with the section of machines gone", {
+                let mut less = now.clone();
+                less.as_object_mut().expect("an object").remove("peers");
+                let told = of(&less, std::slice::from_ref(&base));
+                told.lines().filter(|line| line.starts_with("peer")).collect()
+            }),
             ("later", of(&now, &[base.clone(), now.clone()])),
             ("without any version", of(&now, &[])),
         ]),
@@ -313,11 +368,14 @@ fn what_an_entry_says_no_more_is_told() {
 with this change
     group "g2" no longer sets peers in the file. NetBird keeps the present values. This file manages only the other fields now.
     setup key "done" is marked enrolled, so the change of auto_groups has no effect. To change the groups of its machine, add "done" to the peers of each group.
+    setup key "less" is marked enrolled, so the change of auto_groups has no effect. To change the groups of its machine, add "less" to the peers of each group.
+    setup key "more" is marked enrolled, so the change of auto_groups has no effect. To change the groups of its machine, add "more" to the peers of each group.
     setup key "open" no longer sets auto_groups in the file. NetBird keeps the present values. This file manages only the other fields now.
     network resource "host" no longer sets enabled, groups in the file. NetBird keeps the present values. This file manages only the other fields now.
     policy "p" no longer sets description, enabled in the file. NetBird keeps the present values. This file manages only the other fields now.
     route "lan" no longer sets access_control_groups, metric in the file. NetBird keeps the present values. This file manages only the other fields now.
     peer "done" is no longer in the file. NetBird keeps its present settings, and this file does not manage them any more.
+with the section of machines gone
 later
 without any version
 
@@ -382,24 +440,33 @@ fn a_rename_to_a_name_that_is_given_up_in_the_same_change() {
         };
         rows.push((section, of(std::slice::from_ref(&base))));
         // a rename of an earlier change, and an entry of the old name that came since and goes now
+        rows.push(("without any version", of(&[])));
         let both = file(json!({ "y": over(entry.clone(), json!({ "renamed_from": "x" })) }));
         rows.push(("renamed before", of(&[both])));
     }
     assert_data_eq!(table(rows), str![[r#"
 groups
     impossible: group y is renamed from "x", but the entry that had the name "y" is removed in the same change | merge it in two steps: first remove that entry, then rename the other one
+without any version
+    impossible: group y is renamed from "x", but the entry that had the name "y" is removed in the same change | merge it in two steps: first remove that entry, then rename the other one
 renamed before
     delete group x: it is no longer in the file
 policies
+    impossible: policy y is renamed from "x", but the entry that had the name "y" is removed in the same change | merge it in two steps: first remove that entry, then rename the other one
+without any version
     impossible: policy y is renamed from "x", but the entry that had the name "y" is removed in the same change | merge it in two steps: first remove that entry, then rename the other one
 renamed before
     delete policy x: it is no longer in the file
 routes
     impossible: route y is renamed from "x", but the entry that had the name "y" is removed in the same change | merge it in two steps: first remove that entry, then rename the other one
+without any version
+    impossible: route y is renamed from "x", but the entry that had the name "y" is removed in the same change | merge it in two steps: first remove that entry, then rename the other one
 renamed before
     delete route x: it is no longer in the file
     update route y
 nameserver_groups
+    impossible: nameserver group y is renamed from "x", but the entry that had the name "y" is removed in the same change | merge it in two steps: first remove that entry, then rename the other one
+without any version
     impossible: nameserver group y is renamed from "x", but the entry that had the name "y" is removed in the same change | merge it in two steps: first remove that entry, then rename the other one
 renamed before
     delete nameserver group x: it is no longer in the file

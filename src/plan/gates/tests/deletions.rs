@@ -111,7 +111,7 @@ fn the_last_of_a_kind_and_any_peer() {
             json!({ "valid": false, "state": "expired" }),
         )
     };
-    let declared = json!({ "type": "one-off", "expires_in": 60 });
+    let declared = json!({ "type": "one-off", "expires_in": 5_184_000, "auto_groups": ["g"] });
     let mut offboards = creates();
     let live = crate::model::kind::Resource::read(
         crate::model::kind::Kind::Peer,
@@ -250,6 +250,17 @@ fn the_reason_for_a_refusal() {
     assert_eq!(gates(5, 4, &[0], &[0]), "", "agreed to");
     assert_eq!(gates(5, 2, &[0, 1], &[0, 1, 2]), "deletions", "half of it");
     assert_eq!(gates(5, 10, &[], &[]), "", "none of it is its own");
+    assert_eq!(
+        gates(6, 3, &[], &[0, 1]),
+        "last-of-a-kind",
+        "others are too many alone, and these are all that is left"
+    );
+    // all six go, and others' are too many alone, too
+    assert_eq!(
+        gates(6, 2, &[], &[0, 1, 2]),
+        "deletions, last-of-a-kind",
+        "both are"
+    );
     // all six go
     let all = [0, 1, 2, 3, 4, 5];
     assert_eq!(gates(6, 10, &[], &all), "last-of-a-kind");
