@@ -286,3 +286,163 @@ a record with the address of the machine that came by the key, beside one that c
         .raw()
     );
 }
+
+/// What stands in an object belongs to the object.
+#[test]
+fn what_stands_in_others() {
+    let file = |records: Value| json!({ "dns": { "zones": { "corp": { "domain": "corp.example", "distribution_groups": ["All"], "records": records } } } });
+    let record = |name: &str| json!([{ "name": name, "type": "A", "content": "10.0.0.1" }]);
+    let lists = |name: &str, records: &[(&str, &str)]| {
+        let zone = zone("corp", "corp.example", records, &["All"]);
+        json!({ "zones": [over(zone, json!({ "name": name }))] })
+    };
+    let db = id(Kind::DnsRecord, "corp db.corp.example 10.0.0.1");
+    let ours = || json!({ "created": { "zones/corp": [id(Kind::DnsZone, "corp")], "records/corp/db.corp.example A": [db] } });
+    let rows = [
+        (
+            "recorded",
+            Case::new(
+                file(record("db")),
+                lists("corp", &[("db.corp.example", "10.0.0.1")]),
+            )
+            .inventory(ours()),
+        ),
+        (
+            "the zone is renamed by hand",
+            Case::new(
+                file(record("db")),
+                lists("corp2", &[("db.corp.example", "10.0.0.1")]),
+            )
+            .inventory(ours()),
+        ),
+        (
+            "a record by hand beside ours",
+            Case::new(
+                file(record("db")),
+                lists(
+                    "corp",
+                    &[
+                        ("db.corp.example", "10.0.0.1"),
+                        ("db.corp.example", "10.0.0.2"),
+                    ],
+                ),
+            )
+            .inventory(ours()),
+        ),
+        (
+            "the record leaves",
+            Case::new(
+                file(json!([])),
+                lists("corp", &[("db.corp.example", "10.0.0.1")]),
+            )
+            .inventory(ours()),
+        ),
+        (
+            "the zone leaves",
+            Case::new(
+                json!({ "groups": { "keep": {} }, "dns": { "zones": {} } }),
+                lists("corp", &[("db.corp.example", "10.0.0.1")]),
+            )
+            .inventory(ours()),
+        ),
+        (
+            "the zone leaves, and has a record by hand",
+            Case::new(
+                json!({ "groups": { "keep": {} }, "dns": { "zones": {} } }),
+                lists(
+                    "corp",
+                    &[
+                        ("db.corp.example", "10.0.0.1"),
+                        ("x.corp.example", "10.0.0.2"),
+                    ],
+                ),
+            )
+            .inventory(ours()),
+        ),
+        (
+            "its section is gone",
+            Case::new(
+                json!({ "groups": { "keep": {} } }),
+                lists("corp", &[("db.corp.example", "10.0.0.1")]),
+            )
+            .inventory(ours()),
+        ),
+        (
+            "nobody declared the zone",
+            Case::new(
+                json!({ "groups": { "keep": {} }, "dns": { "zones": {} } }),
+                lists("corp", &[("db.corp.example", "10.0.0.1")]),
+            )
+            .inventory(json!({})),
+        ),
+        (
+            "the same, with --prune all",
+            Case::new(
+                json!({ "groups": { "keep": {} }, "dns": { "zones": {} } }),
+                lists("corp", &[("db.corp.example", "10.0.0.1")]),
+            )
+            .inventory(json!({}))
+            .prune_all(),
+        ),
+        (
+            "the zone is to be replaced, and the file says nothing of its records",
+            Case::new(
+                json!({ "dns": { "zones": { "corp": { "domain": "new.example", "distribution_groups": ["All"] } } } }),
+                lists("corp", &[("db.corp.example", "10.0.0.1")]),
+            )
+            .inventory(ours()),
+        ),
+        (
+            "the zone is to be replaced, and has a record by hand",
+            Case::new(
+                json!({ "dns": { "zones": { "corp": { "domain": "new.example", "distribution_groups": ["All"], "records": [] } } } }),
+                lists(
+                    "corp",
+                    &[
+                        ("db.corp.example", "10.0.0.1"),
+                        ("x.corp.example", "10.0.0.2"),
+                    ],
+                ),
+            )
+            .inventory(ours()),
+        ),
+    ];
+    let rows = rows.map(|(what, case)| (what, of(case)));
+    assert_data_eq!(table(rows), str![[r#"
+recorded
+    nothing
+the zone is renamed by hand
+    update DNS zone corp: somebody renamed it to "corp2" in NetBird; this plan renames it back to "corp". To keep the new name, write "corp2" in the file.
+        name "corp2" → "corp"
+a record by hand beside ours
+    unmanaged: DNS record db.corp.example A
+    note: NetBird has another DNS record with the name "db.corp.example A" (id daojn00l12qrmjsui76g). This file does not manage it and does not change it.
+the record leaves
+    delete DNS record db.corp.example A: it is no longer in the file
+the zone leaves
+    create group keep
+    delete DNS record db.corp.example A: it is no longer in the file
+    delete DNS zone corp: it is no longer in the file
+the zone leaves, and has a record by hand
+    create group keep
+    delete DNS record db.corp.example A: it is no longer in the file
+    held: DNS zone corp: not deleted, because it contains DNS record "x.corp.example A" (daojn00jmcb30b697pvg), which is not deleted
+its section is gone
+    create group keep
+    note: section "dns.zones" is no longer in the file, so nothing in it is managed any more. 1 DNS zone stays in NetBird as before: "corp". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
+    note: section "records" of DNS zone "corp" is no longer in the file, so nothing in it is managed any more. 1 DNS record stays in NetBird as before: "db.corp.example A". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
+nobody declared the zone
+    create group keep
+    unmanaged: DNS zone corp
+the same, with --prune all
+    create group keep
+    delete DNS record db.corp.example A: it is not in the file (--prune all)
+    delete DNS zone corp: it is not in the file (--prune all)
+the zone is to be replaced, and the file says nothing of its records
+    impossible: DNS zone corp cannot be replaced: that would delete DNS record "db.corp.example A" (daojn00l12pbmjsuhiq0) too, and the file does not declare it | declare the content in the file, too, or delete it in NetBird, or give the new one another name
+the zone is to be replaced, and has a record by hand
+    held: DNS zone corp: not changed, because NetBird must delete and create it again for this, and would delete DNS record "x.corp.example A" (daojn00jmcb30b697pvg) in it
+    unmanaged: DNS record x.corp.example A
+
+"#]].raw());
+}
