@@ -202,7 +202,7 @@ impl<'a> Choice<'a> {
         let known = inventory.enrolled.get(&self.address.name);
         let known = known.map(Vec::as_slice).unwrap_or_default();
         let own = namesakes.iter();
-        let own = own.filter(|of| of.origin.is_some() && of.is_spent());
+        let own = own.filter(|of| of.origin.is_some());
         let bound = own.filter_map(|of| {
             let (peer, by) = actual.bindings.of_key(&of.key.id)?.bound()?;
             Some((peer, by, Some(of)))

@@ -58,27 +58,44 @@ mod tests {
     use crate::testing::{Case, group, id, over, peer};
     use serde_json::json;
 
+    /// The key `k` and its peer `host`, which is to join these groups.
+    fn joins(groups: &[&str], renamed_from: Option<&str>) -> Enrollment {
+        Enrollment {
+            key: "k".into(),
+            peer: Id::from(id(Kind::Peer, "host").as_str()),
+            evidence: Evidence::Event,
+            renamed_from: renamed_from.map(str::to_owned),
+            groups: groups.iter().map(|&group| group.to_owned()).collect(),
+            replaces: BTreeSet::new(),
+        }
+    }
+
     #[test]
     fn an_enrollment_changes_no_group_of_an_identity_provider() {
         let issued = over(group("issued", &[]), json!({ "issued": "jwt" }));
         let case = Case::new(
             json!({ "groups": { "g": {} } }),
-            json!({ "groups": [issued, group("g", &[])], "peers": [peer("k")] }),
+            json!({ "groups": [issued, group("g", &[])], "peers": [peer("host")] }),
         );
-        let enrollment = Enrollment {
-            key: "k".into(),
-            peer: Id::from(id(Kind::Peer, "k").as_str()),
-            evidence: Evidence::Event,
-            renamed_from: None,
-            groups: ["g", "issued"].map(str::to_owned).into(),
-            replaces: BTreeSet::new(),
+        let changed = |enrollment: Enrollment| -> Vec<String> {
+            let changes = plan(&[enrollment], &case.actual()).changes;
+            changes.iter().map(|of| of.address.to_string()).collect()
         };
-        let plan = plan(&[enrollment], &case.actual());
-        let changed: Vec<String> = plan
-            .changes
-            .iter()
-            .map(|of| of.address.to_string())
-            .collect();
-        assert_eq!(changed, ["group g"]);
+        let both = joins(&["g", "issued"], Some("host"));
+        assert_eq!(changed(both.clone()), ["group g", "peer k"]);
+        // the name of a machine that is replaced is free once that one is gone
+        let replaces = BTreeSet::from([Id::from("older")]);
+        assert_eq!(changed(Enrollment { replaces, ..both }), ["group g"]);
+    }
+
+    #[test]
+    fn an_enrollment_waits_for_a_group_that_is_not_there_or_there_twice() {
+        let twin = over(group("two", &[]), json!({ "id": "another" }));
+        let live = json!({ "groups": [group("g", &[]), group("two", &[]), twin], "peers": [peer("host")] });
+        let actual = Case::new(json!({ "groups": { "g": {} } }), live).actual();
+        let waits = |name: &str| waits_for(&joins(&["g", name], None), &actual);
+        assert_eq!(waits("g"), None);
+        assert_eq!(waits("none"), Some(Open::NoGroup("none".into())));
+        assert_eq!(waits("two"), Some(Open::Groups("two".into(), 2)));
     }
 }

@@ -409,6 +409,13 @@ fn a_key_that_was_used() {
         let inventory = std::sync::Arc::make_mut(&mut ours.inventory);
         inventory.enrolled.insert("k".into(), machines);
     };
+    let recorded = |ours: &mut Ours| {
+        let created = &mut std::sync::Arc::make_mut(&mut ours.inventory).created;
+        created.insert(
+            "setup_keys/k".into(),
+            vec![id(Kind::SetupKey, "k").as_str().into()],
+        );
+    };
     let deleted = |declared: Value, keys: Vec<Value>| {
         let mut case = case(declared, keys).ours(came);
         case.snapshot.list_mut(Kind::Peer).push(peer("k").into());
@@ -434,6 +441,10 @@ fn a_key_that_was_used() {
             peers[0] = over(peer("k"), json!({ "name": "jump" })).into();
             case.outcome()
         }),
+        (
+            "the same, before a run recorded who came by it",
+            with_peer(case(pending(), vec![]).ours(recorded), "ip-10-0-0-9").outcome(),
+        ),
         (
             "the same, and another machine is asked for",
             deleted(json!({ "reissue_after": time(MADE + 200) }), vec![]).outcome(),
@@ -522,6 +533,12 @@ the same, and its peer has another name
     update group pilots
         peers [] → ["jump"]
     note: setup key "k" was used by the peer "jump" (daojn06d1ku89ei3g730), and somebody deleted the key in NetBird. The key is not created again. To enroll another machine, set reissue_after to the present time.
+the same, before a run recorded who came by it
+    update group pilots
+        peers [] → ["ip-10-0-0-9"]
+    rename peer k: enrolled with this key
+        name "ip-10-0-0-9" → "k"
+        dns_label "ip-10-0-0-9" → "k"
 the same, and another machine is asked for
     create setup key k
     note: setup key "k" is replaced for another machine. When the new machine has enrolled, a plan deletes the peer "k" (daojn06d1ku89ei3g730) of the old machine. That deletion needs an agreement.

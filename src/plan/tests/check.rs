@@ -6,7 +6,7 @@ use snapbox::{IntoData, assert_data_eq, str};
 use crate::model::Kind;
 use crate::testing::{
     Case, LIFE, MADE, group, groups, id, id_at, key, nameservers, over, peer, policy, policy_with,
-    route, table, used_at,
+    route, table, time, used_at,
 };
 
 /// The referrers of a group that goes are all named, also those that the plan does not manage.
@@ -21,6 +21,13 @@ fn a_group_in_use_names_whoever_uses_it() {
         )
     };
     let by = |more: Value| Case::new(file.clone(), live(more)).prune_all().outcome();
+    let keyed = |more: Value, keys: Vec<Value>| {
+        let declared = over(json!({ "type": "one-off", "expires_in": LIFE }), more);
+        let file = json!({ "groups": { "keep": {} }, "setup_keys": { "k": declared } });
+        Case::new(file, live(json!({ "setup_keys": keys })))
+            .prune_all()
+            .outcome()
+    };
     let rows = [
         ("nobody", by(json!({}))),
         ("a policy, a route, nameservers and a key that are not managed", by(json!({
@@ -69,6 +76,9 @@ fn a_group_in_use_names_whoever_uses_it() {
         ("a field that is not ours", Case::new(
             json!({ "groups": { "keep": {} }, "routes": { "r": { "network": "10.0.0.0/8", "peer_groups": ["keep"] } } }),
             live(json!({ "routes": [over(route("r", "10.0.0.0/8", &["keep"]), json!({ "groups": [id] }))] }))).prune_all().outcome()),
+        ("a key of the file, which does not say its groups", keyed(json!({}), vec![key("k", &["g"])])),
+        ("a key of the file that names it", keyed(json!({ "auto_groups": ["g"] }), vec![key("k", &["g"])])),
+        ("a key by hand, of the name of an entry that names it", keyed(json!({ "auto_groups": ["g"], "reissue_after": time(MADE + 9) }), vec![key("k", &["g"])])),
         ("a group with the name of a part of a field", Case::new(
             json!({ "groups": { "keep": {} }, "policies": { "ssh": { "sources": ["keep"], "destination_resource": { "peer": "gw" },
                                                                      "protocol": "netbird-ssh" } } }),
@@ -118,6 +128,19 @@ a field that is not ours
     held: group g: not deleted, because it is still used by route "r" (daojn050reig0m8bel20) (in its groups, which the file does not set)
     adopts group keep as Adopted
     adopts route r as Adopted
+a key of the file, which does not say its groups
+    held: group g: not deleted, because it is still used by setup key "k" (daojn058v557f7ctlctg, valid) (in its auto_groups, which the file does not set)
+    adopts group keep as Adopted
+    adopts setup key k as Adopted
+a key of the file that names it
+    adopts group keep as Adopted
+    adopts setup key k as Adopted
+    unmanaged: group g
+a key by hand, of the name of an entry that names it
+    create setup key k
+    delete setup key k: it is not in the file (--prune all)
+    adopts group keep as Adopted
+    unmanaged: group g
 a group with the name of a part of a field
     held: group peer: not deleted, because it is still used by policy "ssh" (daojn02kjenj7mt240jg) (in its authorized_groups, which the file does not set)
     adopts group keep as Adopted

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use crate::model::Kind;
-use crate::testing::{Case, group, key, nameservers, over, peer, policy, route, table, used_at};
+use crate::testing::{
+    Case, MADE, group, id, key, key_at, nameservers, over, peer, policy, route, table, used_at,
+};
 
 #[test]
 fn what_is_new_comes_before_what_refers_to_it() {
@@ -72,7 +74,7 @@ fn members_leave_when_everything_else_is_in_place() {
     let live = json!({
         "groups": [group("g", &["stays", "leaves"]), group("h", &["leaves"]), group("i", &["leaves"])],
         "peers": [peer("stays"), peer("leaves"), peer("joins")],
-        "setup_keys": [over(key("joins", &["g"]), used_at(crate::testing::MADE))],
+        "setup_keys": [over(key("joins", &["g"]), used_at(MADE))],
         "policies": [policy("old", &["g"], &["h"])],
     });
     let mut case = Case::new(file, live).prune_all();
@@ -106,8 +108,8 @@ fn a_name_is_given_up_before_another_group_gets_it() {
         "groups": [group("g", &["stays", "leaves"])], "peers": [peer("stays"), peer("leaves")],
     });
     let recorded = json!({
-        "created": { "groups/h": [crate::testing::id(Kind::Group, "g")] },
-        "members": { "h": { "leaves": crate::testing::id(Kind::Peer, "leaves") } },
+        "created": { "groups/h": [id(Kind::Group, "g")] },
+        "members": { "h": { "leaves": id(Kind::Peer, "leaves") } },
     });
     assert_data_eq!(
         Case::new(file, live).inventory(recorded).outcome(),
@@ -266,7 +268,7 @@ fn routes_of_one_network() {
                 json!({ "new": to(ONE, "a") }),
                 vec![over(
                     route("old", ONE, &[]),
-                    json!({ "peer": crate::testing::id(Kind::Peer, "edge") }),
+                    json!({ "peer": id(Kind::Peer, "edge") }),
                 )],
             )
             .outcome(),
@@ -323,7 +325,8 @@ through a single peer, which the server never sees
 /// A dead key still blocks its groups' deletion: ours lets go first, before the group goes.
 #[test]
 fn dead_keys_let_go_of_groups_that_go() {
-    let dead = |name: &str| over(key(name, &["g", "keep"]), used_at(crate::testing::MADE + 9));
+    let dead = |name: &str| over(key(name, &["g", "keep"]), used_at(MADE + 9));
+    let older = over(key_at("k", &["g"], MADE - 99), used_at(MADE - 9));
     let declared = json!({ "type": "one-off", "expires_in": 5_184_000, "enrolled": true });
     let file = json!({ "groups": { "keep": {} }, "setup_keys": { "k": declared } });
     let live = |keys: Vec<Value>| json!({ "groups": [group("g", &[]), group("keep", &[])], "setup_keys": keys });
@@ -336,7 +339,13 @@ fn dead_keys_let_go_of_groups_that_go() {
         ),
         (
             "ours, and another that goes",
-            Case::new(file, live(vec![dead("k"), dead("other")]))
+            Case::new(file.clone(), live(vec![dead("k"), dead("other")]))
+                .prune_all()
+                .outcome(),
+        ),
+        (
+            "ours, and an older one of its name that is not",
+            Case::new(file.clone(), live(vec![older, dead("k")]))
                 .prune_all()
                 .outcome(),
         ),
@@ -346,9 +355,7 @@ fn dead_keys_let_go_of_groups_that_go() {
                 json!({ "groups": { "keep": {} }, "setup_keys": {} }),
                 live(vec![dead("k")]),
             )
-            .inventory(
-                json!({ "created": { "setup_keys/k": [crate::testing::id(Kind::SetupKey, "k")] } }),
-            )
+            .inventory(json!({ "created": { "setup_keys/k": [id(Kind::SetupKey, "k")] } }))
             .prune_all()
             .outcome(),
         ),
@@ -376,6 +383,10 @@ ours, and another that goes
         auto_groups ["g","keep"] → ["keep"]
     delete setup key other: it is not in the file (--prune all)
     delete group g: it is not in the file (--prune all)
+    adopts group keep as Adopted
+    adopts setup key k as Adopted
+ours, and an older one of its name that is not
+    held: group g: not deleted, because it is still used by setup key "k" (daojm7d8v557f7ctlctg, overused)
     adopts group keep as Adopted
     adopts setup key k as Adopted
 ours, and it goes itself

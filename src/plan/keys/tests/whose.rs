@@ -6,9 +6,11 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use super::{by_hand, case, pending, sealed, sealed_at, unrecorded};
-use crate::model::Kind;
+use crate::model::{Address, Kind};
 use crate::plan::Standing;
-use crate::testing::{Case, MADE, group, over, peer, table, time, used_at};
+use crate::testing::{
+    Case, LIFE, MADE, desired, enrolled as came_by, group, over, peer, table, time, used_at,
+};
 
 /// The same, and what the plan says of a key that a machine of that name used in that second.
 fn used_by(mut case: Case, name: &str, second: i64) -> Case {
@@ -139,6 +141,11 @@ fn without_an_inventory_no_key_goes_and_no_machine() {
             "a machine in whose place another came",
             used_by(older(), "new-host", MADE + 700),
         ),
+        ("the same, and the log tells who came first", {
+            let mut case = used_by(older(), "new-host", MADE + 700);
+            case.snapshot.rest.events = Some(vec![came_by("k", "old-host").into()]);
+            case
+        }),
     ];
     let of = |case: &Case| {
         let unknown = case.clone().ours(|ours| ours.standing = Standing::Unknown);
@@ -170,6 +177,16 @@ a machine in whose place another came
     --
     update group pilots
         peers [] → ["new-host"]
+the same, and the log tells who came first
+    update group pilots
+        peers [] → ["new-host"]
+    rename peer k: enrolled with this key; only the times of key and peer say so, not the event log
+        name "new-host" → "k"
+        dns_label "new-host" → "k"
+    delete peer old-host: enrolled with an older setup key "k", and replaced by the peer "new-host" (daojn0242q9gdg3pqqt0)
+    --
+    update group pilots
+        peers [] → ["new-host"]
 
 "#]].raw());
 }
@@ -178,6 +195,24 @@ a machine in whose place another came
 fn keys_are_adopted_by_the_first_inventory_alone() {
     let enrolled = || json!({ "enrolled": true });
     let used = |second: i64| by_hand(over(sealed_at(second), used_at(second + 100)));
+    let came = |declared: Value, made: fn(Value) -> Value, name: &str| {
+        let key = made(over(sealed(), used_at(MADE + 100)));
+        used_by(first(case(declared, vec![key])), name, MADE + 100)
+    };
+    let named = |case: Case| {
+        case.ours(|ours| {
+            let id = crate::testing::id(Kind::SetupKey, "k");
+            let address = Address::new(Kind::SetupKey, "k");
+            ours.asked.insert(address, id.as_str().into());
+        })
+    };
+    let listed = |mut case: Case| {
+        let key = json!({ "type": "one-off", "expires_in": LIFE, "auto_groups": ["pilots"], "enrolled": true });
+        case.desired = desired(
+            &json!({ "groups": { "pilots": { "peers": ["k"] } }, "setup_keys": { "k": key } }),
+        );
+        case
+    };
     let rows = [
         (
             "a valid one that is as the file says",
@@ -238,22 +273,37 @@ fn keys_are_adopted_by_the_first_inventory_alone() {
             "later: pending, and one was used",
             case(pending(), vec![used(MADE)]),
         ),
-        ("named with --adopt", {
-            let key = by_hand(sealed());
-            let id = crate::base::id::Id::from(key["id"].as_str().expect("an id"));
-            case(pending(), vec![key]).ours(|ours| {
-                let address =
-                    crate::model::address::Address::new(crate::model::kind::Kind::SetupKey, "k");
-                ours.asked.insert(address, id);
-            })
-        }),
+        (
+            "named with --adopt",
+            named(case(pending(), vec![by_hand(sealed())])),
+        ),
         (
             "enrolled, and its machine is known",
-            used_by(
-                first(case(enrolled(), vec![used(MADE)])),
-                "host",
-                MADE + 100,
-            ),
+            came(enrolled(), by_hand, "host"),
+        ),
+        (
+            "the same, and a group lists it",
+            listed(came(enrolled(), by_hand, "host")),
+        ),
+        (
+            "the same, and the machine has the name of the key",
+            listed(came(enrolled(), by_hand, "k")),
+        ),
+        (
+            "enrolled, its machine has that name, and no group lists it",
+            came(enrolled(), by_hand, "k"),
+        ),
+        (
+            "enrolled, its machine is known, and a run of ours made the key",
+            came(enrolled(), unrecorded, "host"),
+        ),
+        (
+            "pending, named with --adopt, and its machine has another name",
+            named(came(pending(), by_hand, "host")),
+        ),
+        (
+            "pending, named with --adopt, and its machine has that name",
+            named(came(pending(), by_hand, "k")),
         ),
     ];
     let rows = rows.map(|(what, case)| (what, case.outcome()));
@@ -311,6 +361,45 @@ enrolled, and its machine is known
     adopts group pilots as Adopted
     adopts setup key k as Adopted
     note: setup key "k" was used by the peer "host" (daojn001d7im4h5d06hg) before this file managed it, so it is marked enrolled. The peer keeps its name. The peer is not added to pilots: to add it, list this key in the peers of the group
+the same, and a group lists it
+    update group pilots
+        peers [] → ["host"]
+    adopts group pilots as Adopted
+    adopts setup key k as Adopted
+    unmanaged: group ops
+    note: group "pilots" lists the setup key "k", so the peer "host" (daojn001d7im4h5d06hg) is added: only the times of key and peer say so, not the event log. Check that it is the right machine.
+    note: setup key "k" was used by the peer "host" (daojn001d7im4h5d06hg) before this file managed it, so it is marked enrolled. The peer keeps its name
+the same, and the machine has the name of the key
+    update group pilots
+        peers [] → ["k"]
+    adopts group pilots as Adopted
+    adopts setup key k as Adopted
+    unmanaged: group ops
+    note: group "pilots" lists the setup key "k", so the peer "k" (daojn06d1ku89ei3g730) is added: only the times of key and peer say so, not the event log. Check that it is the right machine.
+enrolled, its machine has that name, and no group lists it
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    adopts setup key k as Adopted
+    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730) before this file managed it, so it is marked enrolled. The peer is not added to pilots: to add it, list this key in the peers of the group
+enrolled, its machine is known, and a run of ours made the key
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    adopts setup key k as Created
+pending, named with --adopt, and its machine has another name
+    update group pilots
+        peers [] → ["host"]
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    adopts setup key k as Adopted
+    note: setup key "k" was used by the peer "host" (daojn001d7im4h5d06hg) before this file managed it, so the peer keeps its name
+    note: setup key "k" was used by the peer "host" (daojn001d7im4h5d06hg): only the times of key and peer say so, not the event log
+pending, named with --adopt, and its machine has that name
+    update group pilots
+        peers [] → ["k"]
+    adopts group ops as Adopted
+    adopts group pilots as Adopted
+    adopts setup key k as Adopted
+    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730): only the times of key and peer say so, not the event log
 
 "#]].raw());
 }
