@@ -145,7 +145,7 @@ fn enrolled(given: Given, resolved: &Resolved, record: &mut Record) {
             inventory.origin(id) == Some(RecordedAs::Adopted)
                 && coming.any(|of| of.peer == *peer && of.renamed_from.is_some())
         };
-        if actual.peers.contains(peer) && !is_known && !is_to_be_renamed() {
+        if !is_known && !is_to_be_renamed() {
             let machine = Machine {
                 id: peer.clone(),
                 by,

@@ -76,15 +76,14 @@ impl FollowUp<'_> {
         });
         // those of keys that somebody deleted before a run recorded their machines
         let dead = binding.dead.iter();
-        let dead = dead.filter(|(_, at)| at.kind == Kind::SetupKey && !desired.declares(at));
+        let dead = dead.filter(|(_, at)| at.kind == Kind::SetupKey);
         let dead = dead.filter_map(|(key, at)| {
             let (peer, by) = options.ours.machine_of(&at.name, key, desired, actual)?;
             Some((peer.clone(), (at.name.clone(), by)))
         });
         let mut machines: BTreeMap<Id, (String, Evidence)> = dead.chain(enrolled).collect();
         for (id, left) in &binding.leaving {
-            let key = Address::of_key(&left.key).filter(|at| at.kind == Kind::SetupKey);
-            let Some(address) = key.filter(|at| !desired.declares(at)) else {
+            let Some(address) = Address::of_key(&left.key) else {
                 continue;
             };
             let why = match actual.bindings.of_key(id) {

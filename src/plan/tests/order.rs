@@ -350,6 +350,21 @@ fn dead_keys_let_go_of_groups_that_go() {
                 .outcome(),
         ),
         (
+            "ours, and a policy of the group's name goes",
+            Case::new(
+                over(
+                    file.clone(),
+                    json!({ "groups": { "g": {}, "keep": {} }, "policies": {} }),
+                ),
+                over(
+                    live(vec![dead("k")]),
+                    json!({ "policies": [policy("g", &["keep"], &["keep"])] }),
+                ),
+            )
+            .prune_all()
+            .outcome(),
+        ),
+        (
             "ours, and it goes itself",
             Case::new(
                 json!({ "groups": { "keep": {} }, "setup_keys": {} }),
@@ -387,6 +402,11 @@ ours, and another that goes
     adopts setup key k as Adopted
 ours, and an older one of its name that is not
     held: group g: not deleted, because it is still used by setup key "k" (daojm7d8v557f7ctlctg, overused)
+    adopts group keep as Adopted
+    adopts setup key k as Adopted
+ours, and a policy of the group's name goes
+    delete policy g: it is not in the file (--prune all)
+    adopts group g as Adopted
     adopts group keep as Adopted
     adopts setup key k as Adopted
 ours, and it goes itself
