@@ -55,7 +55,7 @@ pub fn waits_for(enrollment: &Enrollment, actual: &Actual) -> Option<Open> {
 mod tests {
     use super::*;
     use crate::base::evidence::Evidence;
-    use crate::testing::{Case, group, id, over, peer};
+    use crate::testing::{Case, enrolled, group, id, key, over, peer};
     use serde_json::json;
 
     /// The key `k` and its peer `host`, which is to join these groups.
@@ -97,5 +97,21 @@ mod tests {
         assert_eq!(waits("g"), None);
         assert_eq!(waits("none"), Some(Open::NoGroup("none".into())));
         assert_eq!(waits("two"), Some(Open::Groups("two".into(), 2)));
+    }
+    #[test]
+    fn machines_of_keys_that_the_file_lacks_are_told() {
+        let came = ["k", "other", "recorded", "gone"];
+        let events = came.map(|key| over(enrolled(key, key), json!({ "id": key })));
+        let live = json!({ "groups": [], "peers": came.map(peer), "setup_keys": [key("k", &[]), key("other", &[])], "events": events });
+        let k = json!({ "type": "one-off", "expires_in": 60, "auto_groups": [] });
+        let case = Case::new(json!({ "setup_keys": { "k": k } }), live).inventory(
+            json!({ "created": { "setup_keys/old": [id(Kind::SetupKey, "recorded")] } }),
+        );
+        let inventory = &case.options.ours.inventory;
+        let told = super::super::undeclared(&case.desired, &case.actual(), inventory);
+        let mut names: Vec<String> = told.into_iter().map(|(_, key)| key).collect();
+        names.sort();
+        let gone = format!("(deleted key {})", id(Kind::SetupKey, "gone"));
+        assert_eq!(names, [gone.as_str(), "old", "other"]);
     }
 }
