@@ -155,6 +155,8 @@ mod tests {
         let mut all = lines(&memberships.new, "joins");
         all.extend(lines(&memberships.gone, "leaves"));
         assert_eq!(all.len(), memberships.len());
+        let mut both = memberships.new.values().chain(memberships.gone.values());
+        assert!(both.all(|groups| !groups.is_empty()));
         let keys = memberships.new.keys().chain(memberships.gone.keys());
         let keys: BTreeSet<&String> = keys.collect();
         assert_eq!(Vec::from_iter(keys), Vec::from_iter(memberships.all.keys()));

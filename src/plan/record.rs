@@ -38,8 +38,7 @@ pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Addre
     record.delta.dead = binding.dead.keys().cloned().collect();
     let mut kinds = Kind::ALL.into_iter().filter(|kind| kind.goes_with_entry());
     let is_whole = given.actual.unlisted.is_empty();
-    if is_whole && !inventory.released.is_empty() && kinds.all(|kind| binding.whole.contains(&kind))
-    {
+    if is_whole && kinds.all(|kind| binding.whole.contains(&kind)) {
         let released = inventory.released.iter();
         let gone = released
             .filter(|id| given.actual.live(id).is_none())

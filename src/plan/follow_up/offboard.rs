@@ -42,8 +42,7 @@ impl FollowUp<'_> {
                 continue;
             }
             // it was due once the entry was gone and nothing named it any more
-            let removal = versions.changed(|file| file.setup_key(&key).is_some());
-            let cause = removal.max(versions.changed(|file| file.uses(&names)));
+            let cause = versions.changed(|file| file.uses(&names));
             let users = BTreeSet::from_iter(self.users(peer));
             if !users.is_empty() {
                 let address = Address::new(Kind::Peer, &peer.name);

@@ -56,6 +56,13 @@ fn recorded(ours: &mut Ours) {
     created.insert("setup_keys/k".into(), vec![id]);
 }
 
+/// A machine came by a key of the entry before, and is no more.
+fn was(ours: &mut Ours) {
+    let (id, by) = (Id::from("was"), Evidence::Event);
+    let enrolled = &mut std::sync::Arc::make_mut(&mut ours.inventory).enrolled;
+    enrolled.insert("k".into(), vec![Machine { id, by }]);
+}
+
 fn pending() -> Value {
     json!({})
 }
@@ -512,7 +519,11 @@ fn a_key_that_was_used() {
         }),
         (
             "the same, before a run recorded who came by it",
-            with_peer(case(pending(), vec![]).ours(recorded), "ip-10-0-0-9").outcome(),
+            with_peer(
+                case(pending(), vec![]).ours(recorded).ours(was),
+                "ip-10-0-0-9",
+            )
+            .outcome(),
         ),
         (
             "the same, and another machine is asked for",

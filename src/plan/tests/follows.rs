@@ -378,20 +378,20 @@ account_settings network_range="10.2.0.0/16": Some(Commit(4))
 #[test]
 fn machines_of_what_changes_have_names() {
     let file = json!({
-        "groups": { "g": { "peers": ["a"] } },
-        "routes": { "r": { "network": "10.1.0.0/16", "peer": "a", "groups": ["All"], "metric": 5 } },
+        "groups": { "g": { "peers": ["a", "b"] } },
+        "routes": { "r": { "network": "10.1.0.0/16", "peer": "c", "groups": ["All"], "metric": 5 } },
     });
     let through = json!({ "peer": id(Kind::Peer, "c"), "peer_groups": null });
     let live = json!({
-        "groups": [group("g", &["b"])], "peers": [peer("a"), peer("b"), peer("c")],
+        "groups": [group("g", &["b"]), group("old", &["d"])], "peers": [peer("a"), peer("b"), peer("c"), peer("d")],
         "routes": [over(route("r", "10.1.0.0/16", &[]), through)],
     });
     let inventory = json!({
-        "created": { "groups/g": [id(Kind::Group, "g")], "routes/r": [id(Kind::Route, "r")] },
+        "created": { "groups/g": [id(Kind::Group, "g")], "groups/old": [id(Kind::Group, "old")], "routes/r": [id(Kind::Route, "r")] },
         "members": { "g": { "b": id(Kind::Peer, "b") } },
-        "names": { "a": id(Kind::Peer, "a") },
+        "names": { "a": id(Kind::Peer, "a"), "c": id(Kind::Peer, "c") },
     });
     let plan = Case::new(file, live).inventory(inventory).possible();
     let labels: Vec<&String> = plan.peer_labels.values().collect();
-    assert_eq!(labels.len(), 3, "{labels:?}");
+    assert_eq!(labels.len(), 4, "{labels:?}");
 }

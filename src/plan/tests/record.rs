@@ -297,6 +297,8 @@ fn what_became_of_what_was_recorded() {
             json!({ "released": [id(Kind::Policy, name)] }),
         )
     };
+    let without_key = || over(live(&[]), json!({ "setup_keys": [] }));
+    let weak = json!([{ "id": "mira", "name": "Mira", "role": "user", "is_current": true }]);
     let names = |names: Value| case(file(), live(&[]), json!({ "names": names }));
     let rows = [
         (
@@ -346,6 +348,31 @@ fn what_became_of_what_was_recorded() {
             "a policy that is gone, of an entry that left and came back",
             of_p(with_p(), live(&[])).since(&[with_p(), file(), with_p()]),
         ),
+        (
+            "a machine of a key that is gone with its entry",
+            case(without("setup_keys"), without_key(), json!({})).since(&[file()]),
+        ),
+        ("a machine of a key for many that is gone", {
+            let mut file = file();
+            file["setup_keys"]["k"] =
+                json!({ "type": "reusable", "expires_in": LIFE, "auto_groups": [] });
+            case(file, without_key(), json!({}))
+        }),
+        (
+            "a machine that is gone, and the token does not see all",
+            case(file(), over(live(&[]), json!({ "users": weak })), was()),
+        ),
+        ("a name that the file uses", {
+            let file = over(
+                file(),
+                json!({ "groups": { "g": { "peers": ["k", "cam"] } } }),
+            );
+            case(
+                file,
+                live(&[]),
+                json!({ "names": { "cam": id(Kind::Peer, "x") } }),
+            )
+        }),
         ("what was let go, and lives", let_go("p", there())),
         ("what was let go, and is gone", let_go("p", live(&[]))),
         ("the same, and not all lists came", {
@@ -366,7 +393,7 @@ fn what_became_of_what_was_recorded() {
             case(
                 file(),
                 live(&["x"]),
-                json!({ "names": { "cam": id(Kind::Peer, "x"), "nas": id(Kind::Peer, "x") },
+                json!({ "names": { "cam": id(Kind::Peer, "x"), "nas": id(Kind::Peer, "x"), "other": null },
                         "members": { "g": { "cam": id(Kind::Peer, "x") } }, "enrolled": { "nas": [id(Kind::Peer, "x")] } }),
             ),
         ),
@@ -410,6 +437,16 @@ a machine that is gone, of an entry that left and came back
 a policy that is gone, of an entry that left and came back
     came by k: <peer host> (Event)
     is gone: <policy p>
+a machine of a key that is gone with its entry
+    came by k: <peer host> (Event)
+    is gone: daojn058v557f7ctlctg
+    belongs to an agreement: setup_keys/k (Change(Proposed))
+a machine of a key for many that is gone
+    is gone: daojn058v557f7ctlctg
+a machine that is gone, and the token does not see all
+    came by k: <peer host> (Event)
+a name that the file uses
+    came by k: <peer host> (Event)
 what was let go, and lives
     came by k: <peer host> (Event)
 what was let go, and is gone
@@ -426,6 +463,7 @@ the name of a machine by now that of a key
     means nothing any more: k
 names that a member and a machine are recorded by
     came by k: <peer host> (Event)
+    means nothing any more: other
 
 "#]]
         .raw()

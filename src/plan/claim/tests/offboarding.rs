@@ -144,17 +144,16 @@ an ingress peer, of which no file speaks, is the peer
 /// A machine that the file still has an entry for is no machine that left.
 #[test]
 fn an_entry_of_the_machine_keeps_it() {
-    let keys = json!({ "setup_keys/k": [id(Kind::SetupKey, "k")] });
-    let created = json!({ "created": keys });
-    let of = |file: Value, used: i64, inventory: Value| {
+    let recorded = json!({ "setup_keys/k": [id(Kind::SetupKey, "k")] });
+    let created = json!({ "created": recorded });
+    let case = |file: Value, used: i64, inventory: Value| {
         let live = json!({ "groups": [group("keep", &[])], "peers": [peer("k"), over(peer("y"), json!({ "created_at": time(MADE + 900) }))],
                            "setup_keys": [over(key("k", &[]), used_at(used))] });
         let file = over(json!({ "groups": { "keep": {} }, "setup_keys": {} }), file);
         let enrolled = json!({ "enrolled": { "k": [id(Kind::Peer, "k")] } });
-        Case::new(file, live)
-            .inventory(over(enrolled, inventory))
-            .outcome()
+        Case::new(file, live).inventory(over(enrolled, inventory))
     };
+    let of = |file: Value, used: i64, inventory: Value| case(file, used, inventory).outcome();
     let entry = |name: &str| json!({ "peers": { name: { "ssh_enabled": true } } });
     let named = |peer: &str| {
         over(
@@ -172,7 +171,17 @@ fn an_entry_of_the_machine_keeps_it() {
             "that of another one",
             of(entry("y"), later, created.clone()),
         ),
+        (
+            "that of its key",
+            of(keys(true, &[]), later, created.clone()),
+        ),
         ("none", of(json!({}), later, created.clone())),
+        (
+            "none, and it is not known what is ours",
+            case(json!({}), later, created.clone())
+                .ours(|ours| ours.standing = Standing::Unknown)
+                .outcome(),
+        ),
         (
             "a group lists it by a name that means it",
             of(lists(), later, named("k")),
@@ -183,14 +192,14 @@ fn an_entry_of_the_machine_keeps_it() {
         ),
         (
             "its key was adopted",
-            of(json!({}), later, json!({ "adopted": keys })),
+            of(json!({}), later, json!({ "adopted": recorded })),
         ),
         (
             "its key was adopted, and let go before",
             of(
                 json!({}),
                 later,
-                json!({ "let_go": { "setup_keys/k": { "ids": keys["setup_keys/k"], "cause": "#4" } } }),
+                json!({ "let_go": { "setup_keys/k": { "ids": recorded["setup_keys/k"], "cause": "#4" } } }),
             ),
         ),
         (
@@ -212,10 +221,15 @@ that of another one
     delete peer k: enrolled with setup key "k", whose entry was removed
     delete setup key k: it is no longer in the file
     adopts group keep as Adopted
+that of its key
+    create group g
+    adopts group keep as Adopted
 none
     delete peer k: enrolled with setup key "k", whose entry was removed
     delete setup key k: it is no longer in the file
     adopts group keep as Adopted
+none, and it is not known what is ours
+    nothing
 a group lists it by a name that means it
     update group keep
         peers [] → ["k"]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use super::whose::{first, strange, used_by};
-use super::{by_hand, case, dead, pending, sealed, sealed_at, unrecorded};
+use super::{by_hand, case, dead, pending, sealed, sealed_at, unrecorded, was};
 use crate::base::Evidence;
 use crate::inventory::Machine;
 use crate::model::{Address, Kind, Resource};
@@ -414,7 +414,7 @@ fn an_adopted_key_is_replaced_by_no_run() {
             "asked for anew",
             adopted(json!({ "reissue_after": time(MADE + 9) }), sealed()),
         ),
-        ("used since", used()),
+        ("used since", used().ours(was)),
         (
             "used before, as its record says",
             used().ours(|ours| {
