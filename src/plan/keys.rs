@@ -99,7 +99,7 @@ impl Namesake<'_> {
 
     /// Returns whether somebody can still enroll with it.
     pub fn is_waiting(&self) -> bool {
-        self.key.valid && !self.is_spent()
+        self.key.valid
     }
 
     /// Returns whether it was made before the instant from which on the file asks for a new one. A key whose id does not
@@ -157,13 +157,11 @@ impl<'a> Choice<'a> {
     /// Returns the live keys of that name, the oldest first.
     fn namesakes(&self) -> Vec<Namesake<'a>> {
         let (actual, ours) = (self.actual, &self.options.ours);
-        let asked = ours.asked.get(&self.address);
         let namesake = |live: &'a Live| {
-            let named = (asked == Some(&live.id)).then_some(RecordedAs::Adopted);
             Some(Namesake {
                 key: actual.keys.get(&live.id)?,
                 live,
-                origin: ours.origin(&live.id).or(named),
+                origin: ours.origin(&live.id),
                 is_made: ours.is_made(&live.id),
                 is_strange: ours.may_be_strange(&live.id),
             })
@@ -184,14 +182,14 @@ impl<'a> Choice<'a> {
         let lacks = namesakes.iter().all(|of| of.origin.is_none());
         let adopts = match asked {
             Some(id) => Some((id.clone(), RecordedAs::Adopted)),
-            None if lacks && is_known => self.adopted(namesakes),
+            None if lacks => self.adopted(namesakes),
             None => None,
         };
         let adopted = |of: &&mut Namesake| adopts.as_ref().is_some_and(|(id, _)| *id == of.key.id);
         for of in namesakes.iter_mut().filter(adopted) {
             of.origin = adopts.as_ref().map(|(_, origin)| *origin);
-            let is_old = !self.declared.enrolled && of.is_superseded(self.asked);
-            self.decision.adopts_superseded = asked.is_some() && is_old;
+            self.decision.adopts_superseded =
+                !self.declared.enrolled && of.is_superseded(self.asked);
         }
         self.decision.adopts = adopts.filter(|_| is_known);
     }
@@ -202,22 +200,21 @@ impl<'a> Choice<'a> {
         let known = inventory.enrolled.get(&self.address.name);
         let known = known.map(Vec::as_slice).unwrap_or_default();
         let own = namesakes.iter();
-        let own = own.filter(|of| of.origin.is_some() && of.is_spent());
+        let own = own.filter(|of| of.origin.is_some());
         let bound = own.filter_map(|of| {
             let (peer, by) = actual.bindings.of_key(&of.key.id)?.bound()?;
             Some((peer, by, Some(of)))
         });
         let known_ones = known.iter().map(|machine| (&machine.id, machine.by, None));
-        // somebody deleted the key before a run recorded who came by it
+        // also those of keys that somebody deleted before a run recorded who came by them
         let recorded = inventory.of(&self.address.key()).into_iter();
-        let gone = recorded.filter(|(id, _)| !actual.keys.contains_key(*id));
-        let gone = gone.filter_map(|(id, _)| {
+        let recorded = recorded.filter_map(|(id, _)| {
             let (ours, name) = (&self.options.ours, &self.address.name);
             let (peer, by) = ours.machine_of(name, id, self.desired, actual)?;
             Some((peer, by, None))
         });
         let mut machines: Vec<Came> = Vec::new();
-        for (id, by, key) in bound.chain(known_ones).chain(gone) {
+        for (id, by, key) in bound.chain(known_ones).chain(recorded) {
             let is_listed = machines.iter().any(|of| of.peer == *id);
             let Some(peer) = actual.peers.get(id).filter(|_| !is_listed) else {
                 continue;

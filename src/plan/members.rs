@@ -158,7 +158,7 @@ pub fn one(
     let waits = |why| (None, Some(notice(OfMember::Awaited(why))));
     let bears_another = |id: &Id| actual.peers.get(id).is_some_and(|peer| peer.name != name);
     match find(name, at, live, known) {
-        Found::Peers(ids, said) if !ids.is_empty() => {
+        Found::Peers(ids, said) => {
             let meant = |id: &&Id| !live.contains(*id) && bears_another(id);
             let meant = ids.first().filter(meant);
             let meant = meant.map(|id| OfMember::Meant(actual.who(id)));
@@ -167,7 +167,7 @@ pub fn one(
         }
         // the machine of an older key, until another one comes in its place
         Found::Pending(ids) if !ids.is_empty() => (ids.into_iter().next(), None),
-        Found::Peers(..) | Found::Pending(_) => waits(None),
+        Found::Pending(_) => waits(None),
         Found::Nobody(why) => waits(Some(Box::new(why))),
     }
 }
@@ -180,7 +180,7 @@ fn find(name: &str, at: &Address, live: &BTreeSet<Id>, known: Known) -> Found {
 }
 
 enum Found {
-    /// These, and what is to be said about it.
+    /// These, at least one, and what is to be said about it.
     Peers(Vec<Id>, Option<OfMember>),
     /// Joins when it enrolls. An older key of that name may have left members: they stay till then.
     Pending(Vec<Id>),

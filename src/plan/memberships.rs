@@ -135,12 +135,15 @@ mod tests {
 
     /// `KEY joins GROUP` and `KEY leaves GROUP`, sorted.
     fn between(file: Value, base: Value) -> Vec<String> {
-        let memberships = Memberships::between(
+        lines(&Memberships::between(
             &desired(file),
             &desired(base),
             &BTreeMap::new(),
             &BTreeSet::new(),
-        );
+        ))
+    }
+
+    fn lines(memberships: &Memberships) -> Vec<String> {
         let lines = |list: &ByKey, verb: &str| -> Vec<String> {
             let pairs = list.iter().flat_map(|(key, groups)| {
                 groups.iter().map(move |group| (key.clone(), group.clone()))
@@ -152,6 +155,11 @@ mod tests {
         let mut all = lines(&memberships.new, "joins");
         all.extend(lines(&memberships.gone, "leaves"));
         assert_eq!(all.len(), memberships.len());
+        let mut both = memberships.new.values().chain(memberships.gone.values());
+        assert!(both.all(|groups| !groups.is_empty()));
+        let keys = memberships.new.keys().chain(memberships.gone.keys());
+        let keys: BTreeSet<&String> = keys.collect();
+        assert_eq!(Vec::from_iter(keys), Vec::from_iter(memberships.all.keys()));
         all
     }
 
@@ -219,9 +227,40 @@ mod tests {
     }
 
     #[test]
+    fn what_is_told_elsewhere_is_not_told_again() {
+        let file = |peers: &[&str]| json!({ "groups": { "a": { "peers": peers } }, "setup_keys": { "k": key(json!({})), "l": key(json!({})) } });
+        let none = BTreeMap::new();
+        let of = |file: Value, base: Value| {
+            let (file, base) = (desired(file), desired(base));
+            Memberships::between(&file, &base, &none, &BTreeSet::new())
+        };
+        let comes = of(file(&["k", "l"]), file(&[]));
+        assert_eq!(lines(&comes.without(|key| key == "k")), ["l joins a"]);
+        assert_eq!(lines(&comes.without(|_| false)), ["k joins a", "l joins a"]);
+        let goes = of(file(&[]), file(&["k", "l"]));
+        assert_eq!(goes.without(|key| key == "k").gone.len(), 1);
+        assert_eq!(lines(&of(file(&["k"]), file(&["k"]))), [""; 0]);
+    }
+
+    #[test]
     fn a_renamed_group_is_the_same_group() {
         let old = json!({ "groups": { "old": { "peers": ["k"] } }, "setup_keys": { "k": key(json!({})) } });
         let new = json!({ "groups": { "new": { "peers": ["k"], "renamed_from": "old" } }, "setup_keys": { "k": key(json!({})) } });
-        assert_eq!(between(new, old), [""; 0]);
+        assert_eq!(between(new.clone(), old.clone()), [""; 0]);
+        // also where somebody renamed it in NetBird, and the file followed
+        let followed = BTreeMap::from([("old".to_owned(), "new".to_owned())]);
+        let file = json!({ "groups": { "new": { "peers": ["k"] } }, "setup_keys": { "k": key(json!({})) } });
+        let (file, base) = (desired(file), desired(old.clone()));
+        let memberships = Memberships::between(&file, &base, &followed, &BTreeSet::new());
+        assert_eq!(lines(&memberships), [""; 0]);
+        // whom it did not list before joins it
+        let mut empty = old.clone();
+        empty["groups"]["old"]["peers"] = json!([]);
+        assert_eq!(between(new, empty), ["k joins new"]);
+        // a policy of the name is no group
+        let mut policy = old.clone();
+        policy["policies"] =
+            json!({ "q": { "renamed_from": "old", "sources": ["old"], "destinations": ["old"] } });
+        assert_eq!(between(policy, old), [""; 0]);
     }
 }

@@ -97,7 +97,7 @@ impl Ours {
 /// Returns the objects that this service user made, by the event log. What a person made proves nothing: people make objects by
 /// hand, too (docs/netbird-api.md, "Events").
 pub fn made_by(me: &User, events: &[Event]) -> BTreeSet<Id> {
-    let kinds = Kind::ALL.into_iter().filter(|kind| kind.goes_with_entry());
+    let kinds = Kind::ALL.into_iter();
     let deletions = kinds.filter_map(|kind| kind.descriptor().deletion_event);
     let deletions: BTreeSet<&str> = deletions.collect();
     let is_creation = |event: &&Event| {
@@ -111,4 +111,37 @@ pub fn made_by(me: &User, events: &[Event]) -> BTreeSet<Id> {
     own.filter(is_creation)
         .map(|event| Id::from(&*event.target_id))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_service_user_made_what_the_log_says_that_it_created() {
+        let made = |is_service_user: bool| -> Vec<String> {
+            let me = json!({ "id": "bot", "is_service_user": is_service_user });
+            let me: User = serde_json::from_value(me).expect("a user");
+            let events = [
+                ("policy.add", "bot", "p"),
+                ("posture.check.create", "bot", "c"),
+                ("policy.add", "mira", "q"),
+                ("policy.update", "bot", "r"),
+                ("policy.delete", "bot", "s"),
+                ("peer.group.add", "bot", "x"),
+            ];
+            let event = |(code, by, id): (&str, &str, &str)| {
+                let event = json!({ "id": "1", "timestamp": "2026-11-30T12:00:00Z", "activity_code": code,
+                                    "initiator_id": by, "target_id": id });
+                serde_json::from_value(event).expect("an event")
+            };
+            let events: Vec<Event> = events.into_iter().map(event).collect();
+            let made = made_by(&me, &events).into_iter();
+            made.map(|id| id.to_string()).collect()
+        };
+        assert_eq!(made(true), ["c", "p"]);
+        assert_eq!(made(false), [""; 0], "people make objects by hand, too");
+    }
 }

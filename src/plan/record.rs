@@ -38,8 +38,7 @@ pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Addre
     record.delta.dead = binding.dead.keys().cloned().collect();
     let mut kinds = Kind::ALL.into_iter().filter(|kind| kind.goes_with_entry());
     let is_whole = given.actual.unlisted.is_empty();
-    if is_whole && !inventory.released.is_empty() && kinds.all(|kind| binding.whole.contains(&kind))
-    {
+    if is_whole && kinds.all(|kind| binding.whole.contains(&kind)) {
         let released = inventory.released.iter();
         let gone = released
             .filter(|id| given.actual.live(id).is_none())
@@ -145,7 +144,7 @@ fn enrolled(given: Given, resolved: &Resolved, record: &mut Record) {
             inventory.origin(id) == Some(RecordedAs::Adopted)
                 && coming.any(|of| of.peer == *peer && of.renamed_from.is_some())
         };
-        if actual.peers.contains(peer) && !is_known && !is_to_be_renamed() {
+        if !is_known && !is_to_be_renamed() {
             let machine = Machine {
                 id: peer.clone(),
                 by,

@@ -55,30 +55,63 @@ pub fn waits_for(enrollment: &Enrollment, actual: &Actual) -> Option<Open> {
 mod tests {
     use super::*;
     use crate::base::evidence::Evidence;
-    use crate::testing::{Case, group, id, over, peer};
+    use crate::testing::{Case, enrolled, group, id, key, over, peer};
     use serde_json::json;
+
+    /// The key `k` and its peer `host`, which is to join these groups.
+    fn joins(groups: &[&str], renamed_from: Option<&str>) -> Enrollment {
+        Enrollment {
+            key: "k".into(),
+            peer: Id::from(id(Kind::Peer, "host").as_str()),
+            evidence: Evidence::Event,
+            renamed_from: renamed_from.map(str::to_owned),
+            groups: groups.iter().map(|&group| group.to_owned()).collect(),
+            replaces: BTreeSet::new(),
+        }
+    }
 
     #[test]
     fn an_enrollment_changes_no_group_of_an_identity_provider() {
         let issued = over(group("issued", &[]), json!({ "issued": "jwt" }));
         let case = Case::new(
             json!({ "groups": { "g": {} } }),
-            json!({ "groups": [issued, group("g", &[])], "peers": [peer("k")] }),
+            json!({ "groups": [issued, group("g", &[])], "peers": [peer("host")] }),
         );
-        let enrollment = Enrollment {
-            key: "k".into(),
-            peer: Id::from(id(Kind::Peer, "k").as_str()),
-            evidence: Evidence::Event,
-            renamed_from: None,
-            groups: ["g", "issued"].map(str::to_owned).into(),
-            replaces: BTreeSet::new(),
+        let changed = |enrollment: Enrollment| -> Vec<String> {
+            let changes = plan(&[enrollment], &case.actual()).changes;
+            changes.iter().map(|of| of.address.to_string()).collect()
         };
-        let plan = plan(&[enrollment], &case.actual());
-        let changed: Vec<String> = plan
-            .changes
-            .iter()
-            .map(|of| of.address.to_string())
-            .collect();
-        assert_eq!(changed, ["group g"]);
+        let both = joins(&["g", "issued"], Some("host"));
+        assert_eq!(changed(both.clone()), ["group g", "peer k"]);
+        // the name of a machine that is replaced is free once that one is gone
+        let replaces = BTreeSet::from([Id::from("older")]);
+        assert_eq!(changed(Enrollment { replaces, ..both }), ["group g"]);
+    }
+
+    #[test]
+    fn an_enrollment_waits_for_a_group_that_is_not_there_or_there_twice() {
+        let twin = over(group("two", &[]), json!({ "id": "another" }));
+        let live = json!({ "groups": [group("g", &[]), group("two", &[]), twin], "peers": [peer("host")] });
+        let actual = Case::new(json!({ "groups": { "g": {} } }), live).actual();
+        let waits = |name: &str| waits_for(&joins(&["g", name], None), &actual);
+        assert_eq!(waits("g"), None);
+        assert_eq!(waits("none"), Some(Open::NoGroup("none".into())));
+        assert_eq!(waits("two"), Some(Open::Groups("two".into(), 2)));
+    }
+    #[test]
+    fn machines_of_keys_that_the_file_lacks_are_told() {
+        let came = ["k", "other", "recorded", "gone"];
+        let events = came.map(|key| over(enrolled(key, key), json!({ "id": key })));
+        let live = json!({ "groups": [], "peers": came.map(peer), "setup_keys": [key("k", &[]), key("other", &[])], "events": events });
+        let k = json!({ "type": "one-off", "expires_in": 60, "auto_groups": [] });
+        let case = Case::new(json!({ "setup_keys": { "k": k } }), live).inventory(
+            json!({ "created": { "setup_keys/old": [id(Kind::SetupKey, "recorded")] } }),
+        );
+        let inventory = &case.options.ours.inventory;
+        let told = super::super::undeclared(&case.desired, &case.actual(), inventory);
+        let mut names: Vec<String> = told.into_iter().map(|(_, key)| key).collect();
+        names.sort();
+        let gone = format!("(deleted key {})", id(Kind::SetupKey, "gone"));
+        assert_eq!(names, [gone.as_str(), "old", "other"]);
     }
 }

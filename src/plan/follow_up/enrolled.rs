@@ -94,8 +94,8 @@ mod tests {
     use crate::base::Evidence;
     use crate::testing::{Case, id, over, peer};
 
-    /// Renames of peers (name, label, key), and what is said of each.
-    fn said(renames: &[(&str, &str, &str)]) -> Vec<String> {
+    /// The renames of these peers (name, label, key).
+    fn changes(renames: &[(&str, &str, &str)]) -> Vec<Change> {
         let of = |(name, label, _): &(&str, &str, &str)| {
             let fqdn = format!("{label}.netbird.selfhosted");
             over(peer(name), json!({ "dns_label": fqdn }))
@@ -112,6 +112,11 @@ mod tests {
             groups: BTreeSet::new(),
         };
         let enrollments: Vec<Enrollment> = renames.iter().map(enrollment).collect();
+        peer_renames(&enrollments, &actual)
+    }
+
+    /// What is said of each label.
+    fn said(changes: &[Change]) -> Vec<String> {
         let line = |change: &Change| {
             let label = change.operation.fields().last().expect("a label");
             let is_sure = matches!(change.reason, Some(Reason::Enrolled { label: None, .. }));
@@ -119,23 +124,38 @@ mod tests {
             let text = |value: &serde_json::Value| value.as_str().unwrap_or("-").to_owned();
             format!("{} {}{mark}", text(&label.before), text(&label.after))
         };
-        peer_renames(&enrollments, &actual)
-            .iter()
-            .map(line)
-            .collect()
+        changes.iter().map(line).collect()
     }
 
     #[test]
     fn each_rename_meets_the_labels_that_the_one_before_it_left() {
         // of two names that differ by case the second gets a suffix
         assert_eq!(
-            said(&[("h1", "h1", "F2-Cam"), ("h2", "h2", "f2-cam")]),
+            said(&changes(&[("h1", "h1", "F2-Cam"), ("h2", "h2", "f2-cam")])),
             ["h1 f2-cam?", "h2 f2-cam-14-7?"]
         );
         // the label that a rename gave up is free
-        assert_eq!(said(&[("b", "b", "a"), ("h2", "h2", "b")]), ["b a", "h2 b"]);
+        assert_eq!(
+            said(&changes(&[("b", "b", "a"), ("h2", "h2", "b")])),
+            ["b a", "h2 b"]
+        );
         // a peer is in its own way
-        assert_eq!(said(&[("Web 1", "web-1", "web-1")]), ["web-1 web-1-14-7?"]);
-        assert_eq!(said(&[("h1", "h1", "ü")]), ["h1 -?"]);
+        assert_eq!(
+            said(&changes(&[("Web 1", "web-1", "web-1")])),
+            ["web-1 web-1-14-7?"]
+        );
+        assert_eq!(said(&changes(&[("h1", "h1", "ü")])), ["h1 -?"]);
+    }
+    #[test]
+    fn the_label_that_the_server_answered_is_the_one_that_is_told() {
+        let mut changes = changes(&[("h1", "h1", "F2-Cam"), ("h2", "h2", "ü")]);
+        let of = |peer: &str, label: &str| (Id(id(Kind::Peer, peer).into()), label.to_owned());
+        let name = changes[0].operation.fields()[0].clone();
+        answered_labels(
+            &mut changes,
+            &[of("h1", "f2-cam-1"), of("other", "x")].into(),
+        );
+        assert_eq!(said(&changes), ["h1 f2-cam-1", "h2 -?"]);
+        assert_eq!(changes[0].operation.fields()[0], name);
     }
 }

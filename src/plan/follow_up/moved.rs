@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::account::Actual;
 use crate::base::Id;
-use crate::model::{Address, Change, Kind, Moved, Moves, label_of};
+use crate::model::{Change, Moved, Moves, label_of};
 use crate::plan::later::later;
 use crate::wire::api::objects::Peer;
 
@@ -61,8 +61,7 @@ fn is_in(domain: &str, peer: &Peer) -> bool {
 
 /// The members that groups of these names have once the changes are carried out.
 fn members(groups: &BTreeSet<String>, changes: &[Change], actual: &Actual) -> BTreeSet<Id> {
-    let is_meant = |at: &Address| at.kind == Kind::Group && groups.contains(&at.name);
-    let meant = later(changes, actual).filter(|(at, ..)| is_meant(at));
+    let meant = later(changes, actual).filter(|(at, ..)| groups.contains(&at.name));
     let members = meant.filter_map(|(_, _, then)| then.members().cloned());
     members.flatten().collect()
 }

@@ -42,8 +42,7 @@ impl FollowUp<'_> {
                 continue;
             }
             // it was due once the entry was gone and nothing named it any more
-            let removal = versions.changed(|file| file.setup_key(&key).is_some());
-            let cause = removal.max(versions.changed(|file| file.uses(&names)));
+            let cause = versions.changed(|file| file.uses(&names));
             let users = BTreeSet::from_iter(self.users(peer));
             if !users.is_empty() {
                 let address = Address::new(Kind::Peer, &peer.name);
@@ -76,15 +75,14 @@ impl FollowUp<'_> {
         });
         // those of keys that somebody deleted before a run recorded their machines
         let dead = binding.dead.iter();
-        let dead = dead.filter(|(_, at)| at.kind == Kind::SetupKey && !desired.declares(at));
+        let dead = dead.filter(|(_, at)| at.kind == Kind::SetupKey);
         let dead = dead.filter_map(|(key, at)| {
             let (peer, by) = options.ours.machine_of(&at.name, key, desired, actual)?;
             Some((peer.clone(), (at.name.clone(), by)))
         });
         let mut machines: BTreeMap<Id, (String, Evidence)> = dead.chain(enrolled).collect();
         for (id, left) in &binding.leaving {
-            let key = Address::of_key(&left.key).filter(|at| at.kind == Kind::SetupKey);
-            let Some(address) = key.filter(|at| !desired.declares(at)) else {
+            let Some(address) = Address::of_key(&left.key) else {
                 continue;
             };
             let why = match actual.bindings.of_key(id) {

@@ -23,7 +23,6 @@ impl FollowUp<'_> {
             if let Some(first) = meant.insert(&peer.id, address) {
                 let what = Impossible::SamePeer(address.name.clone());
                 self.problems.push(Problem::new(first, what));
-                continue;
             }
             let after = Resource::Peer(after.clone());
             let Some(update) = Operation::update(&actual.live_peer(peer), &after, None) else {

@@ -34,7 +34,6 @@ impl Choice<'_> {
         self.others(&others, !own.is_empty());
         let inventory = &self.options.ours.inventory;
         if let Some(change) = &mut self.decision.change
-            && matches!(change.operation, Operation::Create { .. })
             && own.is_empty()
             && !inventory.of(&self.address.key()).is_empty()
         {
@@ -191,7 +190,7 @@ impl Choice<'_> {
             is_first && self.declared.is_for_one() && !others.iter().any(Namesake::is_waiting);
         let used = others.iter().filter(|of| of.is_spent());
         let counts =
-            |of: &&Namesake| may_be_enrolled || !of.is_strange && !of.is_superseded(self.asked);
+            |of: &&Namesake| (may_be_enrolled || !of.is_strange) && !of.is_superseded(self.asked);
         let used = used.filter(counts).map(|of| of.key.id.clone());
         let used: Vec<Id> = used.filter(|_| old.is_empty()).collect();
         match used.is_empty() {

@@ -1,5 +1,6 @@
 //! What a plan makes of one declared key and its live namesakes.
 
+mod adopted;
 mod anew;
 mod whose;
 
@@ -46,6 +47,20 @@ fn by_hand(key: Value) -> Value {
 
 fn outcome(declared: Value, keys: Vec<Value>) -> String {
     case(declared, keys).outcome()
+}
+
+/// A run recorded one, and somebody deleted it.
+fn recorded(ours: &mut Ours) {
+    let created = &mut std::sync::Arc::make_mut(&mut ours.inventory).created;
+    let id = id(Kind::SetupKey, "k").as_str().into();
+    created.insert("setup_keys/k".into(), vec![id]);
+}
+
+/// A machine came by a key of the entry before, and is no more.
+fn was(ours: &mut Ours) {
+    let (id, by) = (Id::from("was"), Evidence::Event);
+    let enrolled = &mut std::sync::Arc::make_mut(&mut ours.inventory).enrolled;
+    enrolled.insert("k".into(), vec![Machine { id, by }]);
 }
 
 fn pending() -> Value {
@@ -145,6 +160,15 @@ fn a_pending_key_without_namesakes() {
             ),
         ),
         (
+            "the same, and it is in use",
+            outcome(
+                over(reusable.clone(), json!({ "expires_in": 0 })),
+                live_reusable(
+                    json!({ "id": "1802457731", "used_times": 3, "last_used": time(NOW) }),
+                ),
+            ),
+        ),
+        (
             "it is to live shorter, and is in use",
             outcome(
                 over(
@@ -234,6 +258,32 @@ fn a_pending_key_without_namesakes() {
             ),
         ),
         (
+            "expires within a day, and is in use",
+            outcome(
+                over(
+                    reusable.clone(),
+                    json!({ "expires_in": NOW - MADE + 3_600 }),
+                ),
+                live_reusable(
+                    json!({ "used_times": 1, "last_used": time(NOW), "expires": time(NOW + 3_600) }),
+                ),
+            ),
+        ),
+        (
+            "expires within a day, and was made for a day",
+            outcome(
+                json!({ "expires_in": 86_400 }),
+                vec![over(
+                    sealed_at(NOW - 3_600),
+                    json!({ "expires": time(NOW + 82_800) }),
+                )],
+            ),
+        ),
+        (
+            "somebody deleted it in NetBird",
+            case(pending(), vec![]).ours(recorded).outcome(),
+        ),
+        (
             "expires within a day",
             outcome(
                 json!({ "expires_in": NOW - MADE + 3_600 }),
@@ -278,6 +328,9 @@ nothing tells when it was made
 nothing tells when it was made, and it is never to expire
     replace setup key k: this change needs a new setup key: it is created first, then the old one is deleted
         expires_in null → 0
+the same, and it is in use
+    replace setup key k: this change needs a new setup key: it is created first, then the old one is deleted
+        expires_in null → 0
 it is to live shorter, and is in use
     update setup key k
         auto_groups ["pilots"] → ["ops"]
@@ -320,6 +373,12 @@ never sealed, but used
 without groups, and recorded
     update setup key k
         auto_groups [] → ["pilots"]
+expires within a day, and is in use
+    nothing
+expires within a day, and was made for a day
+    nothing
+somebody deleted it in NetBird
+    create setup key k: was deleted in NetBird; this plan creates it again
 expires within a day
     note: setup key "k" expires within a day, at 2026-10-21T15:13:20Z, and is not used yet
 
@@ -348,6 +407,16 @@ fn a_key_that_is_dead_unused() {
             outcome(
                 json!({ "type": "reusable", "usage_limit": 2 }),
                 live(over(dead("overused"), used_up)),
+            ),
+        ),
+        (
+            "a reusable one without a limit, expired after some uses",
+            outcome(
+                json!({ "type": "reusable" }),
+                live(over(
+                    dead("expired"),
+                    json!({ "type": "reusable", "usage_limit": 0, "used_times": 1 }),
+                )),
             ),
         ),
         (
@@ -383,6 +452,8 @@ revoked and expired: the server says expired
     note: setup key "k" expired without being used (2026-09-22T14:13:20Z). For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k). If nobody needs a new key, delete the entry.
 a reusable one, used up
     note: setup key "k" is used up. For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k). If nobody needs a new key, set "enrolled": true.
+a reusable one without a limit, expired after some uses
+    note: setup key "k" expired (2026-09-22T14:13:20Z). For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k). If nobody needs a new key, delete the entry.
 a reusable one, expired after some uses
     note: setup key "k" expired (2026-09-22T14:13:20Z). For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k). If nobody needs a new key, set "enrolled": true.
 expired, beside a valid one made since
@@ -414,6 +485,18 @@ fn a_key_that_was_used() {
         case.snapshot.list_mut(Kind::Peer).push(peer("k").into());
         case
     };
+    // `old` came by a key of `MADE` in that second, and `k` by a newer one
+    let two_of = |asked: i64, came: i64| {
+        let old = over(sealed(), used_at(came));
+        let keys = vec![old, over(sealed_at(MADE + 800), used_at(MADE + 900))];
+        let mut case = case(json!({ "reissue_after": time(asked) }), keys);
+        for (name, second) in [("old", came), ("k", MADE + 900)] {
+            let peer = over(peer(name), json!({ "created_at": time(second) }));
+            case.snapshot.list_mut(Kind::Peer).push(peer.into());
+        }
+        case
+    };
+    let two = |asked: i64, came: i64| two_of(asked, came).outcome();
     let rows = [
         (
             "its peer enrolled under its name",
@@ -435,6 +518,14 @@ fn a_key_that_was_used() {
             case.outcome()
         }),
         (
+            "the same, before a run recorded who came by it",
+            with_peer(
+                case(pending(), vec![]).ours(recorded).ours(was),
+                "ip-10-0-0-9",
+            )
+            .outcome(),
+        ),
+        (
             "the same, and another machine is asked for",
             deleted(json!({ "reissue_after": time(MADE + 200) }), vec![]).outcome(),
         ),
@@ -443,12 +534,46 @@ fn a_key_that_was_used() {
             deleted(pending(), vec![used(MADE - 500)]).outcome(),
         ),
         (
+            "the same, and a newer one was used",
+            deleted(pending(), vec![used(MADE + 500)]).outcome(),
+        ),
+        (
+            "the same, and the entry is for many by now",
+            deleted(json!({ "type": "reusable" }), vec![]).outcome(),
+        ),
+        (
             "the same, and a newer one waits",
             deleted(pending(), vec![sealed_at(MADE + 500)]).outcome(),
         ),
         (
             "the same, and the peer is gone",
             case(pending(), vec![]).ours(came).outcome(),
+        ),
+        (
+            "two machines came, the older one after another was asked for",
+            two(MADE + 100, MADE + 700),
+        ),
+        (
+            "the same, and both are recorded",
+            two_of(MADE + 100, MADE + 700)
+                .ours(|ours| {
+                    let machine = |name: &str| Machine {
+                        id: id(Kind::Peer, name).as_str().into(),
+                        by: Evidence::Event,
+                    };
+                    let machines = vec![machine("old"), machine("k")];
+                    let inventory = std::sync::Arc::make_mut(&mut ours.inventory);
+                    inventory.enrolled.insert("k".into(), machines);
+                })
+                .outcome(),
+        ),
+        (
+            "the same, in the second in which its key was made",
+            two(MADE, MADE + 700),
+        ),
+        (
+            "two machines came, and the older one not before another was asked for",
+            two(MADE - 100, MADE + 700),
         ),
         (
             "an older life was used, a valid one made since",
@@ -522,6 +647,12 @@ the same, and its peer has another name
     update group pilots
         peers [] → ["jump"]
     note: setup key "k" was used by the peer "jump" (daojn06d1ku89ei3g730), and somebody deleted the key in NetBird. The key is not created again. To enroll another machine, set reissue_after to the present time.
+the same, before a run recorded who came by it
+    update group pilots
+        peers [] → ["ip-10-0-0-9"]
+    rename peer k: enrolled with this key
+        name "ip-10-0-0-9" → "k"
+        dns_label "ip-10-0-0-9" → "k"
 the same, and another machine is asked for
     create setup key k
     note: setup key "k" is replaced for another machine. When the new machine has enrolled, a plan deletes the peer "k" (daojn06d1ku89ei3g730) of the old machine. That deletion needs an agreement.
@@ -529,10 +660,34 @@ the same, and an older key was used
     update group pilots
         peers [] → ["k"]
     note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730), and somebody deleted the key in NetBird. The key is not created again. To enroll another machine, set reissue_after to the present time.
+the same, and a newer one was used
+    note: setup key "k" was used, but no peer is known to have enrolled with it: the peer was deleted, or the event log does not have it any more; nothing is done
+the same, and the entry is for many by now
+    create setup key k
 the same, and a newer one waits
     note: setup key "k" waits for another machine. The peer "k" (daojn06d1ku89ei3g730), which used an older key of this name, keeps the name and leaves the groups that list it when that machine enrolls. To replace the old machine, set reissue_after to a time between the creation of the two keys.
 the same, and the peer is gone
     create setup key k
+two machines came, the older one after another was asked for
+    update group pilots
+        peers [] → ["k"]
+    delete peer old: enrolled with an older setup key "k", and replaced by the peer "k" (daojn06d1ku89ei3g730); only the times of key and peer say so, not the event log
+    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730): only the times of key and peer say so, not the event log
+the same, and both are recorded
+    update group pilots
+        peers [] → ["k"]
+    delete peer old: enrolled with an older setup key "k", and replaced by the peer "k" (daojn06d1ku89ei3g730); only the times of key and peer say so, not the event log
+    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730): only the times of key and peer say so, not the event log
+the same, in the second in which its key was made
+    update group pilots
+        peers [] → ["k"]
+    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730): only the times of key and peer say so, not the event log
+    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730). The peer "old" (daojn04rto9f5ia6qid0), which used an older key of this name, is not deleted, because its key was created after reissue_after.
+two machines came, and the older one not before another was asked for
+    update group pilots
+        peers [] → ["k"]
+    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730): only the times of key and peer say so, not the event log
+    note: setup key "k" was used by the peer "k" (daojn06d1ku89ei3g730). The peer "old" (daojn04rto9f5ia6qid0), which used an older key of this name, is not deleted, because its key was created after reissue_after.
 an older life was used, a valid one made since
     nothing
 used, beside an older valid one

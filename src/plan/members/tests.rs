@@ -87,6 +87,25 @@ fn the_name_of_a_key_is_the_peer_that_came_by_it() {
         events: Some(Vec::new()),
         ..listing(&["done"], &["x"], two())
     };
+    let listed_as = |name: &str| {
+        let recorded = json!({
+            "created": { "groups/g": [id(Kind::Group, "g")] },
+            "members": { "g": { name: id(Kind::Peer, "x") } },
+        });
+        one_of_two().case().inventory(recorded).outcome()
+    };
+    let by_times = |name: &str, members: &[&str], inventory: Value| {
+        let came = over(peer("x"), json!({ "created_at": time(MADE + 5) }));
+        let recorded =
+            json!({ "created": { format!("setup_keys/{name}"): [id(Kind::SetupKey, name)] } });
+        let lists = [name];
+        let group = Group {
+            keys: vec![used(name, MADE)],
+            ..listing(&lists, members, vec![came])
+        };
+        let case = group.case().inventory(over(recorded, inventory));
+        case.outcome()
+    };
     let rows = [
         (
             "bound",
@@ -109,6 +128,14 @@ fn the_name_of_a_key_is_the_peer_that_came_by_it() {
             with(
                 vec![pending(), used("done", MADE)],
                 vec![peer("done")],
+                &[enrolled("done", "was")],
+            ),
+        ),
+        (
+            "the same, and it is a person's, or one that NetBird forgets",
+            with(
+                vec![pending(), used("done", MADE)],
+                vec![mira.clone(), over(peer_at("done", MADE + 9), json!({ "ephemeral": true }))],
                 &[enrolled("done", "was")],
             ),
         ),
@@ -141,6 +168,37 @@ fn the_name_of_a_key_is_the_peer_that_came_by_it() {
             .case()
             .prune_all()
             .outcome(),
+        ),
+        (
+            "the same, and it is recorded",
+            Group {
+                keys: vec![used("pending", MADE), key_at("pending", &["g"], MADE + 60)],
+                events: Some(vec![enrolled("pending", "x")]),
+                ..listing(&[], &["x"], vec![peer("x")])
+            }
+            .case()
+            .inventory(json!({
+                "created": { "groups/g": [id(Kind::Group, "g")],
+                             "setup_keys/pending": [id(Kind::SetupKey, "pending"), id_at(Kind::SetupKey, "pending", MADE + 60)] },
+                "members": { "g": { "pending": id(Kind::Peer, "x") } },
+            }))
+            .outcome(),
+        ),
+        (
+            "by the times alone",
+            by_times("done", &[], json!({})),
+        ),
+        (
+            "the same, and another machine of the key is recorded",
+            by_times("done", &[], json!({ "enrolled": { "done": ["other"] } })),
+        ),
+        (
+            "by the times alone, and it is a member already",
+            by_times("done", &["x"], json!({})),
+        ),
+        (
+            "by the times alone, of a key that waited",
+            by_times("pending", &[], json!({})),
         ),
         (
             "two lives: the newest use counts",
@@ -209,13 +267,11 @@ fn the_name_of_a_key_is_the_peer_that_came_by_it() {
         ("the same, and one is a member", one_of_two().outcome()),
         (
             "the same, and the group listed that one by its own name",
-            one_of_two()
-                .case()
-                .inventory(json!({
-                    "created": { "groups/g": [id(Kind::Group, "g")] },
-                    "members": { "g": { "x": id(Kind::Peer, "x") } },
-                }))
-                .outcome(),
+            listed_as("x"),
+        ),
+        (
+            "the same, and the group listed that one by the name of the key",
+            listed_as("done"),
         ),
     ];
     assert_data_eq!(table(rows), str![[r#"
@@ -231,6 +287,9 @@ bound to one, and another has the name
 used, its peer is gone and another took the name
     pending in g: {"pending"}
     note: group "g" lists the setup key "done", but the peer that enrolled with it was deleted, so no peer is added. The peer daojn05s1nsc4uaq7gqg has this name, but did not enroll with this key. For a machine in its place, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key.
+the same, and it is a person's, or one that NetBird forgets
+    pending in g: {"pending"}
+    note: group "g" lists the setup key "done", but the peer that enrolled with it was deleted, so no peer is added. For a machine in its place, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key.
 used, its peer is gone, and a member has the name, --prune all
     pending in g: {"pending"}
     unmanaged in g: ["done"]
@@ -247,6 +306,34 @@ the same, and the machine of its older life is a member: it stays till then
     unmanaged in g: ["x"]
     adopts group g as Adopted
     adopts setup key pending as Adopted
+the same, and it is recorded
+    pending in g: {"pending"}
+    note: setup key "pending" waits for another machine. The peer "x" (daojn06d1l5o9ei3jd1g), which used an older key of this name, keeps the name and leaves the groups that list it when that machine enrolls. To replace the old machine, set reissue_after to a time between the creation of the two keys.
+by the times alone
+    update group g
+        peers [] → ["x"]
+    create setup key pending
+    pending in g: {"pending"}
+    adopts group g as Adopted
+    note: group "g" lists the setup key "done", so the peer "x" (daojn06d1l5o9ei3jd1g) is added: only the times of key and peer say so, not the event log. Check that it is the right machine.
+the same, and another machine of the key is recorded
+    update group g
+        peers [] → ["x"]
+    create setup key pending
+    pending in g: {"pending"}
+    adopts group g as Adopted
+    note: group "g" lists the setup key "done", so the peer "x" (daojn06d1l5o9ei3jd1g) is added: only the times of key and peer say so, not the event log. Check that it is the right machine.
+by the times alone, and it is a member already
+    create setup key pending
+    pending in g: {"pending"}
+    adopts group g as Adopted
+by the times alone, of a key that waited
+    update group g
+        peers [] → ["x"]
+    rename peer pending: enrolled with this key; only the times of key and peer say so, not the event log
+        name "x" → "pending"
+        dns_label "x" → "pending"
+    adopts group g as Adopted
 two lives: the newest use counts
     update group g
         peers [] → ["y"]
@@ -286,6 +373,11 @@ the same, and the group listed that one by its own name
     pending in g: {"pending"}
     adopts setup key done as Adopted
     note: group "g" lists the setup key "done", but it is not known which of several peers (y, x) used it, so no peer is added. Write the name of the right peer instead.
+    note: NetBird has another valid setup key with the name "pending" (id daojn05vv9g76ro2j1ag). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/pending=daojn05vv9g76ro2j1ag (in a job: the input adopt of the apply workflow).
+the same, and the group listed that one by the name of the key
+    create setup key pending
+    pending in g: {"pending"}
+    adopts setup key done as Adopted
     note: NetBird has another valid setup key with the name "pending" (id daojn05vv9g76ro2j1ag). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/pending=daojn05vv9g76ro2j1ag (in a job: the input adopt of the apply workflow).
 
 "#]].raw());
@@ -330,6 +422,23 @@ fn another_name_is_the_one_peer_of_that_name() {
             "a member that the file does not name",
             listing(&[], &["edge"], vec![peer("edge")]).outcome(),
         ),
+        (
+            "its address",
+            listing(&["100.92.14.7"], &[], vec![peer("edge")]).outcome(),
+        ),
+        (
+            "its DNS label",
+            listing(&["edge.netbird.selfhosted"], &[], vec![peer("edge")]).outcome(),
+        ),
+        (
+            "a member that waits until somebody lets it in",
+            listing(
+                &["edge"],
+                &["edge"],
+                vec![over(peer("edge"), json!({ "approval_required": true }))],
+            )
+            .outcome(),
+        ),
     ];
     assert_data_eq!(table(rows), str![[r#"
 nobody
@@ -353,6 +462,15 @@ namesakes: none is one
 a member that the file does not name
     pending in g: {"pending"}
     unmanaged in g: ["edge"]
+its address
+    pending in g: {"pending"}
+    note: group "g" lists "100.92.14.7", but no peer has this name, so no peer is added; write "edge", which is that peer's name
+its DNS label
+    pending in g: {"pending"}
+    note: group "g" lists "edge.netbird.selfhosted", but no peer has this name, so no peer is added; write "edge", which is that peer's name
+a member that waits until somebody lets it in
+    pending in g: {"pending"}
+    note: peer "edge" waits for approval in NetBird: until it is approved, it cannot reach any peer
 
 "#]].raw());
 }
@@ -375,6 +493,18 @@ fn unmanaged_members() {
     let pending = key("pending", &["g"]);
     let rows = [
         ("nobody knows how it came", pruned(json!({}), vec![], &[])),
+        (
+            "by a declared key that grants the group, and the file listed it before",
+            Group {
+                keys: vec![used("done", MADE)],
+                events: Some(vec![enrolled("done", "x")]),
+                ..listing(&[], &["x"], vec![peer("x")])
+            }
+            .case()
+            .inventory(json!({ "members": { "g": { "x": id(Kind::Peer, "x") } } }))
+            .prune_all()
+            .outcome(),
+        ),
         (
             "by a key that the file does not declare",
             pruned(
@@ -409,6 +539,14 @@ nobody knows how it came
     pending in g: {"pending"}
     adopts group g as Adopted
     adopts setup key pending as Adopted
+by a declared key that grants the group, and the file listed it before
+    create setup key pending
+    update group g
+        peers ["x"] → []
+    pending in g: {"pending"}
+    adopts group g as Adopted
+    adopts setup key done as Adopted
+    note: setup key "done" was used by the peer "x" (daojn06d1l5o9ei3jd1g) before this file managed it, so it is marked enrolled. The peer keeps its name
 by a key that the file does not declare
     delete setup key other: it is not in the file (--prune all)
     update group g

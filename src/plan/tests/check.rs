@@ -21,6 +21,19 @@ fn a_group_in_use_names_whoever_uses_it() {
         )
     };
     let by = |more: Value| Case::new(file.clone(), live(more)).prune_all().outcome();
+    // the file had the group before
+    let keyed = |more: Value, ours: &[&str]| {
+        let declared = over(json!({ "type": "one-off", "expires_in": LIFE }), more);
+        let file = json!({ "groups": { "keep": {} }, "setup_keys": { "k": declared } });
+        let ids = |kind: Kind, name: &str| json!([self::id(kind, name)]);
+        let mut created =
+            json!({ "groups/g": ids(Kind::Group, "g"), "groups/keep": ids(Kind::Group, "keep") });
+        for key in ours {
+            created[format!("setup_keys/{key}")] = ids(Kind::SetupKey, key);
+        }
+        let case = Case::new(file, live(json!({ "setup_keys": [key("k", &["g"])] })));
+        case.inventory(json!({ "created": created })).outcome()
+    };
     let rows = [
         ("nobody", by(json!({}))),
         ("a policy, a route, nameservers and a key that are not managed", by(json!({
@@ -69,6 +82,9 @@ fn a_group_in_use_names_whoever_uses_it() {
         ("a field that is not ours", Case::new(
             json!({ "groups": { "keep": {} }, "routes": { "r": { "network": "10.0.0.0/8", "peer_groups": ["keep"] } } }),
             live(json!({ "routes": [over(route("r", "10.0.0.0/8", &["keep"]), json!({ "groups": [id] }))] }))).prune_all().outcome()),
+        ("a key of the file, which does not say its groups", keyed(json!({}), &["k"])),
+        ("a key of the file that names it", keyed(json!({ "auto_groups": ["g"] }), &["k"])),
+        ("a key by hand, of the name of an entry that names it", keyed(json!({ "auto_groups": ["g"] }), &[])),
         ("a group with the name of a part of a field", Case::new(
             json!({ "groups": { "keep": {} }, "policies": { "ssh": { "sources": ["keep"], "destination_resource": { "peer": "gw" },
                                                                      "protocol": "netbird-ssh" } } }),
@@ -118,6 +134,14 @@ a field that is not ours
     held: group g: not deleted, because it is still used by route "r" (daojn050reig0m8bel20) (in its groups, which the file does not set)
     adopts group keep as Adopted
     adopts route r as Adopted
+a key of the file, which does not say its groups
+    held: group g: not deleted, because it is still used by setup key "k" (daojn058v557f7ctlctg, valid) (in its auto_groups, which the file does not set)
+a key of the file that names it
+    impossible: setup key k refers to group "g", which this plan deletes | keep that entry in the file, or remove the reference to it
+a key by hand, of the name of an entry that names it
+    create setup key k
+    held: group g: not deleted, because it is still used by setup key "k" (daojn058v557f7ctlctg, valid)
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow).
 a group with the name of a part of a field
     held: group peer: not deleted, because it is still used by policy "ssh" (daojn02kjenj7mt240jg) (in its authorized_groups, which the file does not set)
     adopts group keep as Adopted
@@ -151,6 +175,30 @@ fn what_something_held_needs_is_held_too() {
 held: group g: not deleted, because it is still used by network resource "printer" (res1) of network "office"
 held: network office: not deleted, because it contains network resource "printer" (res1), which is not deleted
 held: network resource printer: not deleted, because it is still used by policy "by-hand" (daojn04k4iku92gg43o0)
+
+"#]]
+        .raw()
+    );
+}
+
+/// A resource moves to another network before the old one goes.
+#[test]
+fn what_moves_away_keeps_nothing_from_going() {
+    let live = json!({
+        "networks": [{ "id": "net", "name": "office", "resources": ["res1"], "routers": [] }],
+        "network_resources": [{ "id": "res1", "name": "printer", "address": "10.0.0.9/32", "enabled": true, "groups": [] }],
+        "network_routers": [],
+    });
+    let created = json!({ "networks/office": ["net"], "resources/printer": ["res1"] });
+    let file = json!({ "networks": { "new": { "resources": { "printer": { "address": "10.0.0.9/32" } } } } });
+    let case = Case::new(file, live).inventory(json!({ "created": created }));
+    assert_data_eq!(
+        case.outcome(),
+        str![[r#"
+create network new
+update network resource printer
+    network "office" → "new"
+delete network office: it is no longer in the file
 
 "#]]
         .raw()

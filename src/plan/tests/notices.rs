@@ -5,7 +5,8 @@ use snapbox::{IntoData, assert_data_eq, str};
 
 use crate::model::Kind;
 use crate::testing::{
-    Case, MADE, enrolled, group, id, id_at, key, over, peer, policy, policy_with, table, used_at,
+    Case, MADE, NOW, enrolled, group, id, id_at, key, over, peer, policy, policy_with, table, time,
+    used_at,
 };
 
 /// Of a key whose entry was removed the peer goes, but for one that is not known, or that is no machine of ours.
@@ -76,6 +77,15 @@ fn what_is_odd_about_keys_and_their_peers_is_told() {
     let event = json!([enrolled("gw", "host")]);
     let marked = file(one(json!({ "enrolled": true })), &[]);
     let again = |name: &str| over(peer("gw"), json!({ "id": id(Kind::Peer, name) }));
+    let seen = over(again("b"), json!({ "last_seen": time(MADE + 60) }));
+    let back = |asked: i64| {
+        let key = one(json!({ "reissue_after": time(asked) }));
+        let live = live(json!([peer("gw")]), json!([enrolled("gw", "gw")]));
+        Case::new(file(key, &[]), live).history(&[
+            (MADE - 60, file(one(json!({})), &[])),
+            (MADE + 60, marked.clone()),
+        ])
+    };
     let rows = [
         (
             "another peer has the key's name",
@@ -94,6 +104,24 @@ fn what_is_odd_about_keys_and_their_peers_is_told() {
                 (MADE - 60, file(one(json!({})), &[])),
                 (MADE + 60, marked.clone()),
             ]),
+        ),
+        (
+            "the same, and another key is asked for later",
+            back(NOW + 9),
+        ),
+        (
+            "the same, and this key was made in the second of reissue_after",
+            back(MADE),
+        ),
+        (
+            "a server that does not say when peers enrolled",
+            Case::new(
+                file(one(json!({})), &[]),
+                live(
+                    json!([over(peer("gw"), json!({ "created_at": null }))]),
+                    json!([]),
+                ),
+            ),
         ),
         (
             "a key for many as a member",
@@ -117,7 +145,11 @@ fn what_is_odd_about_keys_and_their_peers_is_told() {
             Case::new(
                 file(one(json!({ "enrolled": true })), &["gw"]),
                 live(
-                    json!([peer("gw"), again("a"), again("b")]),
+                    json!([
+                        peer("gw"),
+                        over(again("a"), json!({ "connected": true })),
+                        seen
+                    ]),
                     json!([enrolled("gw", "gw")]),
                 ),
             ),
@@ -143,6 +175,12 @@ another peer has the key's name
     note: setup key "gw" was used by the peer "host", but the peer daojn05h52b8h06og03g has the name "gw": rename that peer in NetBird, or delete it if its machine does not exist any more; nothing is done
 enrolled was taken back
     note: setup key "gw" was marked enrolled before, and now it is not. This has no effect, because the peer "gw" (daojn05h52b8h06og03g) enrolled with this key. To enroll another machine, set reissue_after to the time of this change (such as 2026-12-01T12:00:00Z). If you do not want that, set "enrolled": true again.
+the same, and another key is asked for later
+    note: setup key "gw" has a reissue_after in the future (2026-10-21T14:13:29Z): no new key is created before that time
+the same, and this key was made in the second of reissue_after
+    note: setup key "gw" was marked enrolled before, and now it is not. This has no effect, because the peer "gw" (daojn05h52b8h06og03g) enrolled with this key. To enroll another machine, set reissue_after, which is older than this key, to the time of this change (such as 2026-12-01T12:00:00Z). If you do not want that, set "enrolled": true again.
+a server that does not say when peers enrolled
+    note: setup key "gw" was used, but it is not known which peer enrolled with it: this NetBird does not report when peers enrolled (0.55 and later do), and its event log has no entry for the key; nothing is done
 a key for many as a member
     create setup key gw
     note: group "g" lists "gw", but this is a reusable setup key, so it means no single peer. Its machines join the groups in its "auto_groups".
@@ -151,7 +189,7 @@ a member whose key one of two used
 a member of which two more have the name
     update group g
         peers [] → ["gw (daojn05h52b8h06og03g)"]
-    note: group "g" lists "gw", which means the peer daojn05h52b8h06og03g. The peers daojn06d1l189ei3hfs0 and daojn06d1l2o9ei3i48g have this name too, but are not added. If one of them is the right machine, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key. If not, rename them.
+    note: group "g" lists "gw", which means the peer daojn05h52b8h06og03g. The peers daojn06d1l189ei3hfs0 (connected) and daojn06d1l2o9ei3i48g (last seen 2026-09-21T14:14:20Z) have this name too, but are not added. If one of them is the right machine, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key. If not, rename them.
 a member of a name that two have
     adopts group g as Adopted
     adopts setup key gw as Adopted

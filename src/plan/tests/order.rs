@@ -365,6 +365,7 @@ another group gets one
 #[test]
 fn dead_keys_let_go_of_groups_that_go() {
     let dead = |name: &str| over(key(name, &["g", "keep"]), used_at(MADE + 9));
+    let older = over(key_at("k", &["g"], MADE - 99), used_at(MADE - 9));
     let declared = json!({ "type": "one-off", "expires_in": 5_184_000, "enrolled": true });
     let file = json!({ "groups": { "keep": {} }, "setup_keys": { "k": declared } });
     let live = |keys: Vec<Value>| json!({ "groups": [group("g", &[]), group("keep", &[])], "setup_keys": keys });
@@ -377,9 +378,30 @@ fn dead_keys_let_go_of_groups_that_go() {
         ),
         (
             "ours, and another that goes",
-            Case::new(file, live(vec![dead("k"), dead("other")]))
+            Case::new(file.clone(), live(vec![dead("k"), dead("other")]))
                 .prune_all()
                 .outcome(),
+        ),
+        (
+            "ours, and an older one of its name that is not",
+            Case::new(file.clone(), live(vec![older, dead("k")]))
+                .prune_all()
+                .outcome(),
+        ),
+        (
+            "ours, and a policy of the group's name goes",
+            Case::new(
+                over(
+                    file.clone(),
+                    json!({ "groups": { "g": {}, "keep": {} }, "policies": {} }),
+                ),
+                over(
+                    live(vec![dead("k")]),
+                    json!({ "policies": [policy("g", &["keep"], &["keep"])] }),
+                ),
+            )
+            .prune_all()
+            .outcome(),
         ),
         (
             "ours, and it goes itself",
@@ -415,6 +437,15 @@ ours, and another that goes
         auto_groups ["g","keep"] → ["keep"]
     delete setup key other: it is not in the file (--prune all)
     delete group g: it is not in the file (--prune all)
+    adopts group keep as Adopted
+    adopts setup key k as Adopted
+ours, and an older one of its name that is not
+    held: group g: not deleted, because it is still used by setup key "k" (daojm7d8v557f7ctlctg, overused)
+    adopts group keep as Adopted
+    adopts setup key k as Adopted
+ours, and a policy of the group's name goes
+    delete policy g: it is not in the file (--prune all)
+    adopts group g as Adopted
     adopts group keep as Adopted
     adopts setup key k as Adopted
 ours, and it goes itself

@@ -395,7 +395,7 @@ fn what_stands_in_others() {
         (
             "the zone is to be replaced, and has a record by hand",
             Case::new(
-                json!({ "dns": { "zones": { "corp": { "domain": "new.example", "distribution_groups": ["All"], "records": [] } } } }),
+                json!({ "groups": { "keep": {} }, "dns": { "zones": { "corp": { "domain": "new.example", "distribution_groups": ["All"], "records": [] } } } }),
                 lists(
                     "corp",
                     &[
@@ -441,6 +441,7 @@ the same, with --prune all
 the zone is to be replaced, and the file says nothing of its records
     impossible: DNS zone corp cannot be replaced: that would delete DNS record "db.corp.example A" (daojn00l12pbmjsuhiq0) too, and the file does not declare it | declare the content in the file, too, or delete it in NetBird, or give the new one another name
 the zone is to be replaced, and has a record by hand
+    create group keep
     held: DNS zone corp: not changed, because NetBird must delete and create it again for this, and would delete DNS record "x.corp.example A" (daojn00jmcb30b697pvg) in it
     unmanaged: DNS record x.corp.example A
 

@@ -8,17 +8,27 @@ use snapbox::{IntoData, assert_data_eq, str};
 use super::{by_hand, case, pending, sealed, sealed_at, unrecorded};
 use crate::model::Kind;
 use crate::plan::Standing;
-use crate::testing::{Case, MADE, group, over, peer, table, time, used_at};
+use crate::testing::{
+    Case, LIFE, MADE, desired, enrolled, group, over, peer, policy_with, table, time, used_at,
+};
 
 /// The same, and what the plan says of a key that a machine of that name used in that second.
-fn used_by(mut case: Case, name: &str, second: i64) -> Case {
+pub(super) fn used_by(mut case: Case, name: &str, second: i64) -> Case {
     let peer = over(peer(name), json!({ "created_at": time(second) }));
     case.snapshot.list_mut(Kind::Peer).push(peer.into());
     case
 }
 
+/// Another environment has the key that was made first.
+pub(super) fn strange(case: Case) -> Case {
+    case.ours(|ours| {
+        let id = crate::testing::id(Kind::SetupKey, "k");
+        ours.strange.insert(id.as_str().into(), "lab.json".into());
+    })
+}
+
 /// There is no inventory yet.
-fn first(case: Case) -> Case {
+pub(super) fn first(case: Case) -> Case {
     case.ours(|ours| {
         ours.standing = Standing::First;
         Arc::make_mut(&mut ours.inventory).created.clear();
@@ -58,6 +68,16 @@ fn a_key_that_somebody_else_made_stays() {
             ),
         ),
         (
+            "used, beside one of ours that is older than the file asks for",
+            case(
+                json!({ "reissue_after": time(MADE + 5) }),
+                vec![
+                    sealed(),
+                    by_hand(over(sealed_at(MADE + 9), used_at(MADE + 99))),
+                ],
+            ),
+        ),
+        (
             "without groups, beside ours",
             case(
                 pending(),
@@ -71,14 +91,25 @@ fn a_key_that_somebody_else_made_stays() {
             "with --prune all",
             case(pending(), vec![by_hand(sealed_at(MADE - 9)), sealed()]).prune_all(),
         ),
-        ("of another environment, with --prune all", {
-            let other = by_hand(sealed_at(MADE - 9));
-            let id = crate::base::id::Id::from(other["id"].as_str().expect("an id"));
-            let case = case(pending(), vec![other, sealed()]).prune_all();
-            case.ours(|ours| {
-                ours.strange.insert(id, "lab.json".into());
-            })
-        }),
+        (
+            "of another environment, with --prune all",
+            strange(case(pending(), vec![sealed_at(MADE + 9), by_hand(sealed())]).prune_all()),
+        ),
+        (
+            "the same, and ours did its work",
+            strange(case(json!({ "enrolled": true }), vec![by_hand(sealed())]).prune_all()),
+        ),
+        (
+            "of another environment, and its groups are still to come",
+            strange(case(
+                pending(),
+                vec![unrecorded(over(sealed(), json!({ "auto_groups": [] })))],
+            )),
+        ),
+        (
+            "with its groups, and a run of ours made it",
+            case(pending(), vec![unrecorded(sealed_at(MADE - 9)), sealed()]),
+        ),
         (
             "a second one, and no inventory tells whose they are",
             case(pending(), vec![sealed(), sealed_at(MADE + 9)])
@@ -96,12 +127,21 @@ reusable, with two machines, beside ours
     note: NetBird has another valid setup key with the name "k" (id daojmtt8v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, delete the key of this entry in NetBird, then run apply --adopt setup_keys/k=daojmtt8v557f7ctlctg (in a job: the input adopt of the apply workflow).
 used, beside ours
     nothing
+used, beside one of ours that is older than the file asks for
+    replace setup key k: reissue_after 2026-09-21T14:13:25Z
 without groups, beside ours
     note: NetBird has another valid setup key with the name "k" (id daojn2d8v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, delete the key of this entry in NetBird, then run apply --adopt setup_keys/k=daojn2d8v557f7ctlctg (in a job: the input adopt of the apply workflow).
 with --prune all
     delete setup key k [made -9 s]: it is not in the file (--prune all)
 of another environment, with --prune all
-    note: NetBird has another valid setup key with the name "k" (id daojmtt8v557f7ctlctg). It stays as it is.
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). It stays as it is.
+the same, and ours did its work
+    nothing
+of another environment, and its groups are still to come
+    create setup key k
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). It stays as it is.
+with its groups, and a run of ours made it
+    note: NetBird has another valid setup key with the name "k" (id daojmtt8v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, delete the key of this entry in NetBird, then run apply --adopt setup_keys/k=daojmtt8v557f7ctlctg (in a job: the input adopt of the apply workflow).
 a second one, and no inventory tells whose they are
     note: NetBird has another valid setup key with the name "k" (id daojn2d8v557f7ctlctg). This plan has no inventory. An apply deletes such a key only if a run of this file created it.
 
@@ -118,7 +158,7 @@ fn without_an_inventory_no_key_goes_and_no_machine() {
                 asked(),
                 vec![used, over(sealed_at(MADE + 600), used_at(MADE + 700))],
             ),
-            "old-host",
+            "k",
             MADE + 9,
         )
     };
@@ -139,6 +179,19 @@ fn without_an_inventory_no_key_goes_and_no_machine() {
             "a machine in whose place another came",
             used_by(older(), "new-host", MADE + 700),
         ),
+        ("the same, and a policy names it", {
+            let mut case = used_by(older(), "new-host", MADE + 700);
+            let to = json!({ "id": crate::testing::id(Kind::Peer, "k"), "type": "peer" });
+            let to = json!({ "destinations": null, "destinationResource": to });
+            let policies = case.snapshot.list_mut(Kind::Policy);
+            policies.push(policy_with("p", &["ops"], &[], to).into());
+            case
+        }),
+        ("the same, and the log tells who came first", {
+            let mut case = used_by(older(), "new-host", MADE + 700);
+            case.snapshot.rest.events = Some(vec![enrolled("k", "k").into()]);
+            case
+        }),
     ];
     let of = |case: &Case| {
         let unknown = case.clone().ours(|ours| ours.standing = Standing::Unknown);
@@ -163,10 +216,27 @@ enrolled, and one is unused
 a machine in whose place another came
     update group pilots
         peers [] → ["new-host"]
+    delete peer k: enrolled with an older setup key "k", and replaced by the peer "new-host" (daojn0242q9gdg3pqqt0); only the times of key and peer say so, not the event log
     rename peer k: enrolled with this key; only the times of key and peer say so, not the event log
         name "new-host" → "k"
         dns_label "new-host" → "k"
-    delete peer old-host: enrolled with an older setup key "k", and replaced by the peer "new-host" (daojn0242q9gdg3pqqt0); only the times of key and peer say so, not the event log
+    --
+    update group pilots
+        peers [] → ["new-host"]
+the same, and a policy names it
+    update group pilots
+        peers [] → ["new-host"]
+    note: peer "k" is replaced by the peer "new-host" (daojn0242q9gdg3pqqt0), but is not deleted, because its deletion would break policy "p" (daojn064mr64fain5cug). Remove the old peer from there first.
+    --
+    update group pilots
+        peers [] → ["new-host"]
+the same, and the log tells who came first
+    update group pilots
+        peers [] → ["new-host"]
+    delete peer k: enrolled with an older setup key "k", and replaced by the peer "new-host" (daojn0242q9gdg3pqqt0)
+    rename peer k: enrolled with this key; only the times of key and peer say so, not the event log
+        name "new-host" → "k"
+        dns_label "new-host" → "k"
     --
     update group pilots
         peers [] → ["new-host"]
@@ -174,179 +244,48 @@ a machine in whose place another came
 "#]].raw());
 }
 
+/// It leaves its groups by being deleted, and is none that has the name of another one.
 #[test]
-fn keys_are_adopted_by_the_first_inventory_alone() {
-    let enrolled = || json!({ "enrolled": true });
-    let used = |second: i64| by_hand(over(sealed_at(second), used_at(second + 100)));
-    let rows = [
-        (
-            "a valid one that is as the file says",
-            first(case(pending(), vec![by_hand(sealed())])),
-        ),
-        (
-            "one without the groups",
-            first(case(
-                pending(),
-                vec![by_hand(over(sealed(), json!({ "auto_groups": [] })))],
-            )),
-        ),
-        (
-            "one without the groups that a run of ours made",
-            first(case(
-                pending(),
-                vec![unrecorded(over(sealed(), json!({ "auto_groups": [] })))],
-            )),
-        ),
-        (
-            "two of them",
-            first(case(
-                pending(),
-                vec![by_hand(sealed()), by_hand(sealed_at(MADE + 9))],
-            )),
-        ),
-        (
-            "one that wants no groups and that we made",
-            first(case(
-                json!({ "auto_groups": [] }),
-                vec![unrecorded(over(sealed(), json!({ "auto_groups": [] })))],
-            )),
-        ),
-        (
-            "one that is older than the file asks for",
-            first(case(
-                over(pending(), json!({ "reissue_after": time(MADE + 1) })),
-                vec![by_hand(sealed())],
-            )),
-        ),
-        (
-            "enrolled: the newest used one",
-            first(case(enrolled(), vec![used(MADE), used(MADE + 500)])),
-        ),
-        (
-            "enrolled, and none was used",
-            first(case(enrolled(), vec![])),
-        ),
-        (
-            "pending, and one was used",
-            first(case(pending(), vec![used(MADE)])),
-        ),
-        (
-            "later: enrolled, and one was used",
-            case(enrolled(), vec![used(MADE)]),
-        ),
-        (
-            "later: pending, and one was used",
-            case(pending(), vec![used(MADE)]),
-        ),
-        ("named with --adopt", {
-            let key = by_hand(sealed());
-            let id = crate::base::id::Id::from(key["id"].as_str().expect("an id"));
-            case(pending(), vec![key]).ours(|ours| {
-                let address =
-                    crate::model::address::Address::new(crate::model::kind::Kind::SetupKey, "k");
-                ours.asked.insert(address, id);
-            })
-        }),
-        (
-            "enrolled, and its machine is known",
-            used_by(
-                first(case(enrolled(), vec![used(MADE)])),
-                "host",
-                MADE + 100,
-            ),
-        ),
-    ];
-    let rows = rows.map(|(what, case)| (what, case.outcome()));
-    assert_data_eq!(table(rows), str![[r#"
-a valid one that is as the file says
-    adopts group ops as Adopted
-    adopts group pilots as Adopted
-    adopts setup key k as Adopted
-one without the groups
-    create setup key k
-    adopts group ops as Adopted
-    adopts group pilots as Adopted
-    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow).
-one without the groups that a run of ours made
-    create setup key k
-    adopts group ops as Adopted
-    adopts group pilots as Adopted
-    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow).
-two of them
-    create setup key k
-    adopts group ops as Adopted
-    adopts group pilots as Adopted
-    note: NetBird has 2 other valid setup keys with the name "k" (ids daojn058v557f7ctlctg, daojn2d8v557f7ctlctg). This file does not manage them and does not change them. To use one of them for this entry, run apply --adopt setup_keys/k=ID (in a job: the input adopt of the apply workflow).
-one that wants no groups and that we made
-    create setup key k
-    adopts group ops as Adopted
-    adopts group pilots as Adopted
-    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow).
-one that is older than the file asks for
-    create setup key k
-    adopts group ops as Adopted
-    adopts group pilots as Adopted
-    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow).
-enrolled: the newest used one
-    adopts group ops as Adopted
-    adopts group pilots as Adopted
-    adopts setup key k as Adopted
-enrolled, and none was used
-    adopts group ops as Adopted
-    adopts group pilots as Adopted
-pending, and one was used
-    adopts group ops as Adopted
-    adopts group pilots as Adopted
-    skipped: setup key k
-    note: setup key "k" is skipped: NetBird has a used key with this name (daojn058v557f7ctlctg), so the machine may have enrolled already. If the machine enrolled, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow). If not, set reissue_after to the present time: then a new key is created.
-later: enrolled, and one was used
-    adopts setup key k as Adopted
-later: pending, and one was used
-    create setup key k
-    note: setup key "k" is created although NetBird has used setup keys with its name (id daojn058v557f7ctlctg) that this file does not manage. If the machine of such a key is the one that is meant, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow) instead.
-named with --adopt
-    adopts setup key k as Adopted
-enrolled, and its machine is known
-    adopts group ops as Adopted
-    adopts group pilots as Adopted
-    adopts setup key k as Adopted
-    note: setup key "k" was used by the peer "host" (daojn001d7im4h5d06hg) before this file managed it, so it is marked enrolled. The peer keeps its name. The peer is not added to pilots: to add it, list this key in the peers of the group
-
-"#]].raw());
-}
-
-#[test]
-fn an_adopted_key_is_replaced_by_no_run() {
-    let adopted = |declared: Value| {
-        let case = case(declared, vec![by_hand(sealed())]);
-        case.ours(|ours| {
+fn a_machine_in_whose_place_another_came_is_in_no_group_any_more() {
+    let asked = json!({ "type": "one-off", "expires_in": LIFE, "reissue_after": time(MADE + 500) });
+    let file = json!({ "groups": { "pilots": { "peers": ["k"] } }, "setup_keys": { "k": asked } });
+    let older = || crate::testing::id(Kind::Peer, "k");
+    let of = |members: &[&str]| {
+        let keys = vec![
+            over(sealed(), used_at(MADE + 9)),
+            over(sealed_at(MADE + 600), used_at(MADE + 700)),
+        ];
+        let case = used_by(case(pending(), keys), "k", MADE + 9);
+        let mut case = used_by(case, "new-host", MADE + 700);
+        case.desired = desired(&file);
+        let groups = case.snapshot.list_mut(Kind::Group);
+        groups.retain(|live| crate::testing::value(live)["name"] != "pilots");
+        groups.push(group("pilots", members).into());
+        let case = case.ours(|ours| {
+            let members = [("k".to_owned(), older().as_str().into())];
             let inventory = Arc::make_mut(&mut ours.inventory);
-            inventory.created.remove("setup_keys/k");
-            let id = crate::testing::id(crate::model::kind::Kind::SetupKey, "k");
-            let ids = vec![crate::base::id::Id::from(id.as_str())];
-            inventory.adopted.insert("setup_keys/k".into(), ids);
-        })
+            inventory.members.insert("pilots".into(), members.into());
+        });
+        case.outcome()
     };
-    let rows = [
-        ("equal", adopted(pending())),
-        ("other groups", adopted(json!({ "auto_groups": ["ops"] }))),
-        ("another type", adopted(json!({ "type": "reusable" }))),
-        (
-            "asked for anew",
-            adopted(json!({ "reissue_after": time(MADE + 9) })),
-        ),
-    ];
-    let rows = rows.map(|(what, case)| (what, case.outcome()));
+    let rows = [("it was a member", of(&["k"])), ("it was none", of(&[]))];
     assert_data_eq!(table(rows), str![[r#"
-equal
-    nothing
-other groups
-    update setup key k
-        auto_groups ["pilots"] → ["ops"]
-another type
-    note: setup key "k" existed before this file managed it (id daojn058v557f7ctlctg). It differs from the file in a field that NetBird cannot change, so it is not changed. For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k).
-asked for anew
-    replace setup key k: reissue_after 2026-09-21T14:13:29Z
+it was a member
+    update group pilots
+        peers ["k"] → ["k","new-host"]
+    delete peer k: enrolled with an older setup key "k", and replaced by the peer "new-host" (daojn0242q9gdg3pqqt0); only the times of key and peer say so, not the event log
+    rename peer k: enrolled with this key; only the times of key and peer say so, not the event log
+        name "new-host" → "k"
+        dns_label "new-host" → "k"
+    delete group ops: it is no longer in the file
+it was none
+    update group pilots
+        peers [] → ["new-host"]
+    delete peer k: enrolled with an older setup key "k", and replaced by the peer "new-host" (daojn0242q9gdg3pqqt0); only the times of key and peer say so, not the event log
+    rename peer k: enrolled with this key; only the times of key and peer say so, not the event log
+        name "new-host" → "k"
+        dns_label "new-host" → "k"
+    delete group ops: it is no longer in the file
 
 "#]].raw());
 }

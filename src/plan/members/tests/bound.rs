@@ -8,7 +8,7 @@ use crate::base::Id;
 use crate::model::{Address, Kind};
 use crate::plan::Standing;
 use crate::testing::{
-    Case, MADE, NOW, enrolled, group, id, key, over, peer, peer_at, table, used_at,
+    Case, MADE, NOW, enrolled, group, id, key, over, peer, peer_at, policy, table, used_at,
 };
 
 /// The group `g` that lists `edge`, with these members, peers and this inventory.
@@ -80,6 +80,21 @@ fn whom_a_name_means() {
             since(case(&[], vec![peer_at("edge", NOW + 9)], none())),
         ),
         (
+            "one took it in the second of the commit that names it",
+            since(case(&[], vec![peer_at("edge", NOW)], none())),
+        ),
+        (
+            "the entry of the key of that name left, and its machine came since",
+            {
+                let file = json!({ "groups": { "g": { "peers": ["edge"] } }, "setup_keys": {} });
+                let keys = [over(key("edge", &[]), used_at(MADE))];
+                let live = json!({ "groups": [group("g", &[])], "peers": [peer("host"), edge()], "setup_keys": keys,
+                                   "events": [enrolled("edge", "host")] });
+                let created = json!({ "groups/g": [id(Kind::Group, "g")], "setup_keys/edge": [id(Kind::SetupKey, "edge")] });
+                Case::new(file, live).inventory(json!({ "created": created }))
+            },
+        ),
+        (
             "before there is an inventory",
             first(case(&[], vec![edge()], none())),
         ),
@@ -99,6 +114,16 @@ fn whom_a_name_means() {
             "a member that nobody listed",
             case(&["x"], vec![peer("x")], none()),
         ),
+        ("--adopt of a policy of that name", {
+            let everybody = json!({ "sources": ["All"], "destinations": ["All"] });
+            let file = json!({ "groups": { "g": { "peers": ["edge"] } }, "policies": { "edge": everybody } });
+            let live = json!({ "groups": [group("g", &[])], "peers": [edge()], "policies": [policy("edge", &["All"], &["All"])] });
+            let created = json!({ "created": { "groups/g": [id(Kind::Group, "g")] } });
+            Case::new(file, live).inventory(created).ours(|ours| {
+                let id = Id::from(id(Kind::Policy, "edge").as_str());
+                ours.asked.insert(Address::new(Kind::Policy, "edge"), id);
+            })
+        }),
         ("--adopt says who it is", {
             let id = Id::from(id(Kind::Peer, "edge").as_str());
             case(&[], vec![edge()], bound(Value::Null)).ours(|ours| {
@@ -158,6 +183,15 @@ one bore it when the commit was made that names it, and one came later
 one took it after the commit that names it
     note: group "g" lists "edge", which means no machine yet, because any machine can choose its own name. The peer dbcch28qcrormgvs1g00 has this name now. If it is the right machine, run apply --adopt peers/edge=dbcch28qcrormgvs1g00 (in a job: the input adopt of the apply workflow)
     writes edge: None
+one took it in the second of the commit that names it
+    update group g
+        peers [] → ["edge (100.92.14.7)"]
+    writes edge: Some(Id("dbcch00qcrormgvs1g00"))
+the entry of the key of that name left, and its machine came since
+    update group g
+        peers [] → ["host"]
+    delete setup key edge: it is no longer in the file
+    note: group "g" lists "edge", which means the peer daojn001d7im4h5d06hg. The peer daojn00qcrormgvs1g00 has this name too, but is not added. If it is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow). If not, rename it.
 before there is an inventory
     note: these names in the file mean no machine yet, because any machine can choose its own name: "edge". If the machines that have these names now are the right ones, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow).
     note: group "g" lists "edge", which means no machine yet, because any machine can choose its own name. The peer daojn00qcrormgvs1g00 has this name now. If it is the right machine, run apply --adopt peers/edge=daojn00qcrormgvs1g00 (in a job: the input adopt of the apply workflow)
@@ -174,12 +208,65 @@ a member that nobody listed
     unmanaged in g: ["x"]
     note: group "g" lists "edge", but no peer has this name, so no peer is added. Check the name. When its machine enrolled, run apply --adopt peers/edge=ID
     writes edge: None
+--adopt of a policy of that name
+    update group g
+        peers [] → ["edge (100.92.14.7)"]
+    adopts policy edge as Adopted
+    writes edge: Some(Id("daojn00qcrormgvs1g00"))
 --adopt says who it is
     update group g
         peers [] → ["edge"]
     binds edge: Id("daojn00qcrormgvs1g00")
 
 "#]].raw());
+}
+
+/// A name left the list, and no run came between that and what its machine did.
+#[test]
+fn a_machine_whose_name_left_a_list_leaves_the_group() {
+    let with = json!({ "groups": { "g": { "peers": ["x"] } } });
+    let of = |inventory: Value| {
+        let file = json!({ "groups": { "g": { "peers": [] } } });
+        let live = json!({ "groups": [group("g", &["host"])], "peers": [peer("host")] });
+        let created = json!({ "created": { "groups/g": [id(Kind::Group, "g")] } });
+        let case = Case::new(file, live).inventory(over(created, inventory));
+        case.since(std::slice::from_ref(&with)).outcome()
+    };
+    let host = || id(Kind::Peer, "host");
+    let came = |by: &str| json!({ "enrolled": { "x": [{ "id": host(), "by": by }] } });
+    let rows = [
+        ("nobody knows whom it meant", of(json!({}))),
+        (
+            "it meant this machine",
+            of(json!({ "names": { "x": host() } })),
+        ),
+        (
+            "this machine came by the key of the name",
+            of(came("event")),
+        ),
+        ("the same, as its times tell", of(came("time"))),
+        ("the same, as a name alone tells", of(came("name"))),
+    ];
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
+nobody knows whom it meant
+    unmanaged in g: ["host"]
+it meant this machine
+    update group g
+        peers ["host"] → []
+this machine came by the key of the name
+    update group g
+        peers ["host"] → []
+the same, as its times tell
+    update group g
+        peers ["host"] → []
+the same, as a name alone tells
+    unmanaged in g: ["host"]
+
+"#]]
+        .raw()
+    );
 }
 
 proptest! {

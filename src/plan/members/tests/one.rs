@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use crate::model::Kind;
-use crate::testing::{Case, MADE, id, id_at, key, over, peer, peer_at, route, table, used_at};
+use crate::testing::{
+    Case, MADE, id, id_at, key, key_at, over, peer, peer_at, route, table, used_at,
+};
 
 const DAY: i64 = 86_400;
 
@@ -93,6 +95,30 @@ fn an_entry_names_a_peer_as_a_group_lists_its_members() {
             waits(&enrolled, vec![came(), older()], vec![used()]),
         ),
         (
+            "the same, and nobody else has the name",
+            waits(&enrolled, vec![came()], vec![used()]),
+        ),
+        (
+            "the same, and the route goes through it already",
+            case(
+                &enrolled,
+                vec![came()],
+                vec![used()],
+                vec![through(&id_at(Kind::Peer, "host-7", MADE + 5))],
+            )
+            .outcome(),
+        ),
+        (
+            "the peer of a used key, until another one comes in its place",
+            case(
+                &pending,
+                vec![came()],
+                vec![used(), key_at("gw", &[], MADE + 60)],
+                vec![through(&id_at(Kind::Peer, "host-7", MADE + 5))],
+            )
+            .outcome(),
+        ),
+        (
             "the peer of a used key is gone",
             waits(&enrolled, vec![], vec![used()]),
         ),
@@ -126,6 +152,14 @@ a key that waits
 the peer of a key that is used
     create route r
     note: route "r" names "gw", which means the peer daojn1eud4nvoqpig1jg. The peer daojn05h52b8h06og03g has this name too, but is not used. If it is the right machine, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key. If not, rename it.
+the same, and nobody else has the name
+    create route r
+    note: route "r" names "gw", which means the peer "host-7" (daojn1eud4nvoqpig1jg)
+the same, and the route goes through it already
+    adopts route r as Adopted
+the peer of a used key, until another one comes in its place
+    adopts route r as Adopted
+    note: setup key "gw" waits for another machine. The peer "host-7" (daojn1eud4nvoqpig1jg), which used an older key of this name, keeps the name and leaves the groups that list it when that machine enrolls. To replace the old machine, set reissue_after to a time between the creation of the two keys.
 the peer of a used key is gone
     note: route "r" names the setup key "gw", but the peer that enrolled with it was deleted. For a machine in its place, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key. This entry is skipped until its peer is known.
 a key that is gone
