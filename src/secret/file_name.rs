@@ -82,6 +82,7 @@ mod tests {
             ("Pilot-hawk-72", "Pilot-hawk-72.age"),
             ("node_1.lan", "node_1.lan.age"),
             ("console", "console.age"),
+            ("a__b", "a__b.age"),
             ("", "_~e3b0c442.age"),
             ("..", "_._~5ec1f7e7.age"),
             ("../../etc/passwd", "_._._etc_passwd~3754d6cb.age"),

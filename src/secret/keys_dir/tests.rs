@@ -140,6 +140,25 @@ fn a_file_that_another_run_has_written_since_is_left_alone() {
     assert_eq!(read(&theirs.path), "theirs");
     fs::remove_file(&theirs.path).unwrap();
     theirs.remove().unwrap();
+    // nor is an older file that somebody took away a fault
+    let [_, newer] = ["older", "newer"].map(|text| {
+        let reservation = keys.reserve("b").unwrap();
+        reservation.store(&sealed(text)).unwrap()
+    });
+    fs::remove_file(newer.older.as_ref().unwrap()).unwrap();
+    newer.remove().unwrap();
+    assert_eq!(names(&keys), ["a.age"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn one_run_at_a_time_renames_files() {
+    let (_dir, keys) = probed();
+    let other = File::open(&keys.path).unwrap();
+    let lock = locked(&keys.path.join("a.age"));
+    assert!(other.try_lock().is_err());
+    drop(lock);
+    other.try_lock().unwrap();
 }
 
 /// Nothing half-written, whatever fails.

@@ -45,6 +45,7 @@ fn each_class_of_wrong_line_has_its_message() {
         (&ALICE.replace('7', "8"), checksum),
         (&ALICE[..50], checksum),
         (&ALICE.replacen("t7r", "t1r", 1), checksum),
+        (&ALICE.replacen("7rxyev2", "1rxyev1", 1)[..40], checksum),
         (&TAG.replacen("qt8", "qt9", 1), checksum),
         (&TAG_PQ[..200], checksum),
         ("age1x/../../tmp/evil1qqqqqq", checksum),
@@ -131,6 +132,10 @@ fn each_class_of_wrong_line_has_its_message() {
             "a SECRET key, where public ones belong (it is not repeated here)",
         ),
         (
+            "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----",
+            "a SECRET key, where public ones belong (it is not repeated here)",
+        ),
+        (
             "---- BEGIN SSH2 PUBLIC KEY ----",
             "a block of another format, no age or SSH public key",
         ),
@@ -159,6 +164,17 @@ fn all_wrong_lines_are_told_at_once_and_none_is_skipped() {
          r.txt:6\n    a mistyped or cut off age key (its checksum is wrong)\n    hint: copy the whole key again\n\n\
          r.txt:7\n    a key of a plugin (age1yubikey1…), and plugins are never started\n    \
          hint: add another public key of the same person"
+    );
+    // a block is one error, and a line of dashes is no block
+    let block = "---- BEGIN SSH2 PUBLIC KEY ----\nAAAAC3Nz\n---- END SSH2 PUBLIC KEY ----";
+    let unknown = "not an age or SSH public key";
+    assert_eq!(
+        errors(file(&format!("{block}\n---- us ----\nalice"))),
+        [
+            "r.txt:1: a block of another format, no age or SSH public key".to_owned(),
+            format!("r.txt:4: {unknown}"),
+            format!("r.txt:5: {unknown}"),
+        ]
     );
     let one = file("alice").unwrap_err().to_string();
     assert_eq!(
@@ -268,6 +284,10 @@ fn each_source_names_its_place() {
     assert_eq!(
         errors(from(ALICE, "z")),
         ["AGE_PUBLIC_KEY: not an age or SSH public key"]
+    );
+    assert_eq!(
+        errors(from(&format!("{ALICE},{TAG}"), "")),
+        ["-r: more than one key, or text behind the key"]
     );
     assert_eq!(
         errors(from("x", " \n")),
