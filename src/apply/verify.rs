@@ -90,7 +90,7 @@ fn is_enrollment(change: &Change, before: &Actual) -> bool {
     let is_new = |id: &Id| !before.peers.contains(id);
     match &change.operation {
         Operation::Update { live, .. } if change.address.kind == Kind::Peer => is_new(&live.id),
-        Operation::Update { .. } if change.address.kind == Kind::Group => {
+        Operation::Update { .. } => {
             let added = change.added_members();
             change.removed_members().is_empty() && !added.is_empty() && added.iter().all(is_new)
         }

@@ -463,3 +463,19 @@ fn three_lists_are_asked_for_however_many_networks_there_are() {
     asked.sort_unstable();
     assert_eq!(asked, ["", "/resources", "/routers"]);
 }
+
+/// A policy names the resource, which is not what goes.
+#[test]
+fn a_group_with_the_name_of_a_resource_goes() {
+    let bench = Bench::fake();
+    let mut file = office(
+        json!({ "nas": { "address": "10.1.1.1", "groups": ["g"] } }),
+        json!([]),
+    );
+    file["policies"] = json!({ "p": { "sources": ["g"], "destination_resource": "nas" } });
+    file["groups"]["nas"] = json!({});
+    bench.agreed(file.clone());
+    file["groups"].as_object_mut().unwrap().remove("nas");
+    bench.file(file).apply(&[]).expect(0);
+    assert_eq!(bench.names("/groups"), ["All", "g", "h"]);
+}
