@@ -103,7 +103,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::{Case, MADE, group, id, key, over, peer, policy, used_at};
+    use crate::testing::{Case, MADE, enrolled, group, id, key, over, peer, policy, used_at};
 
     #[test]
     fn what_was_done_is_written_down_and_nothing_else() {
@@ -124,12 +124,13 @@ mod tests {
         let policies = ["stays", "goes"].map(|name| policy(name, &["All"], &["All"]));
         let live = json!({ "peers": names.map(peer), "setup_keys": names.map(used),
                            "groups": [group("g", &["m", "n"])], "policies": policies, "users": [me] });
-        let case = Case::new(after, live)
-            .history(&[(MADE, before)])
-            .ours(|ours| {
-                let created = &mut Arc::make_mut(&mut ours.inventory).created;
-                created.insert("policies/gone".into(), vec!["dead".into()]);
-            });
+        let mut case = Case::new(after, live);
+        // with its key its machine goes
+        case.snapshot.rest.events = Some(vec![enrolled("x", "x").into()]);
+        let case = case.history(&[(MADE, before)]).ours(|ours| {
+            let created = &mut Arc::make_mut(&mut ours.inventory).created;
+            created.insert("policies/gone".into(), vec!["dead".into()]);
+        });
         let plan = case.possible();
         let delta = |status: Status| {
             let deleted = plan.changes.iter().filter_map(Change::deleted);
@@ -149,20 +150,20 @@ mod tests {
         };
         let of = |kind: Kind, name: &str| Id::from(id(kind, name).as_str());
         let (done, not_tried) = (delta(Status::Success), delta(Status::Skipped));
+        let machine = of(Kind::Peer, "x");
+        let of_machine = format!("peers/{machine}");
         let gone = [
             "policies/gone",
             "groups/g member n",
             "setup_keys/x",
+            of_machine.as_str(),
             "policies/goes",
         ];
         let gone = gone.map(|row| format!("{row} by Some(\"#4\")"));
         assert_eq!(rows(&done), gone);
-        let dead = [
-            of(Kind::SetupKey, "x"),
-            of(Kind::Policy, "goes"),
-            "dead".into(),
-        ];
-        assert_eq!(done.dead, BTreeSet::from(dead));
+        let dead = [of(Kind::SetupKey, "x"), of(Kind::Policy, "goes")];
+        let dead = dead.into_iter().chain([machine.clone(), "dead".into()]);
+        assert_eq!(done.dead, BTreeSet::from_iter(dead));
         let joined = ("g".to_owned(), "o".to_owned(), of(Kind::Peer, "o"));
         assert_eq!(done.members, [joined]);
         let left = ("g".to_owned(), of(Kind::Peer, "n"));
@@ -170,5 +171,7 @@ mod tests {
         assert_eq!(rows(&not_tried), gone[..1]);
         assert_eq!(not_tried.dead, BTreeSet::from(["dead".into()]));
         assert!(not_tried.members.is_empty() && not_tried.left_members.is_empty());
+        assert_eq!(done.dead_machines, BTreeSet::from([machine]));
+        assert!(not_tried.dead_machines.is_empty());
     }
 }

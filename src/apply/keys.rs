@@ -167,10 +167,7 @@ impl Execution<'_> {
             id: key.id.clone(),
             armored: key.sealed.armored.clone(),
         };
-        let copies: Vec<KeyCopy> = match has_copies {
-            true => keys.iter().map(copy).collect(),
-            false => Vec::new(),
-        };
+        let copies: Vec<KeyCopy> = keys.iter().map(copy).collect();
         let recorded = records.recorder.record(&[delta], &copies)?;
         let made = keys.iter().map(|key| (key.id.clone(), key.address.clone()));
         self.applied.made.extend(made);

@@ -190,6 +190,12 @@ mod tests {
             assert_eq!(both.of("groups/a"), [(&id("1"), RecordedAs::Created)]);
             assert!(both.adopted.is_empty());
         }
+        let at_once = Delta {
+            adopted: vec![adoption("groups/a", "1", 2)],
+            ..made
+        };
+        let both = at_once.onto(&empty);
+        assert_eq!(both.of("groups/a"), [(&id("1"), RecordedAs::Created)]);
     }
 
     #[test]
@@ -237,6 +243,7 @@ mod tests {
             "what stays of that name"
         );
         assert_eq!(next.let_go_of(&id("5")), None);
+        assert!(next.is_let_go(&id("1")) && !next.is_let_go(&id("5")));
         let gone = &next.let_go["policies/p"];
         assert_eq!(gone.ids, ["1", "3"].map(id));
         assert_eq!(gone.cause.as_deref(), Some("#4"));

@@ -164,6 +164,14 @@ mod tests {
             let line = format!("ssh-ed25519 {wrong} alice");
             assert_eq!(SshKey::parse(&line).unwrap_err(), MISTYPED, "{line}");
         }
+        // age ignores what stands behind the key
+        let blob = STANDARD_NO_PAD.decode(data).unwrap();
+        for number in [1, 2] {
+            let more = [0, 0, 0, 1, 1].repeat(number);
+            let longer = STANDARD_NO_PAD.encode([&blob[..], &more].concat());
+            let line = format!("ssh-ed25519 {longer}");
+            assert_eq!(SshKey::parse(&line).unwrap_err(), MISTYPED, "{line}");
+        }
         let as_rsa = format!("ssh-rsa {data}");
         assert_eq!(SshKey::parse(&as_rsa).unwrap_err(), MISTYPED);
     }

@@ -188,6 +188,9 @@ fn a_declared_member_that_somebody_took_out_meanwhile_is_back() {
     let keys = bench.enrolled(&["m", "n", "x"]);
     let file = |peers: Value| json!({ "groups": { "g": { "peers": peers } }, "setup_keys": keys });
     bench.agreed(file(json!(["m"])));
+    // one of whom the file says nothing is not set again
+    let members = ["m", "x"].map(|name| bench.id("/peers", name));
+    bench.edit("/groups", "g", json!({ "peers": members }));
     let g = bench.one("/groups", "g");
     let group = format!("/groups/{}", g["id"].as_str().unwrap());
     bench
@@ -205,6 +208,20 @@ fn a_declared_member_that_somebody_took_out_meanwhile_is_back() {
         bench.one("/groups", "g")["peers"].as_array().unwrap().len(),
         2
     );
+}
+
+#[test]
+fn what_this_run_renames_in_the_first_of_two_writes_was_renamed_by_nobody_else() {
+    let bench = Bench::fake();
+    let keys = bench.enrolled(&["m", "n"]);
+    let file = |groups: Value| json!({ "groups": groups, "setup_keys": keys });
+    bench.agreed(file(json!({ "old": { "peers": ["m"] } })));
+    bench.file(file(
+        json!({ "new": { "renamed_from": "old", "peers": ["n"] } }),
+    ));
+    let run = bench.apply(&["--max-deletes", "9"]).expect(0);
+    bench.assert_writes(&["PUT /groups", "PUT /groups"]);
+    assert!(!run.stderr.contains("somebody renamed"), "{}", run.stderr);
 }
 
 #[test]

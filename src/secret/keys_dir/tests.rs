@@ -186,8 +186,10 @@ fn a_failure_leaves_no_file() {
         )
     );
 
+    let stored = keys.reserve("c").unwrap().store(&sealed("x")).unwrap();
     let reservation = keys.reserve("b").unwrap();
     fs::remove_dir_all(&keys.path).unwrap();
+    stored.remove().unwrap();
     let error = reservation.store(&sealed("x")).unwrap_err().to_string();
     assert_eq!(
         error,
@@ -213,7 +215,12 @@ fn a_symbolic_link_is_replaced_and_not_followed() {
         (read(&stored.path), read(&elsewhere)),
         ("x".into(), "untouched".into())
     );
+    // somebody's link is no file of this run, whatever it leads to
+    fs::write(&elsewhere, "x").unwrap();
+    fs::remove_file(&stored.path).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &stored.path).unwrap();
     stored.remove().unwrap();
+    assert!(fs::symlink_metadata(&stored.path).unwrap().is_symlink());
 }
 
 #[test]
@@ -282,6 +289,11 @@ fn a_directory_that_cannot_be_used_is_told_before_the_first_write() {
         assert!(
             made.starts_with("cannot make the keys directory /proc/sealed-keys: "),
             "{made}"
+        );
+        let written = error(Path::new("/proc/self"));
+        assert!(
+            written.starts_with("cannot write to the keys directory /proc/self: "),
+            "{written}"
         );
     }
     let nested = dir.path().join("a/b/c");

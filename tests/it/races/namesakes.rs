@@ -184,6 +184,8 @@ fn of_two_keys_of_one_name_a_revoked_one_does_not_stand() {
 #[test]
 fn of_two_keys_of_one_name_the_older_stays_though_a_machine_used_it() {
     let bench = Bench::fake();
+    // adopted, which has nothing to do with the keys
+    bench.group("g2");
     bench.file(one_of_each());
     let mut second = other(&bench);
     let sealed = bench.path("other/k1.age");
