@@ -113,6 +113,8 @@ impl Execution<'_> {
         let custody = self
             .custody
             .context("no recipient is set for the new key")?;
+        // resolved first: a key whose groups do not exist, or that several have, is not made
+        after.request(&address.name, Some(&Value::Null), &self.groups)?;
         let reservation = custody.dir.reserve(&address.name)?;
         let body = after.request(&address.name, None, &self.groups)?;
         let NewKey { object, secret } = self.post_key(address, &body)?;
@@ -167,7 +169,10 @@ impl Execution<'_> {
             id: key.id.clone(),
             armored: key.sealed.armored.clone(),
         };
-        let copies: Vec<KeyCopy> = keys.iter().map(copy).collect();
+        let copies: Vec<KeyCopy> = match has_copies {
+            true => keys.iter().map(copy).collect(),
+            false => Vec::new(),
+        };
         let recorded = records.recorder.record(&[delta], &copies)?;
         let made = keys.iter().map(|key| (key.id.clone(), key.address.clone()));
         self.applied.made.extend(made);

@@ -94,8 +94,10 @@ impl Delta {
             next.record(key, id, RecordedAs::Created);
         }
         for (key, Adoption { id, origin, room }) in &self.adopted {
+            let others = next.of(key).into_iter();
+            let others = others.filter(|(other, _)| *other != id).count();
             let is_known = next.origin(id) == Some(RecordedAs::Created);
-            if next.of(key).len() < *room && !is_known {
+            if others < *room && !is_known {
                 next.forget(id);
                 next.record(key, id, *origin);
             }
@@ -223,6 +225,17 @@ mod tests {
             (&id("2"), RecordedAs::Created),
         ];
         assert_eq!(next.of("policies/p"), both, "the oldest first");
+        // another run adopted it, and this one knows that a run made it
+        let mut adopted = Inventory::new("acc", "f");
+        adopted.adopted.insert("policies/p".into(), vec![id("1")]);
+        let (key, of) = adoption("policies/p", "1", 1);
+        let origin = RecordedAs::Created;
+        let made = Delta {
+            adopted: vec![(key, Adoption { origin, ..of })],
+            ..Delta::default()
+        };
+        let next = made.onto(&adopted);
+        assert_eq!(next.of("policies/p"), [(&id("1"), origin)]);
     }
 
     #[test]

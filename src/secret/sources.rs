@@ -186,12 +186,12 @@ impl Reader {
         commas: bool,
         origin: impl Fn(usize, Option<usize>) -> String,
     ) -> bool {
-        let is_open = |line: &str| line.starts_with("--") && !marks(line, "END");
+        let is_open = |line: &str| line.starts_with("--") && !marks(line, "END ");
         let (mut block, mut any) = (false, false);
         for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines().map(str::trim))
         {
             if block {
-                block = !marks(line, "END");
+                block = !marks(line, "END ");
             } else if is_secret(line) {
                 self.refuse(origin(number, None), IDENTITY);
                 (any, block) = (true, is_open(line) || line.starts_with("PuTTY"));
@@ -267,9 +267,8 @@ fn is_secret(line: &str) -> bool {
 
 /// Tells whether a line begins or ends a block: `-----BEGIN …-----`, and `---- BEGIN … ----` in RFC 4716.
 fn marks(line: &str, word: &str) -> bool {
-    ["-", "- "]
-        .iter()
-        .any(|dash| line.contains(&format!("{dash}{word} ")))
+    line.contains(&format!("-{word}"))
+        || line.starts_with("--") && line.contains(&format!("- {word}"))
 }
 
 #[cfg(test)]
