@@ -168,9 +168,7 @@ impl Execution<'_> {
         if let Some(what) = address.kind.referred_as() {
             self.groups.learn(what, live);
         }
-        if address.kind.children().next().is_some() {
-            self.parents.insert(address.clone(), live.id.clone());
-        }
+        self.parents.insert(address.clone(), live.id.clone());
     }
 }
 

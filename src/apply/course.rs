@@ -114,7 +114,7 @@ impl<'r, 'a> Course<'r, 'a> {
         if !self.may_start(number, breaks && !self.breaking) {
             return;
         }
-        if breaks && !self.breaking {
+        if !self.breaking {
             self.run.look = None;
         }
         self.breaking = breaks;

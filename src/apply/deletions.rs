@@ -254,3 +254,83 @@ fn holds_nothing(fresh: &Live) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::base::Evidence;
+    use crate::inventory::{Adoption, Machine, RecordedAs};
+    use crate::testing::{Case, peer, policy};
+
+    /// Two objects, so that none is meant for another one.
+    #[test]
+    fn what_another_run_wrote_down_meanwhile_decides_whether_an_object_goes() {
+        let live = json!({ "peers": [peer("m"), peer("n")],
+                           "policies": [policy("p", &["All"], &["All"]), policy("q", &["All"], &["All"])] });
+        let actual = Case::new(json!({ "groups": { "g": {} } }), live).actual();
+        let [m, n] = ["m", "n"].map(|name| {
+            let mut named = actual.peers_named(name);
+            actual.live_peer(named.next().expect("a peer"))
+        });
+        let [p, q] = ["p", "q"].map(|name| actual.named(Kind::Policy, name)[0].clone());
+        let inventory = |ours: &[&Live]| {
+            let mut inventory = Inventory::new("account", "netbird.json");
+            for live in ours {
+                let (id, by) = (live.id.clone(), Evidence::Event);
+                let machine = Machine { id: id.clone(), by };
+                match live.resource.kind() {
+                    Kind::Peer => inventory
+                        .enrolled
+                        .insert("k".into(), vec![machine])
+                        .map(drop),
+                    _ => inventory
+                        .created
+                        .insert("policies/x".into(), vec![id])
+                        .map(drop),
+                };
+            }
+            inventory
+        };
+        let adopting = |live: &Live| {
+            let (id, origin, room) = (live.id.clone(), RecordedAs::Adopted, 1);
+            let address = Address::new(Kind::Policy, "x");
+            let adoptions = vec![(address, Adoption { id, origin, room })];
+            let mut plan = Plan::default();
+            plan.adoptions = adoptions;
+            plan
+        };
+        let none = Plan::default();
+        let (took_out, took_in) = (
+            Some("another run deleted it or let it go meanwhile"),
+            Some("another run recorded it meanwhile, so it stays"),
+        );
+        for (what, plan, live, planned, newest, said) in [
+            ("ours", &none, &p, &p, &p, None),
+            ("ours no more", &none, &p, &p, &q, took_out),
+            ("by hand, or by --prune all", &none, &p, &q, &q, None),
+            ("ours by now", &none, &p, &q, &p, took_in),
+            ("adopted by this run", &adopting(&p), &p, &q, &p, None),
+            ("adopted and taken out", &adopting(&p), &p, &q, &q, took_out),
+            ("another one is adopted", &adopting(&q), &p, &q, &p, took_in),
+            ("a machine of ours", &none, &m, &m, &m, None),
+            ("a machine of ours no more", &none, &m, &m, &n, took_out),
+            (
+                "a machine that the plan alone knows",
+                &none,
+                &m,
+                &n,
+                &n,
+                None,
+            ),
+            ("a machine that is recorded by now", &none, &m, &n, &m, None),
+        ] {
+            let address = Address::new(live.resource.kind(), live.name.clone());
+            let change = Change::deletion(&address, live, None);
+            let both = [inventory(&[planned]), inventory(&[newest])];
+            let stays = stays(plan, &change, live, both.each_ref());
+            assert_eq!(stays, said, "{what}");
+        }
+    }
+}

@@ -94,3 +94,84 @@ fn members(change: &Change, plan: &Plan, delta: &mut Delta) {
         .left_members
         .extend(left.map(|peer| (group.clone(), peer)));
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::{Case, MADE, enrolled, group, id, key, over, peer, policy, used_at};
+
+    #[test]
+    fn what_was_done_is_written_down_and_nothing_else() {
+        let keys = |names: &[&str]| {
+            let entry = json!({ "type": "one-off", "expires_in": 86400, "enrolled": true });
+            let named = names.iter().map(|name| ((*name).to_owned(), entry.clone()));
+            serde_json::Map::from_iter(named)
+        };
+        let all = || json!({ "sources": ["All"], "destinations": ["All"] });
+        let before = json!({ "groups": { "g": { "peers": ["m", "n"] } }, "setup_keys": keys(&["m", "n", "o", "x"]),
+                             "policies": { "stays": all(), "goes": all(), "gone": all() } });
+        let after = json!({ "groups": { "g": { "peers": ["m", "o"] } }, "setup_keys": keys(&["m", "n", "o"]),
+                            "policies": { "stays": all() } });
+        let used = |name: &str| over(key(name, &[]), used_at(MADE));
+        let me =
+            json!({ "id": "me", "is_current": true, "is_service_user": true, "role": "admin" });
+        let names = ["m", "n", "o", "x"];
+        let policies = ["stays", "goes"].map(|name| policy(name, &["All"], &["All"]));
+        let live = json!({ "peers": names.map(peer), "setup_keys": names.map(used),
+                           "groups": [group("g", &["m", "n"])], "policies": policies, "users": [me] });
+        let mut case = Case::new(after, live);
+        // with its key its machine goes
+        case.snapshot.rest.events = Some(vec![enrolled("x", "x").into()]);
+        let case = case.history(&[(MADE, before)]).ours(|ours| {
+            let created = &mut Arc::make_mut(&mut ours.inventory).created;
+            created.insert("policies/gone".into(), vec!["dead".into()]);
+        });
+        let plan = case.possible();
+        let delta = |status: Status| {
+            let deleted = plan.changes.iter().filter_map(Change::deleted);
+            let deleted = deleted.map(|live| live.id.clone());
+            let applied = Applied {
+                deleted: deleted.filter(|_| status == Status::Success).collect(),
+                statuses: vec![status; plan.changes.len()],
+                ..Applied::default()
+            };
+            let planned = &case.options.ours.inventory;
+            applied.delta(&plan, planned, &|cause| cause.map(|_| "#4".into()))
+        };
+        let rows = |delta: &Delta| -> Vec<String> {
+            let rows = delta.gone.iter();
+            let rows = rows.map(|(row, _, cause)| format!("{row} by {cause:?}"));
+            rows.collect()
+        };
+        let of = |kind: Kind, name: &str| Id::from(id(kind, name).as_str());
+        let (done, not_tried) = (delta(Status::Success), delta(Status::Skipped));
+        let machine = of(Kind::Peer, "x");
+        let of_machine = format!("peers/{machine}");
+        let gone = [
+            "policies/gone",
+            "groups/g member n",
+            "setup_keys/x",
+            of_machine.as_str(),
+            "policies/goes",
+        ];
+        let gone = gone.map(|row| format!("{row} by Some(\"#4\")"));
+        assert_eq!(rows(&done), gone);
+        let dead = [of(Kind::SetupKey, "x"), of(Kind::Policy, "goes")];
+        let dead = dead.into_iter().chain([machine.clone(), "dead".into()]);
+        assert_eq!(done.dead, BTreeSet::from_iter(dead));
+        let joined = ("g".to_owned(), "o".to_owned(), of(Kind::Peer, "o"));
+        assert_eq!(done.members, [joined]);
+        let left = ("g".to_owned(), of(Kind::Peer, "n"));
+        assert_eq!(done.left_members, BTreeSet::from([left]));
+        assert_eq!(rows(&not_tried), gone[..1]);
+        assert_eq!(not_tried.dead, BTreeSet::from(["dead".into()]));
+        assert!(not_tried.members.is_empty() && not_tried.left_members.is_empty());
+        assert_eq!(done.dead_machines, BTreeSet::from([machine]));
+        assert!(not_tried.dead_machines.is_empty());
+    }
+}

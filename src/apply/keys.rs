@@ -113,7 +113,7 @@ impl Execution<'_> {
         let custody = self
             .custody
             .context("no recipient is set for the new key")?;
-        // resolved first: a key whose groups do not exist is not made
+        // resolved first: a key whose groups do not exist, or that several have, is not made
         after.request(&address.name, Some(&Value::Null), &self.groups)?;
         let reservation = custody.dir.reserve(&address.name)?;
         let body = after.request(&address.name, None, &self.groups)?;
@@ -401,9 +401,8 @@ impl Execution<'_> {
             _ => {}
         }
         self.applied.created_keys.remove(&of.name);
-        if self.applied.made.remove(id).is_some() {
-            self.applied.deleted.insert(id.clone());
-        }
+        self.applied.made.remove(id);
+        self.applied.deleted.insert(id.clone());
         let removed = file.map_or(Ok(()), |file| file.remove().map(drop));
         removed.context("the new key was deleted again, its file was not")
     }

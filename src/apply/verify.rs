@@ -90,10 +90,72 @@ fn is_enrollment(change: &Change, before: &Actual) -> bool {
     let is_new = |id: &Id| !before.peers.contains(id);
     match &change.operation {
         Operation::Update { live, .. } if change.address.kind == Kind::Peer => is_new(&live.id),
-        Operation::Update { .. } if change.address.kind == Kind::Group => {
+        Operation::Update { .. } => {
             let added = change.added_members();
             change.removed_members().is_empty() && !added.is_empty() && added.iter().all(is_new)
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::{Group, Live, Resource};
+    use crate::testing::{Case, group, peer};
+
+    #[test]
+    fn only_what_a_new_machine_leaves_to_do_is_left_for_the_next_run() {
+        let account = |peers: &[&str]| {
+            let peers: Vec<_> = peers.iter().map(|name| peer(name)).collect();
+            let live = json!({ "peers": peers, "groups": [group("g", &["old"])] });
+            Case::new(json!({ "groups": { "g": {} } }), live).actual()
+        };
+        let (before, now) = (
+            account(&["old", "older"]),
+            account(&["old", "older", "new"]),
+        );
+        let machine = |name: &str| {
+            let mut named = now.peers_named(name);
+            now.live_peer(named.next().expect("a peer"))
+        };
+        let update = |live: Live, after: Resource| {
+            let address = Address::new(live.resource.kind(), live.name.clone());
+            let (live, fields) = (live, Vec::new());
+            let operation = Operation::Update {
+                live,
+                fields,
+                after,
+            };
+            Change::new(address, operation, None)
+        };
+        let renamed = |name: &str| update(machine(name), machine("new").resource);
+        let with = |members: &[&str]| {
+            let ids = members.iter().map(|name| machine(name).id);
+            let after = Resource::Group(Group::with(Some(ids.collect())));
+            update(now.named(Kind::Group, "g")[0].clone(), after)
+        };
+        let creation = Operation::Create {
+            after: with(&["new"]).operation.after().expect("a group").clone(),
+        };
+        let creation = Change::new(Address::new(Kind::Group, "h"), creation, None);
+        for (what, change, is_left) in [
+            ("a new machine gets its name", renamed("new"), true),
+            ("a machine that was there gets one", renamed("old"), false),
+            ("a new machine joins", with(&["old", "new"]), true),
+            ("one that was there joins", with(&["old", "older"]), false),
+            ("so do both", with(&["old", "older", "new"]), false),
+            (
+                "a new one joins and an old one leaves",
+                with(&["new"]),
+                false,
+            ),
+            ("nobody joins", with(&["old"]), false),
+            ("a group is to be made", creation, false),
+        ] {
+            assert_eq!(is_enrollment(&change, &before), is_left, "{what}");
+        }
     }
 }

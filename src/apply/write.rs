@@ -199,12 +199,8 @@ impl Execution<'_> {
         if matches!(change.operation.after(), Some(Resource::Peer(peer)) if peer.name.is_none()) {
             return;
         }
-        let old = change.operation.fields().iter();
-        let old = old.filter(|change| change.field == "name");
-        let mut names = old.filter_map(|change| change.before.as_str());
-        let name = fresh.name.as_str();
-        if name != live.name && name != change.address.name && !names.any(|old| old == name) {
-            self.tell(&change.address, Meanwhile::Renamed(name.to_owned()));
+        if fresh.name != live.name && fresh.name != change.address.name {
+            self.tell(&change.address, Meanwhile::Renamed(fresh.name.clone()));
         }
     }
 

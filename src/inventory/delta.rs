@@ -192,6 +192,12 @@ mod tests {
             assert_eq!(both.of("groups/a"), [(&id("1"), RecordedAs::Created)]);
             assert!(both.adopted.is_empty());
         }
+        let at_once = Delta {
+            adopted: vec![adoption("groups/a", "1", 2)],
+            ..made
+        };
+        let both = at_once.onto(&empty);
+        assert_eq!(both.of("groups/a"), [(&id("1"), RecordedAs::Created)]);
     }
 
     #[test]
@@ -213,21 +219,47 @@ mod tests {
             adopted: vec![adoption("policies/p", "1", 2)],
             ..Delta::default()
         };
-        assert_eq!(several.onto(&newest).of("policies/p").len(), 2);
+        let next = several.onto(&newest);
+        let both = [
+            (&id("1"), RecordedAs::Adopted),
+            (&id("2"), RecordedAs::Created),
+        ];
+        assert_eq!(next.of("policies/p"), both, "the oldest first");
+        // another run adopted it, and this one knows that a run made it
+        let mut adopted = Inventory::new("acc", "f");
+        adopted.adopted.insert("policies/p".into(), vec![id("1")]);
+        let (key, of) = adoption("policies/p", "1", 1);
+        let origin = RecordedAs::Created;
+        let made = Delta {
+            adopted: vec![(key, Adoption { origin, ..of })],
+            ..Delta::default()
+        };
+        let next = made.onto(&adopted);
+        assert_eq!(next.of("policies/p"), [(&id("1"), origin)]);
     }
 
     #[test]
     fn what_leaves_keeps_its_cause_until_a_later_change_is_through() {
         let mut newest = Inventory::new("acc", "f");
-        newest.adopted.insert("policies/p".into(), vec![id("1")]);
+        let ours = ["1", "3", "5"].map(id);
+        newest.adopted.insert("policies/p".into(), ours.to_vec());
+        let left = |of: &str| ("policies/p".to_owned(), id(of), Some("#4".to_owned()));
         let lets_go = Delta {
-            let_go: vec![("policies/p".into(), id("1"), Some("#4".into()))],
+            let_go: vec![left("1"), left("3")],
             gone: vec![("groups/g".into(), id("2"), Some("#4".into()))],
             ..Delta::default()
         };
         let next = lets_go.onto(&newest);
-        assert!(next.adopted.is_empty());
-        assert_eq!(next.let_go["policies/p"].cause.as_deref(), Some("#4"));
+        assert_eq!(
+            next.of("policies/p"),
+            [(&id("5"), RecordedAs::Adopted)],
+            "what stays of that name"
+        );
+        assert_eq!(next.let_go_of(&id("5")), None);
+        assert!(next.is_let_go(&id("1")) && !next.is_let_go(&id("5")));
+        let gone = &next.let_go["policies/p"];
+        assert_eq!(gone.ids, ["1", "3"].map(id));
+        assert_eq!(gone.cause.as_deref(), Some("#4"));
         let later = Delta {
             keeps_causes: Some(BTreeSet::from([Some("#5".into())])),
             ..Delta::default()
@@ -235,6 +267,11 @@ mod tests {
         let after = later.onto(&next);
         assert!(after.let_go.is_empty() && after.gone.is_empty());
         assert!(after.is_let_go(&id("1")));
+        let back = Delta {
+            adopted: vec![adoption("policies/p", "1", 2)],
+            ..Delta::default()
+        };
+        assert!(!back.onto(&after).is_let_go(&id("1")), "it is ours again");
         let same = Delta {
             keeps_causes: Some(BTreeSet::from([Some("#4".into())])),
             ..Delta::default()
@@ -312,6 +349,7 @@ mod tests {
             "names": { "cam": null, "nas": "m4" },
         });
         assert_eq!(delta.onto(&read(&before)), read(&after));
+        assert_eq!(Delta::default().onto(&read(&before)), read(&before));
     }
 
     #[test]

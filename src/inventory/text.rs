@@ -273,6 +273,8 @@ mod tests {
     fn a_text_is_read_and_written_as_it_was() {
         let inventory = Inventory::parse(TEXT.as_bytes()).unwrap();
         assert_eq!(inventory.text(), TEXT);
+        let empty = "{\n  \"format_version\": 1,\n  \"account\": \"a\",\n  \"file\": \"f\"\n}\n";
+        assert_eq!(Inventory::new("a", "f").text(), empty);
         assert_eq!(inventory.names["cam-9"], None);
         assert_eq!(inventory.enrolled["Pilot-hawk-72"][1].by, Evidence::Time);
     }
@@ -283,6 +285,10 @@ mod tests {
             ("", "it is not JSON"),
             ("[]", "it is not a JSON object"),
             ("{}", "it has no format_version"),
+            (
+                r#"{"format_version": 0, "account": "a"}"#,
+                "it has no format_version",
+            ),
             (
                 r#"{"format_version": 2, "account": "a"}"#,
                 "use a newer version",

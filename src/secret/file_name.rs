@@ -82,6 +82,8 @@ mod tests {
             ("Pilot-hawk-72", "Pilot-hawk-72.age"),
             ("node_1.lan", "node_1.lan.age"),
             ("console", "console.age"),
+            ("common", "common.age"),
+            ("a__b", "a__b.age"),
             ("", "_~e3b0c442.age"),
             ("..", "_._~5ec1f7e7.age"),
             ("../../etc/passwd", "_._._etc_passwd~3754d6cb.age"),
@@ -93,13 +95,15 @@ mod tests {
             ("a\u{202e}b", "a_b~1f7a9d5e.age"),
             ("C:\\x", "C_x~520186e2.age"),
             ("nul", "_nul~99e62427.age"),
+            ("lpt1", "_lpt1~cfbdeb88.age"),
             ("end.", "end_~2e18562d.age"),
             ("COM1.lan", "_COM1.lan~945b622c.age"),
             ("node-1~deadbeef", "node-1_deadbeef~f593ecf3.age"),
         ] {
             assert_eq!(file_name(name), file, "{name:?}");
         }
-        assert_eq!(file_name(&"x".repeat(116)).len(), 120);
+        let longest = "x".repeat(116);
+        assert_eq!(file_name(&longest), format!("{longest}.age"));
         assert_eq!(
             file_name(&"x".repeat(117)),
             format!("{}~bdf1cbf2.age", "x".repeat(107))

@@ -233,7 +233,6 @@ fn rehearse(path: &Path) -> io::Result<()> {
     let renamed = temporary(path)?.into_temp_path();
     put(file, &renamed)?;
     sync_parent(&renamed)?;
-    fs::read_dir(path)?;
     renamed.close()
 }
 

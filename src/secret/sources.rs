@@ -76,8 +76,7 @@ impl Sources {
 
 /// Whether somebody wrote `-r` for `-R`.
 fn names_a_file(text: &str) -> bool {
-    let is_path = || !text.contains(char::is_whitespace) && text.contains(['/', '.']);
-    !text.is_empty() && (is_path() || Path::new(text).is_file())
+    !text.contains(char::is_whitespace) && text.contains(['/', '.']) || Path::new(text).is_file()
 }
 
 /// The longest recipients file, in bytes.
@@ -187,12 +186,12 @@ impl Reader {
         commas: bool,
         origin: impl Fn(usize, Option<usize>) -> String,
     ) -> bool {
-        let is_open = |line: &str| line.starts_with("--") && !line.contains("-END ");
+        let is_open = |line: &str| line.starts_with("--") && !marks(line, "END ");
         let (mut block, mut any) = (false, false);
         for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines().map(str::trim))
         {
             if block {
-                block = !line.contains("-END ");
+                block = !marks(line, "END ");
             } else if is_secret(line) {
                 self.refuse(origin(number, None), IDENTITY);
                 (any, block) = (true, is_open(line) || line.starts_with("PuTTY"));
@@ -263,7 +262,13 @@ fn is_secret(line: &str) -> bool {
     age("AGE-SECRET-KEY-")
         || age("AGE-PLUGIN-")
         || upper.starts_with("PUTTY-USER-KEY-FILE")
-        || upper.contains("-BEGIN") && upper.contains("PRIVATE KEY")
+        || marks(&upper, "BEGIN") && upper.contains("PRIVATE KEY")
+}
+
+/// Tells whether a line begins or ends a block: `-----BEGIN …-----`, and `---- BEGIN … ----` in RFC 4716.
+fn marks(line: &str, word: &str) -> bool {
+    line.contains(&format!("-{word}"))
+        || line.starts_with("--") && line.contains(&format!("- {word}"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Does an apply do what the plan says, in an order that works, and leave alone what is not ours?
 
+use std::time::Duration;
+
 use fakes::{Effect, Fault};
 use serde_json::{Value, json};
 use snapbox::{assert_data_eq, file};
@@ -163,45 +165,69 @@ fn single_ports_and_ranges_go_as_ranges() {
 
 #[test]
 fn what_somebody_deleted_meanwhile_is_no_trouble_to_delete() {
-    let bench = Bench::fake();
-    bench.agreed(
-        json!({ "policies": { "a": { "sources": ["All"], "destinations": ["All"] },
-                                       "b": { "sources": ["All"], "destinations": ["All"] } } }),
-    );
-    bench.file(json!({ "policies": { "b": { "sources": ["All"], "destinations": ["All"] } } }));
-    bench.delete("/policies", "Default");
-    let path = format!("/policies/{}", bench.id("/policies", "a"));
-    bench
-        .netbird()
-        .before("DELETE", &path.clone(), move |netbird| {
-            netbird.call("DELETE", &path, Value::Null);
-        });
-    bench
-        .apply(&["--prune", "all"])
-        .expect(0)
-        .says("policy a: was gone already");
+    // before it is looked at again, and after that
+    for method in ["GET", "DELETE"] {
+        let bench = Bench::fake();
+        bench.agreed(
+            json!({ "policies": { "a": { "sources": ["All"], "destinations": ["All"] },
+                                           "b": { "sources": ["All"], "destinations": ["All"] } } }),
+        );
+        bench.file(json!({ "policies": { "b": { "sources": ["All"], "destinations": ["All"] } } }));
+        bench.delete("/policies", "Default");
+        let path = format!("/policies/{}", bench.id("/policies", "a"));
+        bench
+            .netbird()
+            .before(method, &path.clone(), move |netbird| {
+                netbird.call("DELETE", &path, Value::Null);
+            });
+        bench
+            .apply(&["--prune", "all"])
+            .expect(0)
+            .says("policy a: was gone already");
+    }
 }
 
 #[test]
 fn what_somebody_deleted_meanwhile_cannot_be_changed() {
     let bench = Bench::fake();
     let policy = |protocol: &str| json!({ "sources": ["All"], "destinations": ["All"], "protocol": protocol });
-    bench.agreed(json!({ "policies": { "a": policy("tcp"), "b": policy("tcp") } }));
-    bench.file(json!({ "policies": { "a": policy("udp"), "b": policy("udp") } }));
-    let path = format!("/policies/{}", bench.id("/policies", "a"));
+    let all = |protocol: &str| {
+        json!({ "policies": { "a": policy(protocol), "b": policy(protocol), "c": policy(protocol),
+                                                     "d": policy(protocol) } })
+    };
+    bench.agreed(all("tcp")).file(all("udp"));
+    let path = |name: &str| format!("/policies/{}", bench.id("/policies", name));
+    for name in ["a", "c"] {
+        let path = path(name);
+        bench
+            .netbird()
+            .before("PUT", &path.clone(), move |netbird| {
+                netbird.call("DELETE", &path, Value::Null);
+            });
+    }
+    // of the one the answer does not arrive, and another one is refused for a reason of its own
+    let lost = Fault::on("PUT", &path("c")).then(Effect::ErrorAfter);
+    let refusal = Effect::Status(422, json!({ "message": "no", "code": 422 }));
+    bench.netbird().fault(lost);
     bench
         .netbird()
-        .before("PUT", &path.clone(), move |netbird| {
-            netbird.call("DELETE", &path, Value::Null);
-        });
+        .fault(Fault::on("PUT", &path("d")).then(refusal));
     let run = bench.apply(&["--keep-going", "--format", "json"]).expect(4);
-    assert_eq!(
-        run.operations(),
-        ["update_policy a failed", "update_policy b success"]
-    );
-    run.says("it was to be changed, but somebody deleted it meanwhile; run again");
+    let wanted = [
+        ("update_policy a failed", true),
+        ("update_policy b success", false),
+        ("update_policy c failed", true),
+        ("update_policy d failed", false),
+    ];
+    assert_eq!(run.operations(), wanted.map(|(operation, _)| operation));
+    let said = "it was to be changed, but somebody deleted it meanwhile; run again";
+    for (at, (operation, is_gone)) in wanted.into_iter().enumerate() {
+        let entry = run.json()["operations"][at].to_string();
+        assert_eq!(entry.contains(said), is_gone, "{operation}: {entry}");
+        assert!(!entry.contains("not carried out"), "{entry}");
+    }
     bench.apply(&[]).expect(0);
-    assert_eq!(bench.names("/policies"), ["Default", "a", "b"]);
+    assert_eq!(bench.names("/policies"), ["Default", "a", "b", "c", "d"]);
 }
 
 fn three_policies() -> Value {
@@ -344,6 +370,41 @@ fn with_keep_going_nothing_names_what_was_not_made_as_the_file_says() {
 }
 
 #[test]
+fn with_keep_going_only_what_was_not_made_stops_what_needs_it() {
+    let refuse = |bench: &Bench, method: &str, path: &str| {
+        let refusal = json!({ "message": "no", "code": 422 });
+        let fault = Fault::on(method, path).then(Effect::Status(422, refusal));
+        bench.netbird().fault(fault);
+        let run = bench.apply(&["--keep-going", "--format", "json"]).expect(4);
+        assert!(!run.stderr.contains("use --keep-going"), "{}", run.stderr);
+        run.says("correct the entry: NetBird will refuse it again")
+    };
+    // what stands in it is not made, nor what names that
+    let bench = Bench::fake();
+    let policy = json!({ "sources": ["All"], "destination_resource": "printer" });
+    let printer = json!({ "address": "10.6.0.9", "groups": ["g"] });
+    bench.file(json!({ "groups": { "g": {} }, "policies": { "p": policy },
+                       "networks": { "hangar": { "resources": { "printer": printer } } } }));
+    let wanted = [
+        "create_group g success",
+        "create_network hangar failed",
+        "create_network_resource printer skipped",
+        "create_policy p skipped",
+    ];
+    assert_eq!(refuse(&bench, "POST", "/networks").operations(), wanted);
+    // a group that was there before is there
+    let bench = Bench::fake();
+    let mut file =
+        json!({ "groups": { "g": { "peers": [] } }, "setup_keys": bench.enrolled(&["m"]) });
+    bench.agreed(file.clone());
+    file["groups"]["g"]["peers"] = json!(["m"]);
+    file["policies"] = json!({ "p": { "sources": ["g"], "destinations": ["All"] } });
+    bench.file(file);
+    let wanted = ["update_group g failed", "create_policy p success"];
+    assert_eq!(refuse(&bench, "PUT", "/groups/").operations(), wanted);
+}
+
+#[test]
 fn with_keep_going_nothing_is_taken_away_after_a_failure() {
     let bench = Bench::fake();
     bench.agreed(json!({ "policies": { "old": { "sources": ["All"], "destinations": ["All"] } } }));
@@ -407,6 +468,19 @@ fn groups_are_made_before_what_names_them_and_go_by_id() {
         .says("did you mean \"Lab Boxes\"?");
     run.says("setup_keys.k.auto_groups[0]")
         .says("netbird.json:");
+}
+
+#[test]
+fn how_long_each_operation_took_is_in_the_result() {
+    let bench = Bench::fake();
+    bench.file(json!({ "groups": { "g": {} } }));
+    let slow = Effect::SlowAfter(Duration::from_millis(20));
+    bench
+        .netbird()
+        .fault(Fault::on("POST", "/groups").then(slow));
+    let result = bench.apply(&["--format", "json"]).expect(0).json();
+    let took = result["operations"][0]["duration_ms"].as_u64();
+    assert!(took >= Some(20), "{result}");
 }
 
 #[test]

@@ -74,6 +74,7 @@ fn a_token_that_is_deleted_midway_stops_the_run() {
             "create_group c skipped"
         ]
     );
+    run.says("NETBIRD_API_TOKEN");
     bench.assert_writes(&["POST /groups", "POST /groups"]);
 }
 
@@ -228,9 +229,12 @@ fn the_program_has_a_name_of_its_own() {
     }
 }
 
-/// A creation whose answer does not arrive.
+/// A creation whose answer does not arrive. A policy needs what it made.
 fn lost(effect: Effect) -> (Bench, Run) {
     let bench = bench();
+    let mut file = three_groups();
+    file["policies"] = json!({ "p": { "sources": ["b"], "destinations": ["b"] } });
+    bench.file(file);
     bench
         .netbird()
         .fault(Fault::on("POST", "/groups").nth(2).then(effect));
@@ -248,9 +252,60 @@ fn a_creation_that_arrived_without_an_answer_is_found_in_the_list() {
     ] {
         let (bench, run) = lost(effect);
         run.expect(0).says("NetBird carried it out all the same");
-        bench.assert_writes(&["POST /groups", "POST /groups", "POST /groups"]);
+        let groups = ["POST /groups"; 3].into_iter();
+        let writes: Vec<&str> = groups.chain(["POST /policies"]).collect();
+        bench.assert_writes(&writes);
         assert_eq!(bench.names("/groups"), ["All", "a", "b", "c"]);
+        let recorded = &bench.inventory()["created"]["groups/b"];
+        assert_eq!(*recorded, json!([bench.id("/groups", "b")]));
     }
+}
+
+/// What it finds in the list is its own only where it is the one that is new, and as the file says.
+#[test]
+fn a_creation_without_an_answer_is_not_told_by_its_name_alone() {
+    let policy = |name: &'static str, protocol: &'static str| {
+        move |netbird: &NetBird| {
+            let all = netbird.list("/groups")[0]["id"].clone();
+            let rule = json!({ "name": name, "enabled": true, "action": "accept", "bidirectional": true,
+                               "protocol": protocol, "sources": [all], "destinations": [all] });
+            netbird.create(
+                "/policies",
+                json!({ "name": name, "enabled": true, "rules": [rule] }),
+            );
+        }
+    };
+    let several = "NetBird has several new objects of that name";
+    let done = "NetBird carried it out all the same";
+    for (name, protocol, effect, code, said) in [
+        ("q", "all", Effect::ErrorAfter, 0, done),
+        ("p", "all", Effect::ErrorAfter, 4, several),
+        (
+            "p",
+            "icmp",
+            Effect::ErrorBefore,
+            4,
+            "stored something else: protocol",
+        ),
+    ] {
+        let bench = Bench::fake();
+        bench.file(json!({ "policies": { "p": { "sources": ["All"], "destinations": ["All"], "protocol": "all" } } }));
+        bench
+            .netbird()
+            .before("POST", "/policies", policy(name, protocol));
+        bench
+            .netbird()
+            .fault(Fault::on("POST", "/policies").then(effect));
+        bench.apply(&[]).expect(code).says(said);
+    }
+    // of one name the first was made by this run
+    let bench = Bench::fake();
+    let route =
+        |network: &str| json!({ "network": network, "peer_groups": ["g"], "groups": ["g"] });
+    bench.file(json!({ "groups": { "g": {} }, "routes": { "r": [route("10.6.0.0/16"), route("10.7.0.0/16")] } }));
+    let fault = Fault::on("POST", "/routes").nth(2);
+    bench.netbird().fault(fault.then(Effect::ErrorAfter));
+    bench.apply(&[]).expect(0).says(done);
 }
 
 #[test]

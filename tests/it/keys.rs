@@ -280,6 +280,20 @@ fn replace_makes_a_dead_or_a_living_key_again() {
     }
 }
 
+/// It is this run's old key, and not one that another run made at the same time.
+#[test]
+fn a_key_that_is_adopted_and_replaced_at_once_makes_room_for_the_new_one() {
+    let bench = Bench::fake();
+    let make = |list: &str, body: Value| id(&bench.as_program("POST", list, body));
+    let group = make("/groups", json!({ "name": "g" }));
+    let key = json!({ "name": "k", "type": "one-off", "expires_in": 86400, "auto_groups": [group], "usage_limit": 1 });
+    let old = make("/setup-keys", key);
+    bench.file(file(json!({ "auto_groups": ["g"] })));
+    bench.apply(&["--replace", "setup_keys/k"]).expect(0);
+    assert_ne!(bench.id("/setup-keys", "k"), old);
+    bench.server().enroll(&bench.unseal("k"), "k").unwrap();
+}
+
 #[test]
 fn reissue_after_makes_what_is_older_again_once() {
     let bench = Bench::scenario();

@@ -219,11 +219,49 @@ fn a_new_key_whose_second_write_is_not_answered() {
             let secret = bench.unseal("k");
             bench.server().enroll(&secret, "k").unwrap();
         } else {
-            run.expect(4).says("the new key was deleted again");
+            run.expect(4)
+                .says("the new key was deleted again")
+                .says("it was not carried out, as far as NetBird shows");
+            assert_eq!(bench.inventory()["created"]["setup_keys/k"], Value::Null);
             assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
             assert_eq!(bench.sealed_files(), Vec::<String>::new());
             bench.apply(&[]).expect(0);
         }
+    }
+}
+
+/// Whatever became of its groups, it is known that nobody can use it.
+#[test]
+fn a_new_key_that_is_taken_back_has_failed_and_is_not_unknown() {
+    let refusal = || Effect::Status(422, json!({ "message": "no", "code": 422 }));
+    for is_refused in [true, false] {
+        let bench = Bench::fake();
+        bench.agreed(json!({ "groups": { "g": {} } }));
+        bench.file(crate::secrets::one_key());
+        let fault = Fault::on("PUT", "/setup-keys/");
+        match is_refused {
+            true => bench.netbird().fault(fault.then(refusal())),
+            false => {
+                bench.netbird().after("PUT", "/setup-keys/", |netbird| {
+                    netbird.fault(Fault::on("GET", "/setup-keys/").always());
+                });
+                bench.netbird().fault(fault);
+            }
+        }
+        // somebody deletes it first
+        bench.netbird().before("DELETE", "/setup-keys/", |netbird| {
+            let key = netbird.list("/setup-keys")[0]["id"].clone();
+            let path = format!("/setup-keys/{}", key.as_str().unwrap());
+            assert_eq!(netbird.call("DELETE", &path, Value::Null).0, 200);
+        });
+        let run = bench.apply(&["--format", "json"]).expect(4);
+        assert_eq!(run.operations(), ["create_setup_key k failed"]);
+        assert_eq!(bench.sealed_files(), Vec::<String>::new());
+        let run = run.says("the new key was deleted again");
+        let says = run
+            .stderr
+            .contains("correct the entry: NetBird will refuse it again");
+        assert_eq!(says, is_refused, "{}", run.stderr);
     }
 }
 
@@ -298,13 +336,35 @@ fn a_refused_first_write_changed_nothing_and_a_half_done_one_did() {
         .expect(4)
         .shows("nothing was changed, 1 failed");
 
-    let bench = self::bench();
-    bench
-        .netbird()
-        .fault(Fault::on("DELETE", "/policies/").then(refusal));
+    for (method, path, said) in [
+        ("POST", "/policies", "nothing was changed, 1 failed"),
+        (
+            "DELETE",
+            "/policies/",
+            "no operation was completed, 1 failed",
+        ),
+    ] {
+        let bench = self::bench();
+        bench
+            .netbird()
+            .fault(Fault::on(method, path).then(refusal.clone()));
+        bench.file(file(false));
+        let run = bench.apply(&["--replace", "policies/p"]).expect(4);
+        run.shows(said).shows("422 no");
+    }
+}
+
+/// That it is not there any more is looked for, and not that nobody joined.
+#[test]
+fn a_member_that_was_not_taken_out_has_not_left() {
+    let bench = bench();
+    bench.agreed(file(true));
     bench.file(file(false));
-    let run = bench.apply(&["--replace", "policies/p"]).expect(4);
-    run.shows("no operation was completed, 1 failed");
+    bench.netbird().fault(Fault::on("PUT", "/groups/"));
+    let args = ["--prune", "all", "--max-deletes", "9", "--format", "json"];
+    let run = bench.apply(&args).expect(4);
+    assert_eq!(status(&run, "update_group"), "failed");
+    run.says("it was not carried out, as far as NetBird shows");
 }
 
 /// Two environments of one service user: the log says of either's objects that our own user made them.

@@ -1,14 +1,14 @@
 //! What somebody changes between the plan and a write: what the file does not say stays, the rest is set and said.
 
-use fakes::NetBird;
+use fakes::{Effect, Fault, NetBird};
 use serde_json::{Value, json};
 
-use crate::run::Bench;
+use crate::run::{Bench, INVENTORY};
 
 /// One object of each kind that a PUT changes.
 fn file(text: &str) -> Value {
     json!({
-        "groups": { "g": {}, "h": {} },
+        "groups": { "g": {}, "h": {}, "spare": {} },
         "setup_keys": { "k": { "type": "one-off", "expires_in": 86400,
                                "auto_groups": if text == "one" { json!(["h"]) } else { json!(["g", "h"]) } } },
         "policies": { "p": { "sources": ["g"], "destinations": ["h"], "description": text } },
@@ -134,6 +134,13 @@ fn what_somebody_did_already_is_not_written_again() {
     let bench = agreed();
     let file = second(&bench);
     changed(&bench, "/policies", "p", json!({ "description": "two" }));
+    let m = bench.id("/peers", "m");
+    changed(
+        &bench,
+        "/groups",
+        "g",
+        json!({ "peers": [m], "resources": [] }),
+    );
     bench.file(file);
     bench.server().clear_requests();
     bench
@@ -141,7 +148,19 @@ fn what_somebody_did_already_is_not_written_again() {
         .expect(0)
         .says("policy p: is already as the file says: somebody changed it meanwhile");
     let puts = bench.writes();
-    assert!(!puts.contains(&"PUT /policies".to_owned()), "{puts:?}");
+    for path in ["PUT /policies", "PUT /groups"] {
+        assert!(!puts.contains(&path.to_owned()), "{puts:?}");
+    }
+}
+
+#[test]
+fn what_is_right_but_for_its_name_gets_its_name_back() {
+    let bench = agreed();
+    let file = second(&bench);
+    let renamed = json!({ "description": "two", "name": "q" });
+    changed(&bench, "/policies", "p", renamed);
+    bench.file(file).apply(&[]).expect(0);
+    bench.one("/policies", "p");
 }
 
 #[test]
@@ -169,6 +188,9 @@ fn a_declared_member_that_somebody_took_out_meanwhile_is_back() {
     let keys = bench.enrolled(&["m", "n", "x"]);
     let file = |peers: Value| json!({ "groups": { "g": { "peers": peers } }, "setup_keys": keys });
     bench.agreed(file(json!(["m"])));
+    // one of whom the file says nothing is not set again
+    let members = ["m", "x"].map(|name| bench.id("/peers", name));
+    bench.edit("/groups", "g", json!({ "peers": members }));
     let g = bench.one("/groups", "g");
     let group = format!("/groups/{}", g["id"].as_str().unwrap());
     bench
@@ -178,13 +200,28 @@ fn a_declared_member_that_somebody_took_out_meanwhile_is_back() {
             assert_eq!(netbird.call("PUT", &group, body).0, 200);
         });
     bench.file(file(json!(["m", "n"])));
-    bench.apply(&[]).expect(0).says(
+    let run = bench.apply(&[]).expect(0).says(
         "somebody removed \"m\" from group \"g\" during this run. The file lists them, so the run added them again.",
     );
+    run.says("group g: members changed: 1 added\n");
     assert_eq!(
         bench.one("/groups", "g")["peers"].as_array().unwrap().len(),
         2
     );
+}
+
+#[test]
+fn what_this_run_renames_in_the_first_of_two_writes_was_renamed_by_nobody_else() {
+    let bench = Bench::fake();
+    let keys = bench.enrolled(&["m", "n"]);
+    let file = |groups: Value| json!({ "groups": groups, "setup_keys": keys });
+    bench.agreed(file(json!({ "old": { "peers": ["m"] } })));
+    bench.file(file(
+        json!({ "new": { "renamed_from": "old", "peers": ["n"] } }),
+    ));
+    let run = bench.apply(&["--max-deletes", "9"]).expect(0);
+    bench.assert_writes(&["PUT /groups", "PUT /groups"]);
+    assert!(!run.stderr.contains("somebody renamed"), "{}", run.stderr);
 }
 
 #[test]
@@ -233,11 +270,60 @@ fn what_is_no_longer_what_was_to_go_stays() {
     bench.netbird().before("GET", &path, move |netbird| {
         netbird.enroll(&secret, "some-host").unwrap();
     });
+    let mut file = gone("setup_keys", "k");
+    file["groups"].as_object_mut().unwrap().remove("spare");
+    bench.file(file);
+    let refusal = Effect::Status(422, json!({ "message": "no", "code": 422 }));
     bench
+        .netbird()
+        .fault(Fault::on("DELETE", "/groups/").then(refusal));
+    let run = bench
         .apply(&["--prune", "all"])
         .expect(4)
-        .says("a machine enrolled with it meanwhile, so it is not deleted");
+        .says("a machine enrolled with it meanwhile, so it is not deleted")
+        .says("correct the entry: NetBird will refuse it again in each run");
+    for wrong in ["not tried. To", "; 1 was not tried", "not carried out"] {
+        // it was looked at, and the refusal is no lost answer
+        assert!(!run.stderr.contains(wrong), "{wrong}: {}", run.stderr);
+    }
     bench.one("/setup-keys", "k");
+
+    // but a key for many machines, of which each is told by itself
+    let bench = agreed();
+    let mut file = self::file("one");
+    file["setup_keys"]["r"] = json!({ "type": "reusable", "expires_in": 86400 });
+    bench.agreed(file);
+    let (key, secret) = (bench.id("/setup-keys", "r"), bench.unseal("r"));
+    let path = format!("/setup-keys/{key}");
+    bench.netbird().before("GET", &path, move |netbird| {
+        netbird.enroll(&secret, "some-host").unwrap();
+    });
+    bench.file(self::file("one"));
+    bench.apply(&["--prune", "all"]).expect(0);
+    assert_eq!(bench.names("/setup-keys"), ["k"]);
+}
+
+/// Another run let it go while this one made its keys.
+#[test]
+fn the_inventory_is_read_again_before_a_block_of_deletions() {
+    let bench = agreed();
+    let mut file = file("one");
+    file["setup_keys"]["new"] = file["setup_keys"]["k"].clone();
+    file["policies"] = json!({});
+    bench.file(file);
+    let path = bench.path(INVENTORY[1]);
+    bench.netbird().after("PUT", "/setup-keys/", move |_| {
+        let text = std::fs::read(&path).unwrap();
+        let mut inventory: Value = serde_json::from_slice(&text).unwrap();
+        let created = inventory["created"].as_object_mut().unwrap();
+        created.remove("policies/p").expect("it is ours");
+        std::fs::write(path, inventory.to_string()).unwrap();
+    });
+    bench
+        .apply(&["--no-verify"])
+        .expect(0)
+        .says("another run deleted it or let it go meanwhile");
+    bench.one("/policies", "p");
 }
 
 /// Changes a policy by hand right before it is looked at for its deletion.

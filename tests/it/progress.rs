@@ -209,6 +209,32 @@ fn folded(stderr: &str) -> (Vec<&str>, Vec<&str>) {
     (inside, outside)
 }
 
+/// It outlives a run that is killed.
+#[test]
+fn the_report_of_a_run_at_work_says_what_is_done_by_then() {
+    let bench = Bench::fake();
+    let keys = bench.enrolled(&["m", "n"]);
+    let file =
+        |member: &str| json!({ "groups": { "g": { "peers": [member] } }, "setup_keys": keys });
+    bench.agreed(file("m"));
+    let mut second = file("n");
+    second["groups"]["a"] = json!({});
+    bench.file(second);
+    let [report, seen] = ["report.json", "seen.json"].map(|name| bench.path(name));
+    // one joins, and then one leaves
+    bench.netbird().after("PUT", "/groups/", move |netbird| {
+        netbird.before("PUT", "/groups/", move |_| {
+            std::fs::copy(report, seen).unwrap();
+        });
+    });
+    let args = ["--max-deletes", "9", "--report", "report.json"];
+    bench.apply(&args).expect(0);
+    let seen: Value =
+        serde_json::from_slice(&std::fs::read(bench.path("seen.json")).unwrap()).unwrap();
+    let status = |at: usize| seen["operations"][at]["status"].clone();
+    assert_eq!([status(0), status(1)], ["success", "pending"], "{seen:#}");
+}
+
 #[test]
 fn in_a_job_each_step_is_a_line_and_many_are_folded() {
     let bench = Bench::fake();

@@ -176,6 +176,73 @@ fn a_key_with_groups_that_somebody_makes_meanwhile_is_no_leftover() {
     assert_eq!(keys.len(), 2, "{keys:?}");
 }
 
+/// The creation did not arrive, and a key of that name that is not this run's is there once it looks: it is somebody's who has its
+/// secret.
+#[test]
+fn a_key_that_another_run_made_meanwhile_is_no_leftover_either() {
+    for what in ["recorded", "used", "with a group"] {
+        let bench = Bench::fake();
+        bench.agreed(json!({ "groups": { "g": {} } }));
+        let mut file = one_key();
+        file["setup_keys"]["k"]["auto_groups"] = json!([]);
+        bench.file(file);
+        let mut other = bench.command(&["apply", "--keys-dir", "other"]);
+        let group = bench.id("/groups", "g");
+        let (url, token) = (bench.server().url(), bench.server().token());
+        bench.netbird().before("POST", "/setup-keys", move |netbird| {
+            netbird.before("GET", "/setup-keys", move |netbird| {
+                let groups = match what {
+                    "recorded" => {
+                        assert!(other.output().unwrap().status.success());
+                        return;
+                    }
+                    "used" => json!([]),
+                    _ => json!([group]),
+                };
+                let key = json!({ "name": "k", "type": "one-off", "expires_in": 86400, "usage_limit": 1, "auto_groups": groups });
+                let url = format!("{url}/api/setup-keys");
+                fakes::client::send("POST", &url, Some(&token), Some(&key)).unwrap();
+                if what == "used" {
+                    let secret = netbird.secrets().pop().unwrap();
+                    netbird.enroll(&secret, "machine").unwrap();
+                }
+            });
+        });
+        bench.netbird().fault(Fault::on("POST", "/setup-keys"));
+        bench
+            .apply(&[])
+            .expect(4)
+            .says("no new key is in the list; run apply again");
+        bench.one("/setup-keys", "k");
+    }
+}
+
+#[test]
+fn a_key_whose_secret_is_lost_and_that_cannot_be_deleted_is_named() {
+    let lost = || Fault::on("POST", "/setup-keys").then(Effect::ErrorAfter);
+    let bench = Bench::fake();
+    bench.file(one_key());
+    bench.netbird().fault(lost());
+    bench
+        .netbird()
+        .fault(Fault::on("DELETE", "/setup-keys/").always());
+    let run = bench.apply(&[]).expect(4);
+    let key = bench.id("/setup-keys", "k");
+    let said = format!("the secret of key {key} is lost; delete this key in NetBird");
+    run.says(&said);
+    // one that somebody deletes first is gone, too
+    let bench = Bench::fake();
+    bench.file(one_key());
+    bench.netbird().fault(lost());
+    bench.netbird().before("DELETE", "/setup-keys/", |netbird| {
+        let key = netbird.list("/setup-keys")[0]["id"].clone();
+        let path = format!("/setup-keys/{}", key.as_str().unwrap());
+        assert_eq!(netbird.call("DELETE", &path, Value::Null).0, 200);
+    });
+    bench.apply(&[]).expect(0);
+    assert_one_sealed_key(&bench);
+}
+
 #[test]
 fn answers_that_are_lost_twice_leave_no_key_behind_either() {
     // a key without groups could not be told from one that is sealed
@@ -258,6 +325,32 @@ fn a_replacement_that_cannot_be_finished_leaves_the_old_key_and_its_file() {
 }
 
 #[test]
+fn an_old_key_that_is_not_deleted_makes_its_replacement_no_success() {
+    let bench = Bench::fake();
+    replacement(&bench);
+    let refusal = json!({ "message": "no", "code": 422 });
+    bench
+        .netbird()
+        .fault(Fault::on("DELETE", "/setup-keys/").then(Effect::Status(422, refusal)));
+    let run = bench.apply(&["--format", "json"]).expect(4);
+    assert_eq!(run.operations(), ["replace_setup_key k failed"]);
+    assert_eq!(bench.all("/setup-keys", "k").len(), 2);
+    // but one that a machine used meanwhile is not to be deleted
+    let bench = Bench::fake();
+    replacement(&bench);
+    let secret = bench.unseal("k");
+    bench
+        .netbird()
+        .after("PUT", "/setup-keys/", move |netbird| {
+            netbird.enroll(&secret, "machine").unwrap();
+        });
+    let run = bench.apply(&["--format", "json", "--no-verify"]).expect(0);
+    assert_eq!(run.operations(), ["replace_setup_key k success"]);
+    run.says("the old one: a machine enrolled with it meanwhile, so it is not deleted");
+    assert_eq!(bench.all("/setup-keys", "k").len(), 2);
+}
+
+#[test]
 fn where_no_file_can_be_the_plan_is_refused_before_the_first_write() {
     let bench = Bench::fake();
     bench.file(one_key());
@@ -291,6 +384,22 @@ fn a_disk_that_fails_after_the_key_was_made_takes_the_key_back() {
     assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
     bench.apply(&[]).expect(0);
     assert_one_sealed_key(&bench);
+}
+
+#[test]
+fn a_place_that_is_taken_meanwhile_is_told_with_what_to_do() {
+    let bench = Bench::fake();
+    bench.file(one_key());
+    let place = bench.path("sealed-keys/k.age");
+    bench.netbird().after("POST", "/groups", move |_| {
+        fs::create_dir(place).unwrap();
+    });
+    bench
+        .apply(&[])
+        .expect(4)
+        .says("cannot reserve sealed-keys/k.age: it is a directory")
+        .says("\nhint: --keys-dir chooses another directory");
+    bench.assert_writes(&["POST /groups"]);
 }
 
 #[test]

@@ -78,7 +78,9 @@ fn flags_of_enrolled_keys_make_nothing_stale() {
 #[test]
 fn a_push_in_mid_run_ends_it_before_the_new_key() {
     let site = Site::fake();
-    site.commit(one_key());
+    let mut file = one_key();
+    file["policies"] = json!({ "p": { "sources": ["g"], "destinations": ["g"] } });
+    site.commit(file);
     let gitea = site.gitea().clone();
     site.bench.netbird().before("POST", "/groups", move |_| {
         gitea.push(
@@ -91,7 +93,11 @@ fn a_push_in_mid_run_ends_it_before_the_new_key() {
     let run = site.run(&["apply", "--format", "json"]).expect(4);
     assert_eq!(
         run.operations(),
-        ["create_group g success", "create_setup_key k skipped"]
+        [
+            "create_group g success",
+            "create_setup_key k skipped",
+            "create_policy p skipped"
+        ]
     );
     let message = run.json()["error"]["message"].as_str().unwrap().to_owned();
     assert!(
@@ -120,6 +126,26 @@ fn a_push_in_mid_run_ends_it_before_the_first_deletion() {
     run.expect(4).says("this apply is stale");
     site.bench.assert_writes(&["POST /policies"]);
     assert_eq!(site.bench.names("/policies"), ["Default", "new", "old"]);
+}
+
+/// A forge can be far away.
+#[test]
+fn many_changes_ask_the_forge_no_more_often_than_few() {
+    let requests = |number: usize| {
+        let site = Site::fake();
+        let policies = |word: &str| {
+            let all = json!({ "sources": ["All"], "destinations": ["All"] });
+            let named = (0..number).map(|at| (format!("{word}{at}"), all.clone()));
+            json!({ "policies": serde_json::Map::from_iter(named) })
+        };
+        site.commit(policies("old"));
+        site.run(&["apply"]).expect(0);
+        site.commit(policies("new"));
+        site.gitea().clear_requests();
+        site.run(&["apply", "--max-deletes", "9"]).expect(0);
+        site.gitea().requests().len()
+    };
+    assert_eq!(requests(1), requests(3));
 }
 
 #[test]

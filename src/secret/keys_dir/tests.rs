@@ -140,6 +140,25 @@ fn a_file_that_another_run_has_written_since_is_left_alone() {
     assert_eq!(read(&theirs.path), "theirs");
     fs::remove_file(&theirs.path).unwrap();
     theirs.remove().unwrap();
+    // nor is an older file that somebody took away a fault
+    let [_, newer] = ["older", "newer"].map(|text| {
+        let reservation = keys.reserve("b").unwrap();
+        reservation.store(&sealed(text)).unwrap()
+    });
+    fs::remove_file(newer.older.as_ref().unwrap()).unwrap();
+    newer.remove().unwrap();
+    assert_eq!(names(&keys), ["a.age"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn one_run_at_a_time_renames_files() {
+    let (_dir, keys) = probed();
+    let other = File::open(&keys.path).unwrap();
+    let lock = locked(&keys.path.join("a.age"));
+    assert!(other.try_lock().is_err());
+    drop(lock);
+    other.try_lock().unwrap();
 }
 
 /// Nothing half-written, whatever fails.
@@ -167,8 +186,10 @@ fn a_failure_leaves_no_file() {
         )
     );
 
+    let stored = keys.reserve("c").unwrap().store(&sealed("x")).unwrap();
     let reservation = keys.reserve("b").unwrap();
     fs::remove_dir_all(&keys.path).unwrap();
+    stored.remove().unwrap();
     let error = reservation.store(&sealed("x")).unwrap_err().to_string();
     assert_eq!(
         error,
@@ -194,7 +215,12 @@ fn a_symbolic_link_is_replaced_and_not_followed() {
         (read(&stored.path), read(&elsewhere)),
         ("x".into(), "untouched".into())
     );
+    // somebody's link is no file of this run, whatever it leads to
+    fs::write(&elsewhere, "x").unwrap();
+    fs::remove_file(&stored.path).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &stored.path).unwrap();
     stored.remove().unwrap();
+    assert!(fs::symlink_metadata(&stored.path).unwrap().is_symlink());
 }
 
 #[test]
@@ -263,6 +289,11 @@ fn a_directory_that_cannot_be_used_is_told_before_the_first_write() {
         assert!(
             made.starts_with("cannot make the keys directory /proc/sealed-keys: "),
             "{made}"
+        );
+        let written = error(Path::new("/proc/self"));
+        assert!(
+            written.starts_with("cannot write to the keys directory /proc/self: "),
+            "{written}"
         );
     }
     let nested = dir.path().join("a/b/c");

@@ -38,6 +38,8 @@ fn each_class_of_wrong_line_has_its_message() {
     for (line, message) in [
         ("alice@example.com", "not an age or SSH public key"),
         (&format!("\"{ALICE}\""), "not an age or SSH public key"),
+        ("alice and AAAA", "not an age or SSH public key"),
+        ("my ssh-key is lost", "not an age or SSH public key"),
         (
             "4CDAC1B3-1894-45B6-B00A-65CCD081A3D4",
             "not an age or SSH public key",
@@ -45,9 +47,15 @@ fn each_class_of_wrong_line_has_its_message() {
         (&ALICE.replace('7', "8"), checksum),
         (&ALICE[..50], checksum),
         (&ALICE.replacen("t7r", "t1r", 1), checksum),
+        (&ALICE.replacen("7rxyev2", "1rxyev1", 1)[..40], checksum),
         (&TAG.replacen("qt8", "qt9", 1), checksum),
         (&TAG_PQ[..200], checksum),
         ("age1x/../../tmp/evil1qqqqqq", checksum),
+        ("age11qqqqqq", checksum),
+        (
+            "age1my-plugin1qqqqqq",
+            "a key of a plugin (age1my-plugin1…), and plugins are never started",
+        ),
         (
             "age1yubikey1qwt50d05nh5vutpdzmlg5wn80xq5negm4uj9ghv0snvdd3yysf5yw3rhl3t",
             "a key of a plugin (age1yubikey1…), and plugins are never started",
@@ -131,6 +139,26 @@ fn each_class_of_wrong_line_has_its_message() {
             "a SECRET key, where public ones belong (it is not repeated here)",
         ),
         (
+            &SECRET_KEY[..25],
+            "a SECRET key, where public ones belong (it is not repeated here)",
+        ),
+        (
+            "AGE-PLUGIN-YUBIKEY-1QQQQ",
+            "a SECRET key, where public ones belong (it is not repeated here)",
+        ),
+        (
+            "# AGE-PLUGIN-YUBIKEY-1QGFXQ5QZPDRA7KPYQ5CDE7V2SLHHFQQQQ",
+            "a SECRET key, where public ones belong (it is not repeated here)",
+        ),
+        (
+            "-----BEGIN PUBLIC KEY-----",
+            "a block of another format, no age or SSH public key",
+        ),
+        (
+            "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----",
+            "a SECRET key, where public ones belong (it is not repeated here)",
+        ),
+        (
             "---- BEGIN SSH2 PUBLIC KEY ----",
             "a block of another format, no age or SSH public key",
         ),
@@ -160,6 +188,26 @@ fn all_wrong_lines_are_told_at_once_and_none_is_skipped() {
          r.txt:7\n    a key of a plugin (age1yubikey1…), and plugins are never started\n    \
          hint: add another public key of the same person"
     );
+    // a block is one error, and a line of dashes is no block
+    let block = "---- BEGIN SSH2 PUBLIC KEY ----\nAAAAC3Nz\n---- END SSH2 PUBLIC KEY ----";
+    let unknown = "not an age or SSH public key";
+    assert_eq!(
+        errors(file(&format!("{block}\n---- us ----\nalice"))),
+        [
+            "r.txt:1: a block of another format, no age or SSH public key".to_owned(),
+            format!("r.txt:4: {unknown}"),
+            format!("r.txt:5: {unknown}"),
+        ]
+    );
+    // nor is what is in one line
+    let [block, secret] = ["PUBLIC", "PRIVATE"]
+        .map(|word| format!("-----BEGIN {word} KEY-----AAAA-----END {word} KEY-----"));
+    for line in [&block, &secret, SECRET_KEY] {
+        let errors = errors(file(&format!("{line}\nalice")));
+        assert_eq!(errors.len(), 2, "{errors:?}");
+    }
+    let quoted = file("\"alice\"").unwrap_err().to_string();
+    assert!(quoted.contains("hint: leave out the quotes"), "{quoted}");
     let one = file("alice").unwrap_err().to_string();
     assert_eq!(
         one,
@@ -188,12 +236,13 @@ fn a_secret_key_is_never_repeated() {
         let shown = format!("{error} {error:?}").to_lowercase();
         assert!(!shown.contains(&secret.to_lowercase()), "{shown}");
     }
-    assert!(
-        file(&format!(
-            "# an AGE-SECRET-KEY-1 does not belong here\n{ALICE}"
-        ))
-        .is_ok()
-    );
+    for harmless in [
+        "# an AGE-SECRET-KEY-1 does not belong here, nor into any other file of a repository",
+        "# the private key is in the safe",
+        &ED25519_PUBLIC.replace("test@", "BEGIN@"),
+    ] {
+        assert!(file(&format!("{harmless}\n{ALICE}")).is_ok(), "{harmless}");
+    }
 }
 
 #[test]
@@ -219,9 +268,10 @@ fn a_key_counts_once_wherever_it_is_named() {
 #[test]
 fn each_source_names_its_place() {
     let dir = tempfile::tempdir().unwrap();
-    let (missing, utf16, latin, nothing) = ["missing", "utf16", "latin", "nothing"]
+    let (missing, utf16, latin, nothing, long) = ["missing", "utf16", "latin", "nothing", "long"]
         .map(|name| dir.path().join(name))
         .into();
+    std::fs::write(&long, vec![b'\n'; 1 << 21]).unwrap();
     std::fs::write(&utf16, b"\xff\xfea\0g\0e\0").unwrap();
     std::fs::write(&latin, b"# us\n\n# B\xfcro\n").unwrap();
     std::fs::write(&nothing, "\u{feff}# nobody yet\n").unwrap();
@@ -234,6 +284,7 @@ fn each_source_names_its_place() {
             utf16.clone(),
             latin.clone(),
             nothing.clone(),
+            long.clone(),
         ],
         environment: Some(format!("\n{ALICE}\n{ALICE}, y\nssh-ed25519")),
     };
@@ -253,6 +304,7 @@ fn each_source_names_its_place() {
             format!("{}: UTF-16, not UTF-8", utf16.display()),
             format!("{}:3: not UTF-8 text", latin.display()),
             format!("{}: no recipient in it", nothing.display()),
+            format!("{}: longer than 1 MiB", long.display()),
             "AGE_PUBLIC_KEY, line 3, key 2: not an age or SSH public key".into(),
             "AGE_PUBLIC_KEY, line 4: an SSH key that is mistyped or cut off".into(),
         ]
@@ -268,6 +320,11 @@ fn each_source_names_its_place() {
     assert_eq!(
         errors(from(ALICE, "z")),
         ["AGE_PUBLIC_KEY: not an age or SSH public key"]
+    );
+    assert!(from(RSA_PUBLIC, "").is_ok(), "a slash is no sign of a path");
+    assert_eq!(
+        errors(from(&format!("{ALICE},{TAG}"), "")),
+        ["-r: more than one key, or text behind the key"]
     );
     assert_eq!(
         errors(from("x", " \n")),
@@ -296,6 +353,14 @@ fn a_byte_order_mark_and_carriage_returns_are_no_part_of_a_key() {
     assert_eq!(
         errors(Recipients::parse_file("r.txt", &vec![b'\n'; 1 << 21])),
         ["r.txt: longer than 1 MiB"]
+    );
+    assert_eq!(
+        errors(Recipients::parse_file("r.txt", &vec![b'\n'; 1 << 20])),
+        ["r.txt: no recipient in it"]
+    );
+    assert_eq!(
+        errors(Recipients::parse_file("r.txt", b"\xfe\xff\0a")),
+        ["r.txt: UTF-16, not UTF-8"]
     );
 }
 

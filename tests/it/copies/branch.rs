@@ -97,6 +97,17 @@ fn a_refusal_later_takes_the_keys_back_and_ends_the_run() {
         assert_eq!(stored(&site).len(), 3);
         // what the list did not have is ours by the event log
         assert_eq!(site.inventory()["created"]["groups/g"], json!([group]));
+        // what to do is said where nothing else is to be written, too
+        let mut file = many(4);
+        file["policies"] = with_policy()["policies"].clone();
+        site.commit(file);
+        let gitea = site.gitea().clone();
+        site.bench.netbird().after("POST", "/setup-keys", move |_| {
+            gitea.protect(BRANCH, json!({}));
+        });
+        site.run(&["apply"])
+            .expect(4)
+            .says("put only that user on its push allowlist");
     }
 }
 

@@ -134,7 +134,8 @@ fn one_that_is_finished_used_or_recorded_meanwhile_stays() {
     };
     let record: fn(&Bench, &str) = |bench, key| {
         let (path, key) = (bench.path(crate::run::INVENTORY[1]), key.to_owned());
-        bench.netbird().after("PUT", "/setup-keys/", move |_| {
+        // after another deletion has read it
+        bench.netbird().after("DELETE", "/policies/", move |_| {
             let text = std::fs::read(&path).unwrap();
             let mut inventory: Value = serde_json::from_slice(&text).unwrap();
             let keys = &mut inventory["created"]["setup_keys/k"];
@@ -154,10 +155,14 @@ fn one_that_is_finished_used_or_recorded_meanwhile_stays() {
         (record, "another run recorded it meanwhile, so it stays"),
     ] {
         let bench = Bench::fake();
-        bench.agreed(json!({ "groups": { "g": {}, "h": {} } }));
+        let mut before = json!({ "groups": { "g": {}, "h": {} } });
+        before["policies"] = json!({ "p": { "sources": ["g"], "destinations": ["h"] } });
+        bench.agreed(before);
         let slow = id(&unsealed(&bench));
         meanwhile(&bench, &slow);
-        bench.file(file(json!({})));
+        let mut after = file(json!({}));
+        after["policies"] = json!({});
+        bench.file(after);
         bench.apply(&["--no-verify"]).expect(0).says(said);
         assert!(ids(&bench).contains(&slow));
         assert_eq!(ids(&bench).len(), 2);
@@ -196,12 +201,15 @@ fn one_that_the_inventory_lost_at_once_is_deleted_before_it_is_usable() {
     site.run(&["apply"]).expect(0);
     let [branch, path] = INVENTORY;
     let before = site.repo().file(branch, path);
-    site.commit(file(json!({ "auto_groups": ["g"] })));
+    let mut with_key = file(json!({ "auto_groups": ["g"] }));
+    with_key["policies"] = json!({ "p": { "sources": ["g"], "destinations": ["h"] } });
+    site.commit(with_key);
     let contents = site.gitea().path("/contents");
     site.gitea().after("POST", &contents, move |gitea| {
         gitea.push(branch, path, &before, "by hand");
     });
-    site.run(&["apply"])
+    // nothing else is written either
+    site.run(&["apply", "--keep-going"])
         .expect(4)
         .says("the inventory does not have the new key any more; run again");
     assert_eq!(ids(&site.bench), Vec::<String>::new());

@@ -463,3 +463,34 @@ fn three_lists_are_asked_for_however_many_networks_there_are() {
     asked.sort_unstable();
     assert_eq!(asked, ["", "/resources", "/routers"]);
 }
+
+/// NetBird makes every router enabled, so it is a second write that disables it.
+#[test]
+fn a_router_whose_second_write_is_not_answered_is_disabled_all_the_same() {
+    let bench = Bench::fake();
+    let router = json!({ "peer_groups": ["g"], "enabled": false });
+    bench.file(office(json!({}), json!([router])));
+    let fault = Fault::on("PUT", "/networks/");
+    bench.netbird().fault(fault.then(Effect::ErrorAfter));
+    bench
+        .apply(&[])
+        .expect(0)
+        .says("NetBird carried it out all the same");
+    assert_eq!(routers(&bench, "office")[0]["enabled"], false);
+}
+
+/// A policy names the resource, which is not what goes.
+#[test]
+fn a_group_with_the_name_of_a_resource_goes() {
+    let bench = Bench::fake();
+    let mut file = office(
+        json!({ "nas": { "address": "10.1.1.1", "groups": ["g"] } }),
+        json!([]),
+    );
+    file["policies"] = json!({ "p": { "sources": ["g"], "destination_resource": "nas" } });
+    file["groups"]["nas"] = json!({});
+    bench.agreed(file.clone());
+    file["groups"].as_object_mut().unwrap().remove("nas");
+    bench.file(file).apply(&[]).expect(0);
+    assert_eq!(bench.names("/groups"), ["All", "g", "h"]);
+}

@@ -85,6 +85,8 @@ fn a_second_group_that_somebody_needs_stays_and_is_named() {
     bench.create(&format!("/networks/{network}/routers"), router);
     bench.file(json!({ "groups": { "g1": {} } }));
     bench.apply(&[]).expect(0);
+    // that it stays is no failure of a run which has something to do
+    bench.file(json!({ "groups": { "g1": {}, "new": {} } }));
     let run = bench.apply(&[]).expect(0);
     run.shows(&format!(
         "group \"g1 ({second})\" ({second}): not deleted, because it is still used by network router"
@@ -141,15 +143,49 @@ fn of_two_keys_of_one_name_the_older_stays_and_the_other_goes_with_its_file() {
     )
     .says("applied, but not converged:\n  delete policy p1");
     assert_eq!(bench.sealed_files(), Vec::<String>::new());
+    let puts = bench.writes().into_iter();
+    let puts = puts.filter(|write| write == "PUT /setup-keys");
+    assert_eq!(puts.count(), 2, "the other run's keys have their groups");
+    let live = bench.server().list("/setup-keys");
+    let live: Vec<String> = live.iter().map(id).collect();
+    let recorded = bench.inventory()["created"].clone();
+    for name in ["k1", "k2"] {
+        let ids = recorded[format!("setup_keys/{name}")].as_array().unwrap();
+        let lives = |id: &Value| live.contains(&id.as_str().unwrap().to_owned());
+        assert!(ids.iter().all(lives), "{name}: {recorded}");
+    }
     bench.apply(&[]).expect(0);
     assert_eq!(files(&bench.path("other")), ["k1.age", "k2.age"]);
     assert_one_of_each(&bench, &["sealed-keys", "other"]);
+}
+
+/// Somebody revoked the other run's keys before anybody used them: nobody can enroll with those.
+#[test]
+fn of_two_keys_of_one_name_a_revoked_one_does_not_stand() {
+    let bench = Bench::fake();
+    bench.file(one_of_each());
+    let mut second = other(&bench);
+    bench
+        .netbird()
+        .before("POST", "/setup-keys", move |netbird| {
+            assert!(second.output().unwrap().status.success());
+            for key in netbird.list("/setup-keys").as_array().unwrap() {
+                let path = format!("/setup-keys/{}", key["id"].as_str().unwrap());
+                let body = json!({ "revoked": true, "auto_groups": key["auto_groups"] });
+                assert_eq!(netbird.call("PUT", &path, body).0, 200);
+            }
+        });
+    bench.apply(&[]);
+    assert_eq!(bench.sealed_files(), ["k1.age", "k2.age"]);
+    bench.server().enroll(&bench.unseal("k1"), "cam").unwrap();
 }
 
 /// The work of such a key is done: a second one would let another machine in.
 #[test]
 fn of_two_keys_of_one_name_the_older_stays_though_a_machine_used_it() {
     let bench = Bench::fake();
+    // adopted, which has nothing to do with the keys
+    bench.group("g2");
     bench.file(one_of_each());
     let mut second = other(&bench);
     let sealed = bench.path("other/k1.age");
@@ -159,11 +195,22 @@ fn of_two_keys_of_one_name_the_older_stays_though_a_machine_used_it() {
             assert!(second.output().unwrap().status.success());
             let secret = open(&fs::read(&sealed).unwrap());
             netbird.enroll(&secret, "cam").unwrap();
+            // what somebody does with it then is theirs
+            let keys = netbird.list("/setup-keys");
+            let mut keys = keys.as_array().unwrap().iter();
+            let key = keys.find(|key| key["name"] == "k1").unwrap();
+            let path = format!("/setup-keys/{}", key["id"].as_str().unwrap());
+            let body = json!({ "revoked": false, "auto_groups": [] });
+            assert_eq!(netbird.call("PUT", &path, body).0, 200);
         });
     bench.apply(&[]).expect(4).says(
         "setup key k1: another run made it at the same time; this run deleted its own key again",
     );
-    assert_eq!(bench.one("/setup-keys", "k1")["used_times"], 1);
+    let key = bench.one("/setup-keys", "k1");
+    assert_eq!(
+        (&key["used_times"], &key["auto_groups"]),
+        (&json!(1), &json!([]))
+    );
     assert_eq!(bench.sealed_files(), Vec::<String>::new());
 }
 
@@ -206,8 +253,8 @@ fn namesakes_by_hand_stay_and_are_named() {
     plan.shows("No changes");
 }
 
-#[test]
-fn a_second_one_that_a_run_made_goes_and_nobody_loses_by_it() {
+/// A bench that agrees with the file, and has a second `p1` that a run made. Returns the ids of both.
+fn twins() -> (Bench, [String; 2]) {
     let bench = Bench::fake();
     bench.agreed(one_of_each());
     let policy = bench.one("/policies", "p1");
@@ -215,10 +262,43 @@ fn a_second_one_that_a_run_made_goes_and_nobody_loses_by_it() {
     for side in ["sources", "destinations"] {
         twin["rules"][0][side] = json!([policy["rules"][0][side][0]["id"]]);
     }
-    bench.as_program("POST", "/policies", twin);
+    let twin = bench.as_program("POST", "/policies", twin);
+    (bench, [id(&policy), id(&twin)])
+}
+
+#[test]
+fn a_second_one_that_a_run_made_goes_and_nobody_loses_by_it() {
+    let (bench, [first, _]) = twins();
     let plan = bench.plan(&[]).expect(0).shows("1 to delete");
     assert!(!plan.stdout.contains(" lose "), "{}", plan.stdout);
     bench.apply(&[]).expect(0);
-    assert_eq!(bench.id("/policies", "p1"), id(&policy));
+    assert_eq!(bench.id("/policies", "p1"), first);
     assert_one_of_each(&bench, &["sealed-keys"]);
+}
+
+#[test]
+fn a_second_one_stays_where_somebody_deletes_the_first_meanwhile() {
+    let (bench, [first, second]) = twins();
+    let mut file = one_of_each();
+    // what this run makes for another entry is no reason to delete it
+    file["policies"]["p3"] = json!({ "sources": ["g1"], "destinations": ["g1"] });
+    let path = format!("/policies/{first}");
+    bench.netbird().after("POST", "/policies", move |netbird| {
+        assert_eq!(netbird.call("DELETE", &path, Value::Null).0, 200);
+    });
+    bench
+        .file(file)
+        .apply(&[])
+        .expect(0)
+        .says("its entry has no other object any more, so it is not deleted");
+    assert_eq!(bench.id("/policies", "p1"), second);
+    bench.plan(&[]).expect(0).shows("No changes");
+}
+
+#[test]
+fn a_second_one_goes_with_the_first_where_both_are_replaced() {
+    let (bench, both) = twins();
+    bench.apply(&["--replace", "policies/p1"]).expect(0);
+    assert!(!both.contains(&bench.id("/policies", "p1")));
+    bench.plan(&[]).expect(0).shows("No changes");
 }

@@ -173,7 +173,9 @@ fn a_network_that_two_runs_make_at_once_is_one_after_the_next_run() {
 fn what_another_run_made_meanwhile_goes_with_its_entry() {
     for is_ours in [true, false] {
         let bench = Bench::fake();
-        bench.agreed(json!({ "groups": { "keep": {} } }));
+        let keys = bench.enrolled(&["m"]);
+        let without = json!({ "groups": { "keep": {} }, "setup_keys": keys, "policies": {} });
+        bench.agreed(without.clone());
         let token = bench.server().token();
         bench.netbird().before("POST", "/groups", move |netbird| {
             let (url, body) = (
@@ -185,13 +187,15 @@ fn what_another_run_made_meanwhile_goes_with_its_entry() {
                 false => drop(netbird.create("/groups", body)),
             }
         });
-        let file = json!({ "groups": { "keep": {}, "g": {} } });
+        let mut file = without.clone();
+        file["groups"]["g"] = json!({ "peers": ["m"] });
+        file["policies"]["p"] = json!({ "sources": ["g"], "destinations": ["keep"] });
         bench.file(file).apply(&[]).expect(0);
+        assert_eq!(bench.one("/groups", "g")["peers_count"], 1);
         let origin = if is_ours { "created" } else { "adopted" };
         let recorded = &bench.inventory()[origin]["groups/g"];
         assert_eq!(*recorded, json!([bench.id("/groups", "g")]));
-        bench.file(json!({ "groups": { "keep": {} } }));
-        bench.apply(&[]).expect(0);
+        bench.file(without).apply(&[]).expect(0);
         assert_eq!(bench.all("/groups", "g").is_empty(), is_ours);
     }
 }
