@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -144,6 +144,8 @@ struct Shared {
     down: Mutex<Down>,
     turned: Condvar,
     rested: Condvar,
+    /// Whether a thread of a connection has panicked.
+    failed: AtomicBool,
     address: SocketAddr,
 }
 
@@ -193,6 +195,7 @@ impl Server {
             down: Mutex::default(),
             turned: Condvar::new(),
             rested: Condvar::new(),
+            failed: AtomicBool::new(false),
             address,
         });
         let acceptor = thread::spawn({
@@ -265,6 +268,7 @@ impl Server {
     }
 }
 
+/// Panics where a hook or a watcher has: to the client such a request was cut off, and it may have tried again.
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.turn(false);
@@ -281,6 +285,11 @@ impl Drop for Server {
             // The other side may have closed it already.
             let _ = stream.shutdown(Shutdown::Both);
         }
+        let failed = self.shared.failed.load(Ordering::Relaxed);
+        assert!(
+            !failed || thread::panicking(),
+            "a hook or a watcher panicked, see above"
+        );
     }
 }
 
@@ -317,6 +326,9 @@ struct OpenConnection {
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
+        if thread::panicking() {
+            self.shared.failed.store(true, Ordering::Relaxed);
+        }
         if let Some(stream) = lock(&self.shared.open).remove(&self.number) {
             // The other side may have closed it already.
             let _ = stream.shutdown(Shutdown::Both);
