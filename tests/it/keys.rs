@@ -294,6 +294,25 @@ fn a_key_that_is_adopted_and_replaced_at_once_makes_room_for_the_new_one() {
     bench.server().enroll(&bench.unseal("k"), "k").unwrap();
 }
 
+/// The file says nothing of its groups, so a new key gets those of the old one.
+#[test]
+fn a_key_is_not_made_in_the_place_of_one_whose_group_shares_its_name() {
+    let bench = Bench::scenario();
+    bench.agreed(json!({ "setup_keys": { "k": { "type": "one-off", "expires_in": 86400 } } }));
+    let group = bench.group("g");
+    bench.edit("/setup-keys", "k", json!({ "auto_groups": [group] }));
+    bench.group("twin");
+    bench.edit("/groups", "twin", json!({ "name": "g" }));
+    let secret = bench.unseal("k");
+    bench.server().clear_requests();
+    bench
+        .apply(&["--replace", "setup_keys/k"])
+        .expect(4)
+        .says("several groups in NetBird are called \"g\"");
+    bench.assert_writes(&[]);
+    assert_eq!(bench.unseal("k"), secret);
+}
+
 #[test]
 fn reissue_after_makes_what_is_older_again_once() {
     let bench = Bench::scenario();
