@@ -12,9 +12,9 @@ use crate::plan::Ours;
 /// The live objects and machines that each name means, with the id of what each stands in.
 pub type Protected = BTreeMap<Address, BTreeMap<Id, Option<Id>>>;
 
-/// Returns what each of these names means: what has it in NetBird or once the file is planned (so does what stands for an entry),
-/// what was recorded for an entry of that name, and the machine that came by such a key. The entry may have another name by now
-/// (`renamed_from`). What has no name is meant by that of what it stands in.
+/// Returns what each of these names means: the objects that have it in NetBird, or that this plan gives it; those that were recorded
+/// for an entry of that name; and the machine that came by such a key. The entry may have another name by now (`renamed_from`). What
+/// has no name is meant by that of what it stands in.
 pub fn read(
     named: &BTreeSet<Address>,
     plan: &Plan,

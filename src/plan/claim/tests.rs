@@ -254,6 +254,10 @@ fn what_an_entry_stands_for() {
             Case::new(policies(&["x"]), live(&[renamed("p", "x")])).inventory(ours()),
         ),
         (
+            "two have its old name, and nobody recorded either",
+            Case::new(follows("a"), live(&[everybody("a"), second("a")])).inventory(json!({})),
+        ),
+        (
             "renamed by hand, and another one has the name",
             Case::new(file(), live(&[renamed("p", "x"), second("p")])).inventory(ours()),
         ),
@@ -546,6 +550,12 @@ recorded, and renamed by hand
 the file followed that
     nothing
     moves to policies/x
+two have its old name, and nobody recorded either
+    update policy p
+        name "a" → "p"
+    adopts policy p as Adopted
+    unmanaged: policy a
+    note: NetBird has another policy with the name "p" (id daojn2e4mrdkfain8it0). This file does not manage it and does not change it.
 renamed by hand, and another one has the name
     unmanaged: policy p
     note: NetBird has another policy with the name "p" (id daojn2e4mr64fain5cug). This file does not manage it and does not change it.
