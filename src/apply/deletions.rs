@@ -264,7 +264,7 @@ mod tests {
     use crate::inventory::{Adoption, Machine, RecordedAs};
     use crate::testing::{Case, peer, policy};
 
-    /// Two objects, so that none is meant for another one.
+    /// There are two objects of each kind, so that one is not taken for the other.
     #[test]
     fn what_another_run_wrote_down_meanwhile_decides_whether_an_object_goes() {
         let live = json!({ "peers": [peer("m"), peer("n")],

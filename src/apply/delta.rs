@@ -125,7 +125,7 @@ mod tests {
         let live = json!({ "peers": names.map(peer), "setup_keys": names.map(used),
                            "groups": [group("g", &["m", "n"])], "policies": policies, "users": [me] });
         let mut case = Case::new(after, live);
-        // with its key its machine goes
+        // the machine is deleted with its key
         case.snapshot.rest.events = Some(vec![enrolled("x", "x").into()]);
         let case = case.history(&[(MADE, before)]).ours(|ours| {
             let created = &mut Arc::make_mut(&mut ours.inventory).created;

@@ -299,21 +299,20 @@ fn without_copies_the_sealed_text_is_out_before_the_key_is_recorded() {
     site.checkout(&tip);
     let job = Job::push(&site, &tip);
     let files = [("stderr", "log"), ("report.json", "report")];
-    let files = files.map(|(is, was)| (site.bench.path(is), site.bench.path(was)));
+    let files = files.map(|(from, to)| (site.bench.path(from), site.bench.path(to)));
     let gitea = site.gitea().clone();
     let contents = gitea.path("/contents");
     let hook = move |netbird: &fakes::NetBird, _: Pid| {
         netbird.after("POST", "/setup-keys", move |_| {
             gitea.before("POST", &contents, move |_| {
-                for (is, was) in files {
-                    fs::copy(is, was).unwrap();
+                for (from, to) in files {
+                    fs::copy(from, to).unwrap();
                 }
             });
         });
     };
     let command = site.job_command(&["apply", "--report", "report.json"], &job);
     site.bench.start_command(command, hook).wait().expect(0);
-    // a failed assertion in a hook is a lost answer to the run
     let read = |name: &str| fs::read_to_string(site.bench.path(name)).unwrap();
     let (log, report) = (read("log"), read("report"));
     assert!(log.contains("BEGIN AGE ENCRYPTED FILE"), "{log}");

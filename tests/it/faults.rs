@@ -298,7 +298,7 @@ fn a_creation_without_an_answer_is_not_told_by_its_name_alone() {
             .fault(Fault::on("POST", "/policies").then(effect));
         bench.apply(&[]).expect(code).says(said);
     }
-    // of one name the first was made by this run
+    // an older object of the name that this run made itself is not taken for the new one
     let bench = Bench::fake();
     let route =
         |network: &str| json!({ "network": network, "peer_groups": ["g"], "groups": ["g"] });

@@ -288,7 +288,7 @@ fn what_is_no_longer_what_was_to_go_stays() {
     }
     bench.one("/setup-keys", "k");
 
-    // but a key for many machines, of which each is told by itself
+    // but a key for many machines is deleted, whoever enrolled with it meanwhile
     let bench = agreed();
     let mut file = self::file("one");
     file["setup_keys"]["r"] = json!({ "type": "reusable", "expires_in": 86400 });

@@ -209,7 +209,7 @@ fn folded(stderr: &str) -> (Vec<&str>, Vec<&str>) {
     (inside, outside)
 }
 
-/// It outlives a run that is killed.
+/// The report outlives a run that is killed.
 #[test]
 fn the_report_of_a_run_at_work_says_what_is_done_by_then() {
     let bench = Bench::fake();

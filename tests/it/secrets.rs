@@ -33,6 +33,15 @@ pub(crate) fn assert_one_sealed_key(bench: &Bench) {
     assert_eq!(bench.one("/setup-keys", "k")["used_times"], 1);
 }
 
+/// Right before the program deletes the only key somebody else does.
+pub(crate) fn somebody_deletes_the_key_first(bench: &Bench) {
+    bench.netbird().before("DELETE", "/setup-keys/", |netbird| {
+        let key = netbird.list("/setup-keys")[0]["id"].clone();
+        let path = format!("/setup-keys/{}", key.as_str().unwrap());
+        assert_eq!(netbird.call("DELETE", &path, Value::Null).0, 200);
+    });
+}
+
 #[test]
 fn a_new_key_opens_for_its_recipient_and_enrolls() {
     let bench = Bench::scenario_that_enrolls();
@@ -234,11 +243,7 @@ fn a_key_whose_secret_is_lost_and_that_cannot_be_deleted_is_named() {
     let bench = Bench::fake();
     bench.file(one_key());
     bench.netbird().fault(lost());
-    bench.netbird().before("DELETE", "/setup-keys/", |netbird| {
-        let key = netbird.list("/setup-keys")[0]["id"].clone();
-        let path = format!("/setup-keys/{}", key.as_str().unwrap());
-        assert_eq!(netbird.call("DELETE", &path, Value::Null).0, 200);
-    });
+    somebody_deletes_the_key_first(&bench);
     bench.apply(&[]).expect(0);
     assert_one_sealed_key(&bench);
 }

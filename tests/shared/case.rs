@@ -105,6 +105,12 @@ impl Case {
         })
     }
 
+    /// With `--prune` of that word, whatever is known of an inventory.
+    pub(crate) fn prune(mut self, prune: Prune) -> Self {
+        self.options.prune = prune;
+        self
+    }
+
     /// With `--replace`.
     pub(crate) fn replace(mut self, kind: Kind, name: &str) -> Self {
         self.options.replace.insert(Address::new(kind, name));

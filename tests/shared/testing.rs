@@ -142,7 +142,6 @@ pub(crate) fn route(name: &str, network: &str, peer_groups: &[&str]) -> Value {
             "groups": groups(&["All"]), "keep_route": false, "skip_auto_apply": false })
 }
 
-/// An entry of `GET /dns/nameservers`, for everything.
 /// A zone with these A records: full name and address.
 pub(crate) fn zone(name: &str, domain: &str, records: &[(&str, &str)], groups: &[&str]) -> Value {
     let record = |(record, ip): &(&str, &str)| json!({ "id": id(Kind::DnsRecord, &format!("{name} {record} {ip}")), "name": record, "type": "A", "content": ip, "ttl": 300 });
@@ -150,6 +149,7 @@ pub(crate) fn zone(name: &str, domain: &str, records: &[(&str, &str)], groups: &
             "distribution_groups": self::groups(groups), "records": records.iter().map(record).collect::<Vec<_>>() })
 }
 
+/// An entry of `GET /dns/nameservers`, for everything.
 pub(crate) fn nameservers(name: &str, ips: &[&str], groups: &[&str]) -> Value {
     let servers: Vec<Value> = ips
         .iter()

@@ -243,7 +243,7 @@ fn a_machine_that_enrolled_meanwhile_is_not_agreed_to() {
     assert!(notices(&outcome)[0].ends_with("nothing in this plan has that number and digest"));
 }
 
-/// Whoever wrote a line where it could count learns what it lacks; one that agreed to what is done by now is nobody's mistake.
+/// A line that could count where it stands is reported when it does not. One that agreed to what is done by now is no mistake.
 #[test]
 fn a_line_for_something_else_is_told_where_it_can_be_meant() {
     let ours = ours(&[]);
@@ -298,7 +298,7 @@ fn a_line_for_something_else_is_told_where_it_can_be_meant() {
             plan.causes
         );
     }
-    // beside the one that counts it is old
+    // beside a line that counts, another one is taken for an older version of it
     let both = [(&right, SaidIn::Message(1)), (&wrong, SaidIn::Message(1))];
     assert_eq!(
         notices(&judge(&statements(&both, pulls), &of_commit, &ours)),

@@ -215,7 +215,7 @@ fn of_two_recorded_objects_the_one_that_can_become_the_entry_stands() {
     }
 }
 
-/// What is too many and goes in the same run leaves its name; else ours keeps the one that it has.
+/// A surplus object that the same run deletes gives up its name; where it stays, our object keeps the name that it has.
 #[test]
 fn a_name_is_waited_for_where_its_object_stays() {
     let domain = |domain: &str| json!({ "domain": domain, "distribution_groups": ["All"] });
@@ -243,13 +243,13 @@ fn a_name_is_waited_for_where_its_object_stays() {
         } else {
             recorded[second] = json!({ "zones/z": ["2"] });
         }
-        let mut case = Case::new(file.clone(), lists.clone()).inventory(recorded);
-        case.options.prune = prune;
+        let case = Case::new(file.clone(), lists.clone());
+        let case = case.inventory(recorded).prune(prune);
         assert_eq!(said(&case), wanted, "{second} {prune:?}");
     }
 }
 
-/// What no list has is asked for by its id before it counts as deleted, where the lists are whole.
+/// A recorded object that no list has is asked for by its id before it counts as deleted, where the lists are whole.
 #[test]
 fn what_was_recorded_and_no_list_has_is_looked_for() {
     let file = json!({ "groups": { "staff": {}, "new": {} }, "policies": {} });
@@ -285,9 +285,9 @@ fn what_was_recorded_and_no_list_has_is_looked_for() {
     assert_eq!(kinds, 4, "groups, peers, zones and the records in these");
 }
 
-/// Memberships of the base's version are read by the names of this one.
+/// Groups of the older version of the file are found by the names that they have in this one.
 #[test]
-fn groups_that_the_file_calls_otherwise() {
+fn groups_that_have_another_name_in_the_file() {
     let file = json!({ "groups": { "new": { "renamed_from": "old" }, "same": {} },
                        "policies": { "q": { "sources": ["All"], "destinations": ["All"], "renamed_from": "p" } } });
     let live = json!({ "groups": [group("old", &[]), group("same", &[])], "policies": [policy("p", &["All"], &["All"])] });

@@ -10,7 +10,7 @@ use snapbox::{IntoData, assert_data_eq, str};
 use crate::base::Id;
 use crate::model::{Address, Kind};
 use crate::plan::{Prune, Standing};
-use crate::testing::{Case, MADE, group, id, id_at, over, policy, route, table};
+use crate::testing::{Case, MADE, group, id, id_at, over, policy, table};
 
 fn key(kind: Kind, name: &str) -> Vec<String> {
     vec![id(kind, name)]
@@ -90,11 +90,7 @@ fn what_leaves_the_file() {
             })),
         ("an environment that cannot be read may have it, with --prune all", Case::new(none(), live(&[everybody("p"), q()]))
             .inventory(json!({})).prune_all().ours(|ours| ours.unread = Some("lab".into()))),
-        ("it is not known what is ours, with --prune all", {
-            let mut case = Case::new(none(), live(&[everybody("p"), q()]));
-            case.options.prune = Prune::All;
-            case
-        }),
+        ("it is not known what is ours, with --prune all", Case::new(none(), live(&[everybody("p"), q()])).prune(Prune::All)),
         ("a policy with the name of a group that the file names, with --prune all", Case::new(
             json!({ "policies": { "q": { "sources": ["keep"], "destinations": ["All"] } } }),
             live(&[everybody("keep"), policy("q", &["keep"], &["All"])])).inventory(json!({})).prune_all()),
@@ -224,10 +220,6 @@ fn what_an_entry_stands_for() {
         policy
     };
     let sees_all = || json!({ "users": [{ "id": "u", "role": "admin", "is_current": true, "is_service_user": true }] });
-    let owned = |mut case: Case| {
-        case.options.prune = Prune::Owned;
-        case
-    };
     let asked = |case: Case, of: &Value| {
         let id = Id::from(of["id"].as_str().expect("an id"));
         case.ours(|ours| drop(ours.asked.insert(Address::new(Kind::Policy, "p"), id)))
@@ -447,9 +439,8 @@ fn what_an_entry_stands_for() {
         ("the same, with --prune none", {
             let case = Case::new(file(), live(&[everybody("p"), second("p")]));
             let ids = json!([everybody("p")["id"], second("p")["id"]]);
-            let mut case = case.inventory(json!({ "created": { "policies/p": ids } }));
-            case.options.prune = Prune::None;
-            case
+            let case = case.inventory(json!({ "created": { "policies/p": ids } }));
+            case.prune(Prune::None)
         }),
         (
             "one that a run made and one that another run adopted",
@@ -479,7 +470,7 @@ fn what_an_entry_stands_for() {
         ),
         (
             "it is not known what is ours, and there are two",
-            owned(Case::new(file(), live(&[everybody("p"), second("p")]))),
+            Case::new(file(), live(&[everybody("p"), second("p")])).prune(Prune::Owned),
         ),
         (
             "one that a killed run made, and somebody gave a second rule",

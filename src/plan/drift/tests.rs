@@ -232,81 +232,39 @@ fn who_did_it_by_hand() {
         json!({ "timestamp": time(MADE + second), "activity_code": code, "initiator_id": by, "initiator_name": by,
                 "target_id": target, "meta": meta })
     };
+    let gone = "gone";
+    let record = |of: &str| json!({ "name": "db", "type": of });
     let rows = [
+        ("group.update", &*g, json!({}), "group g ann"),
+        ("group.add", &*g, json!({}), ""),
         (
-            event("ann", 1, "group.update", &g, json!({})),
+            "peer.group.delete",
+            "m",
+            json!({ "group_id": g }),
             "group g ann",
         ),
-        (event("bot", 1, "group.update", &g, json!({})), ""),
-        (event("ann", 1, "group.add", &g, json!({})), ""),
+        ("peer.group.delete", "m", json!({ "group_id": "other" }), ""),
+        ("peer.rename", "m", json!({ "group_id": g }), ""),
+        ("policy.update", &*p, json!({}), "policy p ann"),
         (
-            event("ann", 1, "peer.group.delete", "m", json!({ "group_id": g })),
-            "group g ann",
-        ),
-        (
-            event(
-                "ann",
-                1,
-                "peer.group.delete",
-                "m",
-                json!({ "group_id": "other" }),
-            ),
-            "",
-        ),
-        (
-            event("ann", 1, "peer.rename", "m", json!({ "group_id": g })),
-            "",
-        ),
-        (
-            event("ann", 1, "policy.update", &p, json!({})),
-            "policy p ann",
-        ),
-        (
-            event("ann", 1, "policy.delete", "gone", json!({ "name": "q" })),
+            "policy.delete",
+            gone,
+            json!({ "name": "q" }),
             "policy q ann",
         ),
+        ("policy.delete", gone, json!({ "name": "other" }), ""),
+        ("group.delete", gone, json!({ "name": "q" }), ""),
         (
-            event(
-                "ann",
-                1,
-                "policy.delete",
-                "gone",
-                json!({ "name": "other" }),
-            ),
-            "",
-        ),
-        (
-            event("ann", 1, "group.delete", "gone", json!({ "name": "q" })),
-            "",
-        ),
-        (
-            event(
-                "ann",
-                1,
-                "dns.zone.record.delete",
-                "gone",
-                json!({ "name": "db", "type": "A" }),
-            ),
+            "dns.zone.record.delete",
+            gone,
+            record("A"),
             "DNS record db A ann",
         ),
+        ("dns.zone.record.delete", gone, record("AAAA"), ""),
         (
-            event(
-                "ann",
-                1,
-                "dns.zone.record.delete",
-                "gone",
-                json!({ "name": "db", "type": "AAAA" }),
-            ),
-            "",
-        ),
-        (
-            event(
-                "ann",
-                1,
-                "network.router.delete",
-                "gone",
-                json!({ "network_name": "office" }),
-            ),
+            "network.router.delete",
+            gone,
+            json!({ "network_name": "office" }),
             "network router of network office ann",
         ),
     ];
@@ -339,9 +297,12 @@ fn who_did_it_by_hand() {
         let done = items.filter_map(|item| Some(format!("{} {}", item.address, item.doer?.name)));
         done.collect::<Vec<String>>().join(", ")
     };
-    for (event, wanted) in rows {
+    for (code, target, meta, wanted) in rows {
+        let event = event("ann", 1, code, target, meta);
         assert_eq!(blamed(std::slice::from_ref(&event)), wanted, "{event}");
     }
+    let own = event("bot", 1, "group.update", &g, json!({}));
+    assert_eq!(blamed(&[own]), "");
     let mut unnamed = event("u7", 1, "group.update", &g, json!({}));
     unnamed["initiator_name"] = json!("");
     let later = event("bob", 9, "group.update", &g, json!({}));

@@ -98,6 +98,7 @@ mod tests {
         assert_eq!(waits("none"), Some(Open::NoGroup("none".into())));
         assert_eq!(waits("two"), Some(Open::Groups("two".into(), 2)));
     }
+
     #[test]
     fn machines_of_keys_that_the_file_lacks_are_told() {
         let came = ["k", "other", "recorded", "gone"];

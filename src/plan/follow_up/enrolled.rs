@@ -115,7 +115,7 @@ mod tests {
         peer_renames(&enrollments, &actual)
     }
 
-    /// What is said of each label.
+    /// What is said of the label of each.
     fn said(changes: &[Change]) -> Vec<String> {
         let line = |change: &Change| {
             let label = change.operation.fields().last().expect("a label");
@@ -146,6 +146,7 @@ mod tests {
         );
         assert_eq!(said(&changes(&[("h1", "h1", "ü")])), ["h1 -?"]);
     }
+
     #[test]
     fn the_label_that_the_server_answered_is_the_one_that_is_told() {
         let mut changes = changes(&[("h1", "h1", "F2-Cam"), ("h2", "h2", "ü")]);

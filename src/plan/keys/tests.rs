@@ -49,14 +49,14 @@ fn outcome(declared: Value, keys: Vec<Value>) -> String {
     case(declared, keys).outcome()
 }
 
-/// A run recorded one, and somebody deleted it.
+/// The inventory has a key of the entry that somebody deleted.
 fn recorded(ours: &mut Ours) {
     let created = &mut std::sync::Arc::make_mut(&mut ours.inventory).created;
     let id = id(Kind::SetupKey, "k").as_str().into();
     created.insert("setup_keys/k".into(), vec![id]);
 }
 
-/// A machine came by a key of the entry before, and is no more.
+/// The inventory has a machine that enrolled with a key of the entry, and that somebody deleted.
 fn was(ours: &mut Ours) {
     let (id, by) = (Id::from("was"), Evidence::Event);
     let enrolled = &mut std::sync::Arc::make_mut(&mut ours.inventory).enrolled;

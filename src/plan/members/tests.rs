@@ -94,6 +94,12 @@ fn the_name_of_a_key_is_the_peer_that_came_by_it() {
         });
         one_of_two().case().inventory(recorded).outcome()
     };
+    // a key that waits, and a member that came by an older one of its name
+    let again = || Group {
+        keys: vec![used("pending", MADE), key_at("pending", &["g"], MADE + 60)],
+        events: Some(vec![enrolled("pending", "x")]),
+        ..listing(&[], &["x"], vec![peer("x")])
+    };
     let by_times = |name: &str, members: &[&str], inventory: Value| {
         let came = over(peer("x"), json!({ "created_at": time(MADE + 5) }));
         let recorded =
@@ -160,24 +166,11 @@ fn the_name_of_a_key_is_the_peer_that_came_by_it() {
         ),
         (
             "the same, and the machine of its older life is a member: it stays till then",
-            Group {
-                keys: vec![used("pending", MADE), key_at("pending", &["g"], MADE + 60)],
-                events: Some(vec![enrolled("pending", "x")]),
-                ..listing(&[], &["x"], vec![peer("x")])
-            }
-            .case()
-            .prune_all()
-            .outcome(),
+            again().case().prune_all().outcome(),
         ),
         (
             "the same, and it is recorded",
-            Group {
-                keys: vec![used("pending", MADE), key_at("pending", &["g"], MADE + 60)],
-                events: Some(vec![enrolled("pending", "x")]),
-                ..listing(&[], &["x"], vec![peer("x")])
-            }
-            .case()
-            .inventory(json!({
+            again().case().inventory(json!({
                 "created": { "groups/g": [id(Kind::Group, "g")],
                              "setup_keys/pending": [id(Kind::SetupKey, "pending"), id_at(Kind::SetupKey, "pending", MADE + 60)] },
                 "members": { "g": { "pending": id(Kind::Peer, "x") } },

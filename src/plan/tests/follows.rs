@@ -147,7 +147,7 @@ a user who is locked out
 
 /// A user's machines follow the user, where the account's settings say so.
 #[test]
-fn what_follows_of_a_user() {
+fn what_follows_from_a_user() {
     let laptop = |name: &str, user: &str| over(peer(name), json!({ "user_id": user }));
     let listed = |declared: Value, settings: Value, lists: &str| {
         let mut case = user(

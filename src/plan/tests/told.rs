@@ -439,8 +439,8 @@ fn a_rename_to_a_name_that_is_given_up_in_the_same_change() {
                 .collect::<String>()
         };
         rows.push((section, of(std::slice::from_ref(&base))));
-        // a rename of an earlier change, and an entry of the old name that came since and goes now
         rows.push(("without any version", of(&[])));
+        // a rename of an earlier change, and an entry of the old name that came since and goes now
         let both = file(json!({ "y": over(entry.clone(), json!({ "renamed_from": "x" })) }));
         rows.push(("renamed before", of(&[both])));
     }

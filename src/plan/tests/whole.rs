@@ -63,7 +63,7 @@ fn a_plan_is_done_where_nothing_is_left_to_do() {
     }
 }
 
-/// Who refers to what goes is asked for only then.
+/// Who refers to an object is looked for only where the plan deletes one that others can refer to.
 #[test]
 fn whether_it_deletes_what_others_can_refer_to() {
     let lists =
@@ -273,7 +273,7 @@ fn what_is_counted_is_ours() {
     assert!(plan.parents.is_empty(), "no other object stands in these");
 }
 
-/// Whoever left since was taken out by somebody: who joins is all that an enrollment writes.
+/// All that an enrollment writes is who joins: members that the file does not list stay, and are named.
 #[test]
 fn an_enrollment_answers_for_nobody_else_in_the_group() {
     let lists = json!({ "groups": [group("g", &["edge"])], "peers": [peer("edge"), peer("new")] });
@@ -292,7 +292,7 @@ fn an_enrollment_answers_for_nobody_else_in_the_group() {
     );
 }
 
-/// One of a kind, in the order of the file, whichever check found it.
+/// Each problem stands once, in the order of the addresses, whichever check found it.
 #[test]
 fn problems_are_sorted_and_told_once() {
     let file = json!({ "policies": {
@@ -391,7 +391,10 @@ fn the_digest_covers_who_joins_what_later() {
     for (what, other) in [
         ("another group", digest(MADE + 9, MADE, json!({}))),
         ("another key", digest(MADE, MADE + 9, json!({}))),
-        ("a key of more names", digest(MADE, MADE, extra)),
+        (
+            "a key that allows more DNS labels",
+            digest(MADE, MADE, extra),
+        ),
     ] {
         assert_ne!(other, as_it_is, "{what}");
     }
@@ -409,7 +412,7 @@ fn no_zone_has_the_domain_of_the_machines() {
             .matches("impossible")
             .count()
     };
-    let corp = |records: Value| json!({ "accounts": settings("corp.example"), "zones": records });
+    let corp = |zones: Value| json!({ "accounts": settings("corp.example"), "zones": zones });
     let wants = |domain: &str| json!({ "account": { "settings": { "dns_domain": domain } } });
     let live_zone = || json!([zone("z", "corp.example", &[], &["All"])]);
     for (what, found, wanted) in [

@@ -1,4 +1,4 @@
-//! What stands in networks and zones belongs to these objects, whoever has their names.
+//! What stands in networks and zones belongs to these objects, whatever else has their names.
 
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
@@ -14,7 +14,7 @@ fn network(id: &str, name: &str, routers: &[&str]) -> Value {
     json!({ "id": id, "name": name, "description": "", "routers": routers, "resources": [] })
 }
 
-/// A live router of a network, for the group `g`, or `h` where its id is `r2`.
+/// A live router: `r2` is for the group `h`, all others for `g`.
 fn router(id: &str) -> Value {
     let group = if id == "r2" { "h" } else { "g" };
     json!({ "id": id, "peer": "", "peer_groups": [crate::testing::id(Kind::Group, group)], "metric": 9999, "masquerade": true, "enabled": true })
@@ -34,6 +34,7 @@ fn file(networks: &[&str]) -> Value {
     json!({ "networks": entries.collect::<serde_json::Map<_, _>>() })
 }
 
+/// Another environment has the objects with these ids.
 fn strange(case: Case, ids: &[&str]) -> Case {
     case.ours(|ours| {
         let of_lab = ids.iter().map(|id| (Id::from(*id), "lab.json".to_owned()));
@@ -53,9 +54,9 @@ fn twice(prune: Prune, is_made: bool, second: &str) -> Case {
         "created" => recorded["created"]["networks/a"] = json!(["1", "2"]),
         _ => recorded["adopted"]["networks/a"] = json!(["2"]),
     }
-    let mut case = Case::new(file(&["a"]), lists).inventory(recorded);
-    case.options.prune = prune;
-    case.ours(|ours| ours.made.extend(is_made.then(|| Id::from("r3"))))
+    let case = Case::new(file(&["a"]), lists).inventory(recorded);
+    case.prune(prune)
+        .ours(|ours| ours.made.extend(is_made.then(|| Id::from("r3"))))
 }
 
 #[test]
@@ -109,9 +110,7 @@ fn routers_of_networks() {
         ("the second network was adopted", twice(Prune::Owned, true, "adopted")),
         ("it is not known what is ours, and two networks have the name", {
             let lists = lists(&[network("1", "a", &["r1"]), network("2", "a", &["r2"])], &["r1", "r2"]);
-            let mut case = Case::new(file(&["a"]), lists);
-            case.options.prune = Prune::Owned;
-            case
+            Case::new(file(&["a"]), lists).prune(Prune::Owned)
         }),
     ];
     let rows = rows.map(|(what, case)| (what, of(case)));

@@ -60,11 +60,10 @@ fn offboarding() {
             "the section of its entry is gone",
             with_file(json!({ "groups": { "keep": {}, "g": { "peers": [] } } })),
         ),
-        ("with --prune none", {
-            let mut case = case(&[], true, json!({}));
-            case.options.prune = Prune::None;
-            case
-        }),
+        (
+            "with --prune none",
+            case(&[], true, json!({})).prune(Prune::None),
+        ),
         (
             "it is not known what is ours",
             case(&[], true, json!({})).ours(|ours| ours.standing = Standing::Unknown),

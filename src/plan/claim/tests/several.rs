@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use super::*;
+use super::{key, of};
+use crate::base::Id;
+use crate::model::{Address, Kind};
+use crate::testing::{Case, MADE, group, id, id_at, over, policy, route, table};
 
 /// What refers to an object of ours means it, whatever it is called in NetBird.
 #[test]

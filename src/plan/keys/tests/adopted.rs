@@ -1,4 +1,4 @@
-//! Keys that an entry adopts: the file cannot say of them who has their secrets.
+//! Keys that an entry adopts: nobody knows who has their secrets.
 
 use std::sync::Arc;
 
@@ -391,8 +391,7 @@ fn an_adopted_key_is_replaced_by_no_run() {
         case.ours(|ours| {
             let inventory = Arc::make_mut(&mut ours.inventory);
             inventory.created.remove("setup_keys/k");
-            let id = crate::testing::id(crate::model::kind::Kind::SetupKey, "k");
-            let ids = vec![crate::base::id::Id::from(id.as_str())];
+            let ids = vec![crate::testing::id(Kind::SetupKey, "k").as_str().into()];
             inventory.adopted.insert("setup_keys/k".into(), ids);
         })
     };

@@ -246,7 +246,8 @@ not declared
 "#]].raw());
 }
 
-/// Somebody revoked what a run made in the place of another key, before a machine used it: no run makes a third one.
+/// Somebody revoked the replacement of a key before a machine used it: no run makes a third key, but where the revoked one was not
+/// as the file says either.
 #[test]
 fn a_key_whose_replacement_was_revoked() {
     let many = || json!({ "type": "reusable", "usage_limit": 0 });
@@ -350,7 +351,7 @@ older than the file asks for, and a good one was made, too
 "#]].raw());
 }
 
-/// Of the keys of the entries those wait that nobody used yet, and that stay.
+/// A declared key waits for its machine while nobody used it and the plan keeps it.
 #[test]
 fn keys_that_wait() {
     let many = json!({ "type": "reusable", "usage_limit": 0 });

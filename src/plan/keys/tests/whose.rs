@@ -12,7 +12,7 @@ use crate::testing::{
     Case, LIFE, MADE, desired, enrolled, group, over, peer, policy_with, table, time, used_at,
 };
 
-/// The same, and what the plan says of a key that a machine of that name used in that second.
+/// The same, where a machine of that name used a key in that second.
 pub(super) fn used_by(mut case: Case, name: &str, second: i64) -> Case {
     let peer = over(peer(name), json!({ "created_at": time(second) }));
     case.snapshot.list_mut(Kind::Peer).push(peer.into());
@@ -25,6 +25,16 @@ pub(super) fn strange(case: Case) -> Case {
         let id = crate::testing::id(Kind::SetupKey, "k");
         ours.strange.insert(id.as_str().into(), "lab.json".into());
     })
+}
+
+/// The machine `k` came by the first key, and `new-host` by a newer one.
+fn replaced(declared: Value) -> Case {
+    let keys = vec![
+        over(sealed(), used_at(MADE + 9)),
+        over(sealed_at(MADE + 600), used_at(MADE + 700)),
+    ];
+    let case = used_by(case(declared, keys), "k", MADE + 9);
+    used_by(case, "new-host", MADE + 700)
 }
 
 /// There is no inventory yet.
@@ -151,17 +161,6 @@ a second one, and no inventory tells whose they are
 #[test]
 fn without_an_inventory_no_key_goes_and_no_machine() {
     let asked = || json!({ "reissue_after": time(MADE + 500) });
-    let older = || {
-        let used = over(sealed(), used_at(MADE + 9));
-        used_by(
-            case(
-                asked(),
-                vec![used, over(sealed_at(MADE + 600), used_at(MADE + 700))],
-            ),
-            "k",
-            MADE + 9,
-        )
-    };
     let rows = [
         (
             "two older ones, and a new one is asked for",
@@ -175,12 +174,9 @@ fn without_an_inventory_no_key_goes_and_no_machine() {
             "enrolled, and one is unused",
             case(json!({ "enrolled": true }), vec![sealed()]),
         ),
-        (
-            "a machine in whose place another came",
-            used_by(older(), "new-host", MADE + 700),
-        ),
+        ("a machine in whose place another came", replaced(asked())),
         ("the same, and a policy names it", {
-            let mut case = used_by(older(), "new-host", MADE + 700);
+            let mut case = replaced(asked());
             let to = json!({ "id": crate::testing::id(Kind::Peer, "k"), "type": "peer" });
             let to = json!({ "destinations": null, "destinationResource": to });
             let policies = case.snapshot.list_mut(Kind::Policy);
@@ -188,7 +184,7 @@ fn without_an_inventory_no_key_goes_and_no_machine() {
             case
         }),
         ("the same, and the log tells who came first", {
-            let mut case = used_by(older(), "new-host", MADE + 700);
+            let mut case = replaced(asked());
             case.snapshot.rest.events = Some(vec![enrolled("k", "k").into()]);
             case
         }),
@@ -244,19 +240,14 @@ the same, and the log tells who came first
 "#]].raw());
 }
 
-/// It leaves its groups by being deleted, and is none that has the name of another one.
+/// No change of a group takes it out, and no note says that it has the name of another machine.
 #[test]
-fn a_machine_in_whose_place_another_came_is_in_no_group_any_more() {
+fn a_replaced_machine_leaves_its_groups_by_its_deletion() {
     let asked = json!({ "type": "one-off", "expires_in": LIFE, "reissue_after": time(MADE + 500) });
     let file = json!({ "groups": { "pilots": { "peers": ["k"] } }, "setup_keys": { "k": asked } });
     let older = || crate::testing::id(Kind::Peer, "k");
     let of = |members: &[&str]| {
-        let keys = vec![
-            over(sealed(), used_at(MADE + 9)),
-            over(sealed_at(MADE + 600), used_at(MADE + 700)),
-        ];
-        let case = used_by(case(pending(), keys), "k", MADE + 9);
-        let mut case = used_by(case, "new-host", MADE + 700);
+        let mut case = replaced(pending());
         case.desired = desired(&file);
         let groups = case.snapshot.list_mut(Kind::Group);
         groups.retain(|live| crate::testing::value(live)["name"] != "pilots");

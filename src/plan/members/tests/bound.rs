@@ -221,7 +221,7 @@ a member that nobody listed
 "#]].raw());
 }
 
-/// A name left the list, and no run came between that and what its machine did.
+/// A name left the list of a group before any run recorded its machine as a member.
 #[test]
 fn a_machine_whose_name_left_a_list_leaves_the_group() {
     let with = json!({ "groups": { "g": { "peers": ["x"] } } });
