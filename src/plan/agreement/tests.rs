@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     Agreement, AllowDeletes, Brought, Judgement, Origin, Said, SaidIn, Statements, way_out,
-    ways_out,
+    way_out_of_others, ways_out,
 };
 use crate::base::Id;
 use crate::inventory::{Inventory, Left};
@@ -247,12 +247,13 @@ fn a_machine_that_enrolled_meanwhile_is_not_agreed_to() {
 #[test]
 fn a_line_for_something_else_is_told_where_it_can_be_meant() {
     let ours = ours(&[]);
-    let pulls: &[(u64, &[usize])] = &[(4, &[2])];
+    let pulls: &[(u64, &[usize])] = &[(4, &[2]), (6, &[COMMITS - 1])];
     let (of_commit, of_pull) = (
         deletes(&[("groups/a", "1", Some(1))]),
         deletes(&[("groups/a", "1", Some(2))]),
     );
     let unknown = deletes(&[("groups/a", "1", None)]);
+    let of_people = deletes(&[("users/mira", "1", None)]);
     let right = line_of(&of_commit, &ours);
     let wrong = AllowDeletes::of("default", &["groups/b"]);
     let last = COMMITS - 1;
@@ -282,6 +283,9 @@ fn a_line_for_something_else_is_told_where_it_can_be_meant() {
         ),
         (&of_pull, SaidIn::Description(5), None),
         (&unknown, SaidIn::Message(last - 1), None),
+        (&unknown, SaidIn::Description(6), None),
+        // where no line can count
+        (&of_people, SaidIn::Message(last), None),
         (
             &unknown,
             SaidIn::Message(last),
@@ -323,6 +327,21 @@ fn a_line_counts_where_it_may_stand() {
     type Pulls<'a> = &'a [(u64, &'a [usize])];
     let (none, of_two): (Pulls, Pulls) = (&[], &[(4, &[2, 3])]);
     let newest: &[(u64, &[usize])] = &[(4, &[COMMITS - 1])];
+    // who is let in or gets a role again is not agreed to by what was said of a change that is not known
+    let user = |commit| deletes(&[("users/mira", "1", commit)]);
+    let (user_of_commit, user) = (user(Some(2)), user(None));
+    let line_of_user = line_of(&user, &ours);
+    for (plan, place, wanted) in [
+        (&user_of_commit, SaidIn::Message(1), false),
+        (&user_of_commit, SaidIn::Message(2), true),
+        (&user, SaidIn::Run, true),
+        (&user, SaidIn::Message(COMMITS - 1), false),
+        (&user, SaidIn::Description(4), false),
+    ] {
+        let said = statements(&[(&line_of_user, place)], newest);
+        let outcome = judge(&said, plan, &ours);
+        assert_eq!(!outcome.rows.is_empty(), wanted, "{place:?}");
+    }
     for (plan, place, pulls, wanted) in [
         (&of_commit, SaidIn::Run, none, true),
         (&of_commit, SaidIn::Message(1), none, false),
@@ -386,6 +405,11 @@ fn what_is_let_go_has_a_line_of_its_own() {
     assert_eq!((line.number, both.number), (1, 2));
     let way = format!("to agree to the 1 deletion of commit {}", &sha(1)[..10]);
     assert_eq!(ways_out(&silent.agreements), [(way, line.to_string())]);
+    let way = way_out_of_others(&silent.agreements);
+    assert!(
+        way.starts_with("to agree, copy the line into the message of a later commit"),
+        "{way}"
+    );
 
     let outcome = judge(&statements(&[(&line, SaidIn::Run)], &[]), &plan, &ours);
     assert_eq!((outcome.rows, outcome.release), (plan.rows(), [].into()));

@@ -3,17 +3,19 @@
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use super::{Drift, Item, blame_events, drift};
+use super::{Drift, Item, Mover, Version, blame_events, blame_versions, drift};
 use crate::model::Address;
 use crate::model::kind::Kind;
 use crate::testing::{
-    Case, MADE, enrolled, group, id, key_at, over, peer, policy, table, time, used_at,
+    Case, MADE, desired, enrolled, group, id, key_at, over, peer, policy, table, time, used_at,
+    value,
 };
 use crate::wire::api::objects::Event;
 
 /// The drift in lines.
 fn of(case: Case) -> String {
     let drift = drift(&case.possible(), &case.desired, &case.actual());
+    assert!(drift.mismatched.iter().all(|item| item.missing.is_none()));
     let items = [
         ("missing", &drift.missing),
         ("mismatched", &drift.mismatched),
@@ -45,7 +47,7 @@ fn members(members: &[&str], used: bool) -> Case {
     let (key, peers, events) = match used {
         true => (
             over(of, used_at(MADE)),
-            vec![peer("edge"), peer("k")],
+            vec![peer("edge"), peer("k"), peer("guest")],
             vec![enrolled("k", "k").into()],
         ),
         false => (of, vec![peer("edge")], vec![]),
@@ -53,8 +55,8 @@ fn members(members: &[&str], used: bool) -> Case {
     let live = json!({ "groups": [group("g", members)], "peers": peers, "setup_keys": [key] });
     let mut case = Case::new(file, live).inventory(json!({
         "created": { "groups/g": [id(Kind::Group, "g")], "setup_keys/k": [key["id"]] },
-        "members": { "g": { "edge": id(Kind::Peer, "edge") } },
-        "names": { "edge": id(Kind::Peer, "edge") },
+        "members": { "g": { "edge": id(Kind::Peer, "edge"), "guest": id(Kind::Peer, "guest") } },
+        "names": { "edge": id(Kind::Peer, "edge"), "guest": id(Kind::Peer, "guest") },
     }));
     case.snapshot.rest.events = Some(events);
     case
@@ -81,6 +83,19 @@ fn what_is_drift() {
         ("nobody was", members(&["edge"], false)),
         ("a machine enrolled", members(&["edge"], true)),
         ("the same, and a member was taken out", members(&[], true)),
+        (
+            "a machine enrolled, and one that left the list is in the group",
+            members(&["edge", "guest"], true),
+        ),
+        ("a machine enrolled under another name", {
+            let mut case = members(&["edge"], true);
+            for of in case.snapshot.list_mut(Kind::Peer) {
+                if value(of)["name"] == "k" {
+                    *of = over(value(of), json!({ "name": "host" })).into();
+                }
+            }
+            case
+        }),
         (
             "a policy was deleted",
             policies(
@@ -138,6 +153,11 @@ a machine enrolled
 the same, and a member was taken out
     mismatched: group g
     enrolling: k
+a machine enrolled, and one that left the list is in the group
+    mismatched: group g
+    enrolling: k
+a machine enrolled under another name
+    enrolling: k
 a policy was deleted
     missing: policy p
 its entry is gone, and it was created
@@ -155,12 +175,15 @@ the entry of its group is gone
 
 #[test]
 fn what_is_left_of_keys() {
-    let of = |enrolled: bool, keys: Vec<Value>, peers: Vec<Value>| {
+    let of_events = |enrolled: bool, keys: Vec<Value>, peers: Vec<Value>, events: Value| {
         let key = json!({ "type": "one-off", "expires_in": 5_184_000, "enrolled": enrolled });
         let recorded: Vec<Value> = keys.iter().map(|key| key["id"].clone()).collect();
         let file = json!({ "setup_keys": { "k": key } });
-        let live = json!({ "setup_keys": keys, "peers": peers });
+        let live = json!({ "setup_keys": keys, "peers": peers, "events": events });
         of(Case::new(file, live).inventory(json!({ "created": { "setup_keys/k": recorded } })))
+    };
+    let of = |enrolled: bool, keys: Vec<Value>, peers: Vec<Value>| {
+        of_events(enrolled, keys, peers, json!([]))
     };
     let dead = |second: i64| {
         over(
@@ -181,7 +204,28 @@ fn what_is_left_of_keys() {
             "two expired",
             of(false, vec![dead(MADE), dead(MADE + 9)], vec![]),
         ),
+        (
+            "one expired, and another one can be used",
+            of(false, vec![dead(MADE), key_at("k", &[], MADE + 9)], vec![]),
+        ),
+        (
+            "it was used, and its machine is gone",
+            of(false, vec![spent()], vec![]),
+        ),
         ("its work is done", of(true, vec![spent()], vec![peer("k")])),
+        (
+            "its work is done, and its machine has another name",
+            of_events(
+                true,
+                vec![spent()],
+                vec![peer("host")],
+                json!([enrolled("k", "host")]),
+            ),
+        ),
+        (
+            "its work is done, and it is gone",
+            of(true, vec![], vec![peer("k")]),
+        ),
         (
             "its work is done, and its machine is gone",
             of(true, vec![spent()], vec![]),
@@ -202,7 +246,13 @@ it expired
     ghost: setup key "k" is expired and was never used
 two expired
     ghost: 2 keys that cannot be used any more have the name of setup key "k"
+one expired, and another one can be used
+    ghost: 1 key that cannot be used any more has the name of setup key "k"
+it was used, and its machine is gone
+    ghost: 1 key that cannot be used any more has the name of setup key "k"
 its work is done
+its work is done, and its machine has another name
+its work is done, and it is gone
 its work is done, and its machine is gone
     ghost: 1 key that cannot be used any more has the name of setup key "k"
     ghost: setup key "k" is marked enrolled, but NetBird has no peer for it
@@ -215,6 +265,57 @@ its work is done, and another one expired
 "#]]
         .raw()
     );
+}
+
+/// The newest version that asks for what NetBird has was the last agreement; without one the file moved nothing.
+#[test]
+fn which_side_moved() {
+    let asks = |with: &str| {
+        let policies = match with {
+            "" => json!({}),
+            with => json!({ "p": { "sources": [with], "destinations": ["a"] } }),
+        };
+        json!({ "groups": { "a": {}, "b": {}, "c": {} }, "policies": policies })
+    };
+    let blamed = |versions: &[&str], is_recorded: bool| {
+        let groups = ["a", "b", "c"].map(|name| group(name, &[]));
+        let live = json!({ "groups": groups, "policies": [policy("p", &["b"], &["a"])] });
+        let created = match is_recorded {
+            true => json!({ "policies/p": [id(Kind::Policy, "p")] }),
+            false => json!({}),
+        };
+        let case = Case::new(asks(versions[0]), live).inventory(json!({ "created": created }));
+        let mut drift = drift(&case.possible(), &case.desired, &case.actual());
+        let read = |(at, with): (usize, &&str)| Version {
+            commit: format!("commit {at}"),
+            at: case.options.now,
+            desired: desired(&asks(with)).into(),
+        };
+        let versions = versions.iter().enumerate().map(read);
+        blame_versions(&mut drift, versions, &case.snapshot, &case.options);
+        let [item] = &drift.mismatched[..] else {
+            panic!("{drift:?}");
+        };
+        match &item.cause {
+            Some(Mover::File { commit, .. }) => commit.clone(),
+            Some(Mover::Server) => "the server".into(),
+            None => "unknown".into(),
+        }
+    };
+    for (versions, is_recorded, wanted) in [
+        (&["a", "b"][..], true, "commit 0"),
+        (&["a", "c", "b"], true, "commit 1"),
+        // it was so once more, before
+        (&["a", "b", "c", "b"], true, "commit 0"),
+        (&["a"], true, "the server"),
+        (&["a", "c"], true, "the server"),
+        // a version without the entry did not ask for it
+        (&["a", ""], true, "the server"),
+        (&["a", "c"], false, "unknown"),
+        (&["a", ""], false, "unknown"),
+    ] {
+        assert_eq!(blamed(versions, is_recorded), wanted, "{versions:?}");
+    }
 }
 
 /// Who is named did it by hand, and last.

@@ -470,6 +470,32 @@ a member that waits until somebody lets it in
 
 /// `--prune all` takes every unmanaged member but those who came by a declared key that grants the group, persons and
 /// ephemeral peers.
+/// Whoever leaves the list in the change that renames the group leaves the group.
+#[test]
+fn the_members_of_a_group_that_is_renamed() {
+    let file = json!({ "groups": { "new": { "renamed_from": "old", "peers": ["edge"] } } });
+    let live = json!({ "groups": [group("old", &["edge", "was", "guest"])],
+                       "peers": [peer("edge"), peer("was"), peer("guest")] });
+    let of = |name: &str| id(Kind::Peer, name);
+    let case = Case::new(file, live).inventory(json!({
+        "created": { "groups/old": [id(Kind::Group, "old")] },
+        "members": { "old": { "edge": of("edge"), "was": of("was") } },
+        "names": { "edge": of("edge"), "was": of("was") },
+    }));
+    assert_data_eq!(
+        case.outcome(),
+        str![[r#"
+update group new (additions)
+    name "old" → "new"
+    peers ["edge","guest","was"] → ["edge","guest"]
+update group new (removals)
+unmanaged in new: ["guest"]
+
+"#]]
+        .raw()
+    );
+}
+
 #[test]
 fn unmanaged_members() {
     let pruned = |fields: Value, keys: Vec<Value>, events: &[Value]| {

@@ -85,6 +85,15 @@ fn a_group_in_use_names_whoever_uses_it() {
         ("a key of the file, which does not say its groups", keyed(json!({}), &["k"])),
         ("a key of the file that names it", keyed(json!({ "auto_groups": ["g"] }), &["k"])),
         ("a key by hand, of the name of an entry that names it", keyed(json!({ "auto_groups": ["g"] }), &[])),
+        ("a key of the file that names two groups of an identity provider instead", {
+            let declared = json!({ "type": "one-off", "expires_in": LIFE, "auto_groups": ["ops"] });
+            let ops = |second: i64| over(group("ops", &[]), json!({ "issued": "jwt", "id": id_at(Kind::Group, "ops", second) }));
+            let live = json!({ "groups": [group("g", &[]), group("keep", &[]), ops(MADE), ops(MADE + 9)], "setup_keys": [key("k", &["g"])] });
+            let of = |kind: Kind, name: &str| json!([self::id(kind, name)]);
+            Case::new(json!({ "groups": { "keep": {} }, "setup_keys": { "k": declared } }), live)
+                .inventory(json!({ "created": { "groups/g": of(Kind::Group, "g"), "groups/keep": of(Kind::Group, "keep"),
+                                                "setup_keys/k": of(Kind::SetupKey, "k") } })).outcome()
+        }),
         ("a group with the name of a part of a field", Case::new(
             json!({ "groups": { "keep": {} }, "policies": { "ssh": { "sources": ["keep"], "destination_resource": { "peer": "gw" },
                                                                      "protocol": "netbird-ssh" } } }),
@@ -142,6 +151,11 @@ a key by hand, of the name of an entry that names it
     create setup key k
     held: group g: not deleted, because it is still used by setup key "k" (daojn058v557f7ctlctg, valid)
     note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow).
+a key of the file that names two groups of an identity provider instead
+    held: group g: not deleted, because it is still used by setup key "k" (daojn058v557f7ctlctg, valid) (in its auto_groups, which the file does not set)
+    skipped: setup key k
+    unmanaged: group ops
+    note: setup key "k" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojn28li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
 a group with the name of a part of a field
     held: group peer: not deleted, because it is still used by policy "ssh" (daojn02kjenj7mt240jg) (in its authorized_groups, which the file does not set)
     adopts group keep as Adopted
@@ -591,6 +605,24 @@ fn lists_that_lack_what_others_name() {
             .inventory(json!({ "created": { "networks/office": ["net"] } })),
         ),
         (
+            "another network is to be deleted",
+            Case::new(
+                json!({ "networks": {}, "groups": { "g": {} } }),
+                json!({ "networks": [
+                    { "id": "net", "name": "office", "description": "", "routers": ["r1"], "resources": ["h1"] },
+                    { "id": "old", "name": "old", "description": "", "routers": [], "resources": [] },
+                ], "network_routers": [], "network_resources": [] }),
+            )
+            .inventory(json!({ "created": { "networks/old": ["old"] } })),
+        ),
+        (
+            "a network changes whose parts the file does not manage",
+            Case::new(
+                json!({ "networks": { "office": { "description": "new" } } }),
+                networks(json!({ "network_routers": [], "network_resources": [] })),
+            ),
+        ),
+        (
             "the lists were not asked for",
             Case::new(file, networks(json!({}))),
         ),
@@ -616,6 +648,13 @@ the file has another network
 the network is to be deleted
     impossible: network office cannot be read: it contains network resources that are missing in NetBird's list (h1) | run again; if it happens again, a proxy before NetBird cuts the list
     impossible: network office cannot be read: it contains network routers that are missing in NetBird's list (r1) | run again; if it happens again, a proxy before NetBird cuts the list
+another network is to be deleted
+    create group g
+    delete network old: it is no longer in the file
+    unmanaged: network office
+a network changes whose parts the file does not manage
+    update network office
+        description "" → "new"
 the lists were not asked for
     nothing
 half of the peers

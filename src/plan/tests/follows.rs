@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use crate::model::Kind;
+use crate::model::{Cause, Kind, LeftBy};
 use crate::testing::{
     Case, LIFE, MADE, desired, enrolled, group, groups, id, key, named, over, peer, policy, route,
-    table, used_at,
+    table, used_at, value,
 };
 
 /// Three machines, the first two with an IPv6 address, in an account with these settings.
@@ -204,6 +204,13 @@ fn what_follows_from_a_user() {
             )
             .outcome(),
         ),
+        ("one of two users of the address", {
+            let mut case = user(json!({}), json!({ "role": "admin" }));
+            let twin = value(&case.snapshot.list(Kind::User)[0]);
+            let twin = over(twin, json!({ "id": "u2" }));
+            case.snapshot.list_mut(Kind::User).push(twin.into());
+            case.outcome()
+        }),
         (
             "a user in a group that NetBird does not take back",
             user(all(), json!({ "role": "admin" })).outcome(),
@@ -232,6 +239,8 @@ a user who is locked out
 a user who is let in again
     update user mira@example.org
         blocked true → false
+one of two users of the address
+    impossible: user mira@example.org can mean several users: those of the identity providers  | set "identity_provider" to the right one
 a user in a group that NetBird does not take back
     note: user "mira@example.org" is skipped: the user's groups in NetBird contain All, which NetBird refuses when they are sent back. Set "auto_groups" to the groups that the user has.
 the same, and nothing differs
@@ -324,7 +333,7 @@ fn by_which_change_of_the_file_something_goes() {
     let versions = [
         file(
             &["k", "l"],
-            json!({ "p": p }),
+            json!({ "p": p, "q": p }),
             &["k", "l", "cam"],
             "10.1.0.0/16",
         ),
@@ -338,13 +347,14 @@ fn by_which_change_of_the_file_something_goes() {
     let used = |name: &str| over(key(name, &[]), used_at(MADE));
     let live = json!({
         "groups": [group("g", &["k", "host", "x"])], "peers": [peer("k"), peer("host"), peer("x")],
-        "policies": [policy("p", &["g"], &["g"])], "setup_keys": [used("k"), used("l")], "events": [enrolled("k", "k"), came],
+        "policies": [policy("p", &["g"], &["g"]), policy("q", &["g"], &["g"])], "setup_keys": [used("k"), used("l")], "events": [enrolled("k", "k"), came],
         "accounts": [{ "id": "account", "settings": { "network_range": "10.1.0.0/16" } }],
     });
     let ids = |kind: Kind, name: &str| json!([id(kind, name)]);
     let inventory = json!({
         "created": { "groups/g": ids(Kind::Group, "g"), "policies/p": ids(Kind::Policy, "p"),
                      "setup_keys/k": ids(Kind::SetupKey, "k"), "setup_keys/l": ids(Kind::SetupKey, "l") },
+        "adopted": { "policies/q": ids(Kind::Policy, "q") },
         "enrolled": { "k": ids(Kind::Peer, "k"), "l": ids(Kind::Peer, "host") },
         "members": { "g": { "k": id(Kind::Peer, "k"), "cam": id(Kind::Peer, "x") } },
         "names": { "cam": id(Kind::Peer, "x") },
@@ -355,6 +365,10 @@ fn by_which_change_of_the_file_something_goes() {
     let plan = case.possible();
     let cause = |row| format!("{}: {:?}\n", plan.row_text(row), plan.causes.get(row));
     let causes: String = plan.rows().iter().map(cause).collect();
+    let [let_go] = &plan.let_go[..] else {
+        panic!("{:?}", plan.let_go);
+    };
+    assert_eq!(let_go.left_by, LeftBy::Change(Cause::Commit(0)));
     let peers = [(Kind::Peer, "k"), (Kind::Peer, "host")];
     assert_data_eq!(
         named(&causes, &peers),

@@ -134,6 +134,23 @@ fn what_is_odd_about_keys_and_their_peers_is_told() {
             ),
         ),
         (
+            "keys that wait and one that is used, whose names others have as labels",
+            {
+                let names = ["wait", "gw"];
+                let keys = json!({ "gw": one(json!({})), "done": one(json!({ "enrolled": true })), "wait": one(json!({})) });
+                let labels = [
+                    ("a", "wait.netbird.cloud"),
+                    ("b", "gw.netbird.cloud"),
+                    ("c", "done.netbird.cloud"),
+                ];
+                let others =
+                    labels.map(|(name, label)| over(peer(name), json!({ "dns_label": label })));
+                let mut live = live(json!(others), json!([enrolled("gw", "a")]));
+                live["setup_keys"] = json!([used(), key(names[0], &[])]);
+                Case::new(json!({ "setup_keys": keys }), live)
+            },
+        ),
+        (
             "a member whose key one of two used",
             Case::new(
                 file(one(json!({ "enrolled": true })), &["gw"]),
@@ -184,6 +201,11 @@ a server that does not say when peers enrolled
 a key for many as a member
     create setup key gw
     note: group "g" lists "gw", but this is a reusable setup key, so it means no single peer. Its machines join the groups in its "auto_groups".
+keys that wait and one that is used, whose names others have as labels
+    rename peer gw: enrolled with this key; the label is predicted
+        name "a" → "gw"
+        dns_label "wait" → "gw-14-7"
+    note: setup key "wait" gives its machine the DNS label "wait", but the peer "a" has this label: the new peer gets it with a suffix from its IP
 a member whose key one of two used
     note: group "g" lists the setup key "gw", but it is not known which of several peers (y, x) used it, so no peer is added. Write the name of the right peer instead.
 a member of which two more have the name

@@ -577,6 +577,11 @@ fn a_domain_that_another_zone_gets() {
             ),
         ),
     ];
+    // a record that goes with its zone counts, too
+    let counted = rows
+        .iter()
+        .map(|(_, case)| case.possible().counted_rows().len());
+    assert_eq!(Vec::from_iter(counted), [2, 2, 2]);
     let rows = rows.map(|(what, case)| (what, steps(&case)));
     assert_data_eq!(
         table(rows),

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 use crate::model::Kind;
-use crate::testing::{Case, LIFE, MADE, group, groups, id, id_at, key, over, policy, table};
+use crate::testing::{
+    Case, LIFE, MADE, group, groups, id, id_at, key, key_at, over, policy, table,
+};
 
 /// The group that the identity provider made at the first login of a user.
 fn issued(name: &str) -> Value {
@@ -161,6 +163,52 @@ fn two_groups_of_identity_providers_with_one_name() {
             ),
         ),
         (
+            "entries that name a group besides that is not there, and a policy that has the name of such a key",
+            of(
+                json!({ "policies": { "p": p(json!({ "destinations": ["nowhere"] })),
+                                      "k": { "sources": ["lost"], "destinations": ["All"] } },
+                        "setup_keys": k(json!(["ops", "nowhere"])) }),
+                live(same.clone()),
+            ),
+        ),
+        (
+            "a second key of an entry that changes, beside another entry and a policy of a group of its name",
+            {
+                let mut live = live(same.clone());
+                live["setup_keys"] = json!([key("k", &["ops"]), key_at("k", &["ops"], MADE + 9)]);
+                let created = live["setup_keys"].as_array().expect("keys").iter();
+                let created: Vec<&Value> = created.map(|key| &key["id"]).collect();
+                let created = json!({ "created": { "setup_keys/k": created } });
+                let other = json!({ "l": { "type": "one-off", "expires_in": LIFE } });
+                let keys = over(k(json!(["ops", "keep"])), other);
+                let q = json!({ "sources": ["k"], "destinations": ["k"] });
+                let file =
+                    json!({ "groups": { "k": {} }, "policies": { "q": q }, "setup_keys": keys });
+                Case::new(file, live).inventory(created).outcome()
+            },
+        ),
+        (
+            "a key that nobody recorded",
+            Case::new(
+                json!({ "setup_keys": k(json!(["ops", "keep"])) }),
+                live(same.clone()),
+            )
+            .inventory(json!({}))
+            .outcome(),
+        ),
+        (
+            "two groups that the API made, beside one of an identity provider",
+            {
+                let second = id_at(Kind::Group, "ops", MADE + 9);
+                let second = over(group("ops", &[]), json!({ "id": second }));
+                let groups = json!([group("ops", &[]), second, issued("x")]);
+                of(
+                    json!({ "policies": { "p": p(json!({})) } }),
+                    json!({ "groups": groups, "policies": [] }),
+                )
+            },
+        ),
+        (
             "a key that changes",
             of(
                 json!({ "setup_keys": k(json!(["ops", "keep"])) }),
@@ -199,6 +247,23 @@ settings that change
     note: DNS settings refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
 a key that is as it should be
     note: setup key "k" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
+entries that name a group besides that is not there, and a policy that has the name of such a key
+    impossible: policy k refers to group "lost", which is neither declared nor in NetBird
+a second key of an entry that changes, beside another entry and a policy of a group of its name
+    create group k
+    create setup key l
+    create policy q
+    skipped: setup key k
+    unmanaged: group keep
+    unmanaged: group ops
+    unmanaged: policy p
+    note: setup key "k" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
+a key that nobody recorded
+    skipped: setup key k
+    note: setup key "k" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow).
+two groups that the API made, beside one of an identity provider
+    impossible: policy p refers to group "ops", but several groups in NetBird are called "ops": daojn00li0f47kodblk0, daojn28li0f47kodblk0 | rename or delete the others in NetBird
 a key that changes
     skipped: setup key k
     note: setup key "k" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.

@@ -227,6 +227,19 @@ fn records_of_zones() {
         case.inventory(json!({ "created": { "zones/corp": [id(Kind::DnsZone, "corp")], "setup_keys/gw": [id(Kind::SetupKey, "gw")] },
                                "enrolled": { "gw": [id(Kind::Peer, "host")] } }))
     };
+    // the record of a machine's address that cannot be told yet
+    let waits = |of: &str, file: Value, live: Value| {
+        let record = json!([{ "name": "db", "type": of, "content": { "peer": "gw" } }]);
+        let zone = zone("corp", "corp.example", &[], &["All"]);
+        Case::new(
+            over(zones(whole(record)), file),
+            over(json!({ "zones": [zone] }), live),
+        )
+        .inventory(
+            json!({ "created": { "zones/corp": [id(Kind::DnsZone, "corp")] },
+                           "names": { "gw": id(Kind::Peer, "gw") } }),
+        )
+    };
     let rows = [
         (
             "the entry says no more of the zone than its records: it is somebody else's",
@@ -260,6 +273,31 @@ fn records_of_zones() {
             "a record with the address of the machine that came by the key, beside one that calls itself so",
             by_machine(),
         ),
+        (
+            "another environment has the zone and its group, and another zone is made",
+            Case::new(
+                json!({ "groups": { "g": {} }, "dns": { "zones": {
+                    "corp": over(whole(record(json!("10.0.0.1"))), json!({ "distribution_groups": ["g"] })),
+                    "lab": { "domain": "lab.example", "distribution_groups": ["All"], "records": record(json!("10.0.0.1")) },
+                } } }),
+                json!({ "groups": [group("g", &[])], "zones": [zone("corp", "corp.example", &[], &["g"])] }),
+            )
+            .inventory(json!({}))
+            .ours(|ours| drop(ours.strange.insert(id(Kind::Group, "g").as_str().into(), "lab.json".into())))
+            .ours(|ours| drop(ours.strange.insert(id(Kind::DnsZone, "corp").as_str().into(), "lab.json".into()))),
+        ),
+        (
+            "a record with the IPv6 address of a machine that has none",
+            waits("AAAA", json!({}), json!({ "peers": [over(peer("gw"), json!({ "ip": "100.92.0.1" }))] })),
+        ),
+        (
+            "a record with the address of a machine that has not enrolled",
+            waits(
+                "A",
+                json!({ "setup_keys": { "gw": { "type": "one-off", "expires_in": 5_184_000 } } }),
+                json!({ "setup_keys": [key("gw", &[])] }),
+            ),
+        ),
     ];
     let rows = rows.map(|(what, case)| (what, of(case)));
     assert_data_eq!(
@@ -280,6 +318,23 @@ this change takes out the zone with its records
 a record with the address of the machine that came by the key, beside one that calls itself so
     adopts DNS record db.corp.example A as Adopted
     note: DNS record "db.corp.example A" names "gw", which means the peer daojn001d7im4h5d06hg. The peer daojn05h52b8h06og03g has this name too, but is not used. If it is the right machine, set "enrolled": false and reissue_after to the present time on the setup key, and enroll the machine with the new key. If not, rename it.
+another environment has the zone and its group, and another zone is made
+    create DNS zone lab
+    create DNS record db.lab.example A
+    skipped: group g
+    skipped: DNS zone corp
+    skipped: DNS record db.corp.example A
+    managed by lab.json: group g
+    managed by lab.json: DNS zone corp
+    note: group "g" is skipped: "lab.json" manages this group (id daojn03076ei75c05t8g), and NetBird allows only one. Remove the entry from one of the two files.
+    note: DNS zone "corp" is skipped: "lab.json" manages this DNS zone (id daojn02snvknhdqt4e3g), and NetBird allows only one. Remove the entry from one of the two files.
+    note: DNS record "db.corp.example A" is skipped: it refers to DNS zone "corp", which is skipped, too
+a record with the IPv6 address of a machine that has none
+    note: DNS record "db.corp.example AAAA" is skipped until the peer that it names has such an address. (A machine has an IPv6 address if one of its groups is in "ipv6_enabled_groups" of the account settings.)
+a record with the address of a machine that has not enrolled
+    create setup key gw
+    note: NetBird has another valid setup key with the name "gw" (id daojn05t6rak1kmtqj40). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/gw=daojn05t6rak1kmtqj40 (in a job: the input adopt of the apply workflow).
+    note: DNS record "db.corp.example A" names "gw", but the machine of this setup key has not enrolled yet. This entry is skipped until its peer is known.
 
 "#]]
         .raw()

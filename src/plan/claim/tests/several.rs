@@ -33,6 +33,7 @@ fn groups_that_are_renamed_or_made_twice() {
         )
         .inventory(inventory(ids))
     };
+    let policies_of = |name: &str| json!({ "sources": [name], "destinations": [name] });
     let strange = |ours: &mut crate::plan::Ours| {
         let id = other["id"].as_str().expect("an id");
         ours.strange.insert(Id::from(id), "lab.json".into());
@@ -70,6 +71,15 @@ fn groups_that_are_renamed_or_made_twice() {
             "another environment has the only one of the name",
             case(&[&other], json!([]), json!([])).ours(strange),
         ),
+        ("the same, and another policy names another group", {
+            let policies = json!({ "p": policies_of("g"), "q": policies_of("h") });
+            Case::new(
+                json!({ "groups": { "g": {}, "h": {} }, "policies": policies }),
+                json!({ "groups": [&other, group("h", &[])] }),
+            )
+            .inventory(json!({ "created": { "groups/h": key(Kind::Group, "h") } }))
+            .ours(strange)
+        }),
         (
             "renamed by hand to a new entry's name, while another one has its own",
             Case::new(
@@ -140,6 +150,13 @@ ours, and another environment has one of the name
     managed by lab.json: group g (daojn2b076ei75c05t8g)
     note: NetBird has another group with the name "g" (id daojn2b076ei75c05t8g), which "lab.json" manages. This file does not manage it and does not change it.
 another environment has the only one of the name
+    skipped: group g
+    skipped: policy p
+    managed by lab.json: group g
+    note: group "g" is skipped: "lab.json" manages this group (id daojn2b076ei75c05t8g), and NetBird allows only one. Remove the entry from one of the two files.
+    note: policy "p" is skipped: it refers to group "g", which is skipped, too
+the same, and another policy names another group
+    create policy q
     skipped: group g
     skipped: policy p
     managed by lab.json: group g
@@ -248,6 +265,16 @@ fn entries_of_several_objects() {
             .inventory(none()),
         ),
         (
+            "the first place waits for its machine",
+            Case::new(
+                over(two.clone(), json!({ "routes": { "r": [
+                    { "network": "10.0.0.0/8", "peer": "gw", "groups": ["All"] }, two["routes"]["r"][1] ] },
+                    "setup_keys": { "gw": { "type": "one-off", "expires_in": 5_184_000 } } })),
+                over(lists(&[second(none())]), json!({ "setup_keys": [crate::testing::key("gw", &[])] })),
+            )
+            .inventory(ids(&[second(none())])),
+        ),
+        (
             "changed by hand",
             Case::new(
                 two.clone(),
@@ -306,6 +333,11 @@ of another network, by hand
     adopts group g as Adopted
     unmanaged: route r
     note: NetBird has another route with the name "r" (id daojn2d0reig0m8bel20). This file does not manage it and does not change it.
+the first place waits for its machine
+    create setup key gw
+    adopts group g as Adopted
+    note: NetBird has another valid setup key with the name "gw" (id daojn05t6rak1kmtqj40). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/gw=daojn05t6rak1kmtqj40 (in a job: the input adopt of the apply workflow).
+    note: route "r" names "gw", but the machine of this setup key has not enrolled yet. This entry is skipped until its peer is known.
 changed by hand
     update route r [made +9 s]
         metric 9 → 5
