@@ -239,6 +239,7 @@ fn a_secret_key_is_never_repeated() {
     for harmless in [
         "# an AGE-SECRET-KEY-1 does not belong here, nor into any other file of a repository",
         "# the private key is in the safe",
+        "# ops - begin here: the private key is in the safe",
         &ED25519_PUBLIC.replace("test@", "BEGIN@"),
     ] {
         assert!(file(&format!("{harmless}\n{ALICE}")).is_ok(), "{harmless}");
