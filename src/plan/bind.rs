@@ -319,6 +319,13 @@ impl<'a> Binder<'a> {
         entries.take_while(is_it).collect()
     }
 
+    /// Returns the object that a person names for an entry, by the entry's key.
+    fn asked(&self, address: &Address) -> Option<&'a Id> {
+        let asked = &self.options.ours.asked;
+        let key = || Address::of_key(&address.key()).unwrap_or(address.clone());
+        (!asked.is_empty()).then(|| asked.get(&key())).flatten()
+    }
+
     /// Returns the name that an object was recorded by, and how, if it is recorded.
     fn recorded(&self, live: &Live) -> Option<(&'a str, RecordedAs)> {
         let recorded = self.recorded.get(&live.id);
@@ -333,8 +340,7 @@ impl<'a> Binder<'a> {
         let is_ours_to_see =
             |live: &&Live| kind != Kind::Group || !is_protected(kind, live, actual);
         let objects: Vec<&Live> = objects.iter().copied().filter(is_ours_to_see).collect();
-        let asked = entries.iter();
-        let asked = asked.filter_map(|at| self.options.ours.asked.get(*at));
+        let asked = entries.iter().filter_map(|at| self.asked(at));
         let mut scene = Scene {
             kind,
             named: FxHashMap::default(),
@@ -458,10 +464,7 @@ impl<'a> Binder<'a> {
             scene.taken.extend(one.map(|live| &live.id));
             return vec![one];
         }
-        let key = || Address::of_key(&address.key()).unwrap_or(address.clone());
-        let asked = (!ours.asked.is_empty())
-            .then(|| ours.asked.get(&key()))
-            .flatten();
+        let asked = self.asked(address);
         let asked = asked.and_then(|id| scene.objects.iter().find(|live| live.id == *id));
         own.extend(asked);
         own.sort_by(|a, b| a.id.cmp(&b.id));
