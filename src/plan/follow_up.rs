@@ -77,7 +77,7 @@ pub(super) fn follow_up<'a>(
     let renamed: Vec<Enrollment> = renamed.collect();
     all.changes.extend(peer_renames(&renamed, actual));
     all.set_machines(resolved);
-    all.clear_dead_keys();
+    all.clear_dead_keys(&resolved.decisions);
     all.changes
         .sort_by(|a, b| (&a.address, a.operation.word()).cmp(&(&b.address, b.operation.word())));
     moved::machines(&mut all.changes, actual);

@@ -122,10 +122,12 @@ impl FollowUp<'_> {
     /// Returns whether there was one.
     pub(super) fn keep_parents(&mut self) -> bool {
         let (desired, actual, ..) = self.given.parts();
-        // of what goes or is replaced, nothing is changed but what moves away, goes along or is made anew in it
-        let changed = self.changes.iter();
-        let changed = changed.filter_map(|change| Some(&change.operation.live()?.id));
-        let leaving: HashSet<&Id> = changed.collect();
+        let leaves = |change: &Change| {
+            let live = change.operation.live()?;
+            let moves = change.address.parent().as_ref() != actual.parent_of(live);
+            (moves || change.ends(&live.id)).then(|| live.id.clone())
+        };
+        let leaving: HashSet<Id> = self.changes.iter().filter_map(leaves).collect();
         let mut held = Vec::new();
         for change in &self.changes {
             let live = match &change.operation {
@@ -157,22 +159,24 @@ impl FollowUp<'_> {
     }
 
     /// Takes the groups that go out of our own dead keys: used, expired or revoked, a key still blocks their deletion.
-    /// Of all others the groups are held.
-    pub(super) fn clear_dead_keys(&mut self) {
-        let actual = self.given.actual;
+    pub(super) fn clear_dead_keys(&mut self, decisions: &Decisions) {
+        let (actual, ours) = (self.given.actual, &self.given.options.ours);
         let going = deleted(&self.changes, Kind::Group);
         let going: BTreeSet<&str> = going.map(|(_, live)| actual.label(live)).collect();
         let without = |(_, live): (&Address, &Live)| {
             let Resource::SetupKey(key) = &live.resource else {
                 return None;
             };
+            let is_busy = || self.changes.iter().any(|change| change.is_about(&live.id));
+            if !actual.is_dead_key(live) || !is_own_key(live, decisions, ours) || is_busy() {
+                return None;
+            }
             let mut after = key.clone();
             let groups = after.auto_groups.get_or_insert_default();
             groups.retain(|group| !going.contains(group.as_str()));
             let operation = Operation::update(live, &Resource::SetupKey(after), None)?;
-            let is_busy = self.changes.iter().any(|change| change.is_about(&live.id));
             let address = Address::new(Kind::SetupKey, &live.name);
-            (!is_busy).then(|| Change::new(address, operation, Reason::DeadKeyInTheWay))
+            Some(Change::new(address, operation, Reason::DeadKeyInTheWay))
         };
         let all = actual.each().filter(|_| !going.is_empty());
         let changes: Vec<Change> = all.filter_map(without).collect();

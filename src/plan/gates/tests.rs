@@ -611,7 +611,7 @@ fn what_goes_along() {
         rights.contains("this plan changes 1 right of a user, more"),
         "{rights}"
     );
-    // of two zones that are made anew one was agreed to
+    // two zones are replaced, and somebody agreed to one of them
     let mut other = replaced();
     other.address.name = "y".into();
     if let Operation::Replace { live, .. } = &mut other.operation {

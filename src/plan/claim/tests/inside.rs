@@ -5,7 +5,7 @@ use snapbox::{IntoData, assert_data_eq, str};
 
 use super::of;
 use crate::base::Id;
-use crate::model::Kind;
+use crate::model::{Address, Kind};
 use crate::plan::Prune;
 use crate::testing::{Case, MADE, enrolled, group, id, key, over, peer, table, used_at, zone};
 
@@ -163,6 +163,10 @@ fn resources_of_networks() {
     };
     let created = |more: Value| json!({ "created": over(json!({ "networks/a": ["1"] }), more) });
     let printer = || json!({ "resources/printer": ["p"] });
+    let mut two = file();
+    two["networks"]["a"]["resources"]["scanner"] =
+        json!({ "address": "10.0.0.9", "groups": ["g"] });
+    let scanner = Address::of_key("resources/scanner").expect("a key");
     let rows = [
         (
             "recorded",
@@ -171,6 +175,12 @@ fn resources_of_networks() {
         (
             "recorded, and in another network",
             Case::new(file(), lists("b")).inventory(created(printer())),
+        ),
+        (
+            "--adopt gives it to an entry behind the one that has its name",
+            Case::new(two, lists("a"))
+                .inventory(created(json!({})))
+                .ours(|ours| drop(ours.asked.insert(scanner, "p".into()))),
         ),
         (
             "another environment has it in another network: the name is taken",
@@ -189,6 +199,12 @@ recorded
 recorded, and in another network
     update network resource printer
         network "b" → "a"
+    unmanaged: network b
+--adopt gives it to an entry behind the one that has its name
+    update network resource scanner
+        name "printer" → "scanner"
+    create network resource printer
+    adopts network resource scanner as Adopted
     unmanaged: network b
 another environment has it in another network: the name is taken
     skipped: network resource printer
