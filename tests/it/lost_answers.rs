@@ -305,6 +305,17 @@ fn a_rename_whose_answer_is_lost_is_done_once() {
 }
 
 #[test]
+fn a_group_that_was_not_renamed_has_not_got_its_name() {
+    let bench = Bench::fake();
+    bench.agreed(json!({ "groups": { "old": {} } }));
+    bench.file(json!({ "groups": { "new": { "renamed_from": "old" } } }));
+    bench.netbird().fault(Fault::on("PUT", "/groups/"));
+    let run = bench.apply(&["--format", "json"]).expect(4);
+    assert_eq!(status(&run, "update_group"), "failed");
+    run.says("it was not carried out, as far as NetBird shows");
+}
+
+#[test]
 fn a_creation_that_cannot_be_looked_up_is_not_known() {
     let bench = Bench::fake();
     bench.file(json!({ "groups": { "a": {} } }));

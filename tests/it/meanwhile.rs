@@ -98,7 +98,8 @@ fn what_the_file_does_not_say_stays_as_somebody_left_it() {
     );
     assert_eq!(bench.one("/routes", "r")["metric"], 7);
     assert_eq!(bench.one("/setup-keys", "k")["revoked"], true);
-    run.expect(0);
+    let run = run.expect(0);
+    assert!(!run.stderr.contains("somebody changed"), "{}", run.stderr);
 }
 
 #[test]
@@ -112,6 +113,8 @@ fn what_the_file_says_is_set_again_and_that_is_said() {
         json!({ "description": "by hand", "name": "q" }),
     );
     changed(&bench, "/routes", "r", json!({ "description": "by hand" }));
+    let renamed = json!({ "name": "x", "peers": [], "resources": [] });
+    changed(&bench, "/groups", "g", renamed);
     bench.file(file);
     let run = bench.apply(&["--format", "json"]).expect(0);
     let told = "somebody changed policy \"p\" during this run (description \"by hand\" → \"two\"). This run sets the values of the file again.";
@@ -125,6 +128,7 @@ fn what_the_file_says_is_set_again_and_that_is_said() {
     assert!(notices.contains(&told), "{notices:?}");
     run.says(told)
         .says("somebody renamed policy \"p\" to \"q\" during this run")
+        .says("somebody renamed group \"g\" to \"x\" during this run")
         .says("somebody changed route \"r\" during this run");
     assert_eq!(bench.one("/policies", "p")["description"], "two");
 }
@@ -143,10 +147,10 @@ fn what_somebody_did_already_is_not_written_again() {
     );
     bench.file(file);
     bench.server().clear_requests();
-    bench
-        .apply(&[])
-        .expect(0)
-        .says("policy p: is already as the file says: somebody changed it meanwhile");
+    let run = bench.apply(&[]).expect(0);
+    let run = run.says("policy p: is already as the file says: somebody changed it meanwhile");
+    let again = "This run sets the values of the file again";
+    assert!(!run.stderr.contains(again), "{}", run.stderr);
     let puts = bench.writes();
     for path in ["PUT /policies", "PUT /groups"] {
         assert!(!puts.contains(&path.to_owned()), "{puts:?}");

@@ -1,5 +1,6 @@
 //! Settings of machines: set on the machine that a name means, with its name in one change, and on no other.
 
+use fakes::{Effect, Fault};
 use serde_json::{Value, json};
 
 use crate::run::{Bench, id};
@@ -60,11 +61,12 @@ fn what_the_file_says_is_set_and_the_rest_stays() {
         .shows("~  peer")
         .shows("ssh enabled  false → true")
         .shows("NetBird's SSH server runs on it");
-    bench
+    let run = bench
         .apply(&[])
         .expect(0)
         .shows("2 changed")
-        .hides("renamed");
+        .hides("rename");
+    assert!(!run.stderr.contains("rename"), "{}", run.stderr);
     let mut after = before.clone();
     after["ssh_enabled"] = json!(true);
     assert_eq!(bench.one("/peers", "gw"), after);
@@ -184,6 +186,34 @@ fn two_entries_that_mean_one_machine_are_an_error() {
     both["peers"].as_object_mut().unwrap().remove("gateway");
     bench.declared(2.0, both).apply(&[]).expect(0);
     assert_eq!(switches(&bench, "gateway")[0], true);
+}
+
+#[test]
+fn a_machine_that_has_another_name_than_its_entry_keeps_it() {
+    let bench = settled();
+    let keys = bench.enrolled(&["gw"]);
+    by_hand(&bench, "gw", json!({ "name": "gateway" }));
+    let mut file = file(json!({ "gw": { "ssh_enabled": true } }));
+    file["setup_keys"] = keys;
+    bench.declared(1.0, file);
+    let lost = Fault::on("PUT", "/peers/");
+    bench.netbird().fault(lost.then(Effect::ErrorAfter));
+    let run = bench.apply(&[]).expect(0);
+    run.says("NetBird carried it out all the same");
+    assert_eq!(switches(&bench, "gateway")[0], true);
+    // whatever name it gets meanwhile
+    by_hand(&bench, "gateway", json!({ "ssh_enabled": false }));
+    let mut renamed = bench.one("/peers", "gateway");
+    renamed["name"] = json!("door");
+    let path = format!("/peers/{}", id(&renamed));
+    bench
+        .netbird()
+        .before("GET", &path.clone(), move |netbird| {
+            assert_eq!(netbird.call("PUT", &path, renamed).0, 200);
+        });
+    let run = bench.apply(&[]).expect(0);
+    assert!(!run.stderr.contains("somebody renamed"), "{}", run.stderr);
+    assert_eq!(switches(&bench, "door")[0], true);
 }
 
 #[test]

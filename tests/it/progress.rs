@@ -84,6 +84,16 @@ fn at_a_terminal_one_line_moves_and_nothing_of_it_is_left() {
         screen.ends_with('\n'),
         "the next prompt begins a line: {screen:?}"
     );
+    // a change of members is what the plan says, too
+    let mut file = groups(3);
+    file["setup_keys"] = bench.enrolled(&["m"]);
+    file["groups"]["group-00"] = json!({ "peers": ["m"] });
+    bench.file(file);
+    let (run, seen) = Terminal::sized(at_a_terminal(&bench, &[]), 100).seen_to_the_end(&bench);
+    run.expect(0).shows("1 changed");
+    assert!(seen.contains("[1/1] group group-00"), "{seen:?}");
+    let screen = self::screen(&seen, 100).join("\n");
+    assert!(!screen.contains("[1/1]"), "{screen}");
 }
 
 #[test]

@@ -292,9 +292,10 @@ fn an_adopted_key_renames_no_machine_that_came_before() {
     let (key, secret) = by_hand(&bench, "one-off", &["g"]);
     bench.declared(1.0, file(&[("k", false)]));
     bench.leaves_all(&["--adopt", &format!("setup_keys/k={key}")]);
-    bench.server().enroll(&secret, "host").unwrap();
+    let machine = bench.server().enroll(&secret, "host").unwrap();
     bench.apply(&[]).expect(0);
     assert_eq!(bench.names("/peers"), ["k"]);
+    assert_eq!(bench.inventory()["enrolled"]["k"], json!([machine]));
 }
 
 #[test]
