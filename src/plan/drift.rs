@@ -20,6 +20,8 @@ pub struct Drift {
     pub missing: Vec<Item>,
     /// In NetBird otherwise than declared.
     pub mismatched: Vec<Item>,
+    /// Entries of the file that are skipped, so that nobody knows what differs.
+    pub skipped: BTreeSet<Address>,
     /// Leftovers that change nothing: dead keys of declared names, pending keys that expired, keys marked enrolled
     /// without a peer.
     pub ghosts: BTreeSet<String>,
@@ -115,9 +117,10 @@ pub struct Version {
 }
 
 impl Drift {
-    /// Returns whether something is missing or mismatched; what is unmanaged alone is no alarm.
+    /// Returns whether something is missing, mismatched or skipped; what is unmanaged alone is no alarm.
     pub fn is_alarming(&self) -> bool {
-        !self.missing.is_empty() || !self.mismatched.is_empty()
+        let is_equal = self.missing.is_empty() && self.mismatched.is_empty();
+        !is_equal || !self.skipped.is_empty()
     }
 }
 
@@ -141,6 +144,7 @@ pub fn drift(plan: &Plan, desired: &Desired, actual: &Actual) -> Drift {
     left.for_each(|at| add(at, Unmanaged::SectionGone));
     let mut drift = Drift {
         unmanaged,
+        skipped: plan.skipped.clone(),
         ghosts: ghosts(desired, actual),
         enrolling: plan.enrolling.values().cloned().collect(),
         ..Drift::default()

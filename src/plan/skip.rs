@@ -17,9 +17,15 @@ pub(super) fn skip(given: Given, resolved: &mut Resolved) -> (BTreeSet<Address>,
     let has_issued = protected.any(|id| given.actual.are_issued([id]));
     for (address, all) in resolved.entries(given.desired).filter(|_| has_issued) {
         let mut groups = all.iter().flat_map(Resource::references);
-        if let Some(twins) = groups.find_map(|group| issued_twins(group, given)) {
+        if let Some((group, ids)) = groups.find_map(|group| issued_twins(group, given)) {
+            let is_done = is_done(address, all, given, resolved);
+            let twins = OfObject::IssuedTwins {
+                group,
+                ids,
+                is_done,
+            };
             notices.push(Notice::about(address, twins));
-            if !is_done(address, all, given, resolved) {
+            if !is_done {
                 entries.insert(address.clone());
             }
         }
@@ -67,12 +73,11 @@ pub(super) fn skip(given: Given, resolved: &mut Resolved) -> (BTreeSet<Address>,
     (entries, notices)
 }
 
-/// Names the groups of identity providers that have that name, where there are several and no other one.
-fn issued_twins(group: &str, given: Given) -> Option<OfObject> {
+/// Returns a group's name and the groups of identity providers that have it, where there are several and no other one.
+fn issued_twins(group: &str, given: Given) -> Option<(String, Vec<Id>)> {
     let ids: Vec<Id> = given.actual.groups.ids(group).cloned().collect();
-    let (is_several, group) = (ids.len() > 1, group.to_owned());
-    let is_so = is_several && given.actual.are_issued(&ids);
-    is_so.then_some(OfObject::IssuedTwins { group, ids })
+    let is_so = ids.len() > 1 && given.actual.are_issued(&ids);
+    is_so.then(|| (group.to_owned(), ids))
 }
 
 /// Whether an entry is as it should be, so that nothing is written.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::describe;
 use super::json::entry;
 use super::tree::{Block, Look, Row, Rows, Tree};
-use crate::base::{Sentence, count, joined, numbered};
+use crate::base::{Code, Sentence, count, joined, numbered};
 use crate::model::Address;
 use crate::plan::{Doer, Drift, Item, Mover, Plan};
 
@@ -15,6 +15,7 @@ pub fn summary(drift: &Drift) -> String {
     let parts = [
         (drift.missing.len(), "missing"),
         (drift.mismatched.len(), "mismatched"),
+        (drift.skipped.len(), "skipped"),
         (drift.unmanaged.len(), "unmanaged"),
     ];
     match joined(numbered(parts), ", ") {
@@ -35,6 +36,15 @@ pub fn tree(drift: &Drift, plan: &Plan, marker: &str, file: &str) -> Tree {
             ..Row::plain(said(&of.address, why(of)))
         }
     };
+    let skipped = drift.skipped.iter();
+    let skipped = skipped.map(|at| {
+        let notes = plan.notices.iter();
+        let notes = notes.filter(|of| of.code == Code::Skipped && of.about.as_ref() == Some(at));
+        Row {
+            more: notes.map(|of| Sentence::from(of.words())).collect(),
+            ..Row::plain(said(at, None))
+        }
+    });
     let unmanaged = drift.unmanaged.iter();
     let unmanaged = unmanaged.map(|(at, what)| Row::plain(said(at, what.words(&at.name))));
     let number = count(drift.unmanaged.len(), "object", "objects");
@@ -51,6 +61,7 @@ pub fn tree(drift: &Drift, plan: &Plan, marker: &str, file: &str) -> Tree {
     let body = [
         Rows::titled("Missing", drift.missing.iter().map(item)),
         Rows::titled("Mismatched, NetBird → file", mismatched),
+        Rows::titled("Skipped, so not compared", skipped),
         Rows::titled(format!("Unmanaged, {number}"), unmanaged).shown_as(Look::Folded),
         Rows::titled("Not managed by this program", beside).shown_as(Look::Folded),
         Rows::titled("Ghosts", ghosts.map(|ghost| Row::plain(ghost.as_str()))),
@@ -99,7 +110,8 @@ fn ways(drift: &Drift) -> Vec<Sentence> {
 
 /// Returns the last text of an issue that is closed, behind its marker: what was told there last is not true any more.
 pub fn resolved(marker: &str, file: &str, at: Timestamp) -> Tree {
-    let since = Sentence::from("Nothing is missing or mismatched since ").code(format!("{at:.0}"));
+    let since =
+        Sentence::from("Nothing is missing, mismatched or skipped since ").code(format!("{at:.0}"));
     let since = since.say(". The earlier report is in the edits of this text.");
     let mut tree = Tree::of(heading(file).say("resolved"), []);
     tree.marker = format!("{marker}\n");
@@ -131,6 +143,7 @@ pub fn json(drift: &Drift, file: &str) -> Value {
         "file": file,
         "missing": drift.missing.iter().map(item).collect::<Vec<_>>(),
         "mismatched": drift.mismatched.iter().map(item).collect::<Vec<_>>(),
+        "skipped": drift.skipped.iter().map(|at| entry(at, json!({}))).collect::<Vec<_>>(),
         "extraneous": unmanaged.collect::<Vec<_>>(),
         "ghosts": drift.ghosts,
         "enrolling": drift.enrolling,

@@ -14,12 +14,19 @@ facts! {
             "exists twice in NetBird. This file manages the group that the API created, and does not change the group {id}, which is \
              issued by {issued}."
         )),
-        /// It refers to a group of that name, which an identity provider gave to these.
-        IssuedTwins { group: String, ids: Vec<Id> } => Code::Namesake.says(format!(
-            "refers to the group {group:?}, but an identity provider gave this name to {} groups ({}). It is not known which group \
-             is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.",
-            ids.len(), joined(ids)
-        )),
+        /// It refers to a group of that name, which an identity provider gave to these; whether NetBird has it as the file says, so that
+        /// there is nothing to skip.
+        IssuedTwins { group: String, ids: Vec<Id>, is_done: bool } => {
+            let (code, start, end) = match is_done {
+                true => (Code::GroupUnclear, "", "NetBird has this entry as the file says, but any change of it is skipped"),
+                false => (Code::Skipped, "is skipped: it ", "It is not known which group is meant"),
+            };
+            code.says(format!(
+                "{start}refers to the group {group:?}, but an identity provider gave this name to {} groups ({}). {end}. Rename one \
+                 of them in the identity provider, or refer to another group.",
+                ids.len(), joined(ids)
+            ))
+        },
         /// Its entry lists members, and they are those of an identity provider: who is in it beside the file, and who is not;
         /// whether this change lists them.
         IssuedPeers { issued: Protection, more: Vec<String>, lacks: Vec<String>, is_new: bool } => {

@@ -155,7 +155,7 @@ a key of the file that names two groups of an identity provider instead
     held: group g: not deleted, because it is still used by setup key "k" (daojn058v557f7ctlctg, valid) (in its auto_groups, which the file does not set)
     skipped: setup key k
     unmanaged: group ops
-    note: setup key "k" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojn28li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
+    note: setup key "k" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojn28li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
 a group with the name of a part of a field
     held: group peer: not deleted, because it is still used by policy "ssh" (daojn02kjenj7mt240jg) (in its authorized_groups, which the file does not set)
     adopts group keep as Adopted

@@ -226,27 +226,27 @@ a policy that is as it should be
     adopts policy p as Adopted
     unmanaged: group ops
     note: section "setup_keys" is no longer in the file, so nothing in it is managed any more. 1 setup key stays in NetBird as before: "k". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
-    note: policy "p" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
+    note: policy "p" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). NetBird has this entry as the file says, but any change of it is skipped. Rename one of them in the identity provider, or refer to another group.
 a policy that changes
     adopts group keep as Adopted
     skipped: policy p
     unmanaged: group ops
     note: section "setup_keys" is no longer in the file, so nothing in it is managed any more. 1 setup key stays in NetBird as before: "k". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
-    note: policy "p" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
+    note: policy "p" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
 a new policy, and one of others
     create policy q
     skipped: policy p
     note: section "setup_keys" is no longer in the file, so nothing in it is managed any more. 1 setup key stays in NetBird as before: "k". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
-    note: policy "p" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
+    note: policy "p" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
 settings that are as they should be
     note: section "setup_keys" is no longer in the file, so nothing in it is managed any more. 1 setup key stays in NetBird as before: "k". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
-    note: DNS settings refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
+    note: DNS settings refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). NetBird has this entry as the file says, but any change of it is skipped. Rename one of them in the identity provider, or refer to another group.
 settings that change
     skipped: DNS settings
     note: section "setup_keys" is no longer in the file, so nothing in it is managed any more. 1 setup key stays in NetBird as before: "k". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
-    note: DNS settings refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
+    note: DNS settings is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
 a key that is as it should be
-    note: setup key "k" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
+    note: setup key "k" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). NetBird has this entry as the file says, but any change of it is skipped. Rename one of them in the identity provider, or refer to another group.
 entries that name a group besides that is not there, and a policy that has the name of such a key
     impossible: policy k refers to group "lost", which is neither declared nor in NetBird
 a second key of an entry that changes, beside another entry and a policy of a group of its name
@@ -257,16 +257,111 @@ a second key of an entry that changes, beside another entry and a policy of a gr
     unmanaged: group keep
     unmanaged: group ops
     unmanaged: policy p
-    note: setup key "k" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
+    note: setup key "k" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
 a key that nobody recorded
     skipped: setup key k
-    note: setup key "k" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
+    note: setup key "k" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
     note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow).
 two groups that the API made, beside one of an identity provider
     impossible: policy p refers to group "ops", but several groups in NetBird are called "ops": daojn00li0f47kodblk0, daojn28li0f47kodblk0 | rename or delete the others in NetBird
 a key that changes
     skipped: setup key k
-    note: setup key "k" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant, so nothing is changed. Rename one of them in the identity provider, or refer to another group.
+    note: setup key "k" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
 
 "#]].raw());
+}
+
+/// New ones come before old ones go, and a skipped one does not come.
+#[test]
+fn what_a_skipped_entry_may_be_to_replace_stays() {
+    let route = |network: &str, group: &str| {
+        let peers = json!(["keep"]);
+        json!({ "network": network, "peer_groups": peers, "groups": [group] })
+    };
+    let names = |groups: Value| {
+        let nameservers = json!([{ "ip": "10.0.0.53" }]);
+        json!({ "nameserver_groups": { "n": { "nameservers": nameservers, "groups": groups, "domains": ["it.example"] } } })
+    };
+    let old = json!({
+        "groups": { "keep": {}, "g": {} },
+        "policies": { "old": { "sources": ["g"], "destinations": ["keep"] } },
+        "routes": { "r": route("10.1.0.0/16", "keep") },
+        "networks": { "net": { "resources": { "web": { "address": "10.2.0.1", "groups": ["keep"] } } } },
+        "dns": names(json!(["keep"])),
+    });
+    let left = json!({ "groups": { "keep": {} }, "policies": {}, "routes": {}, "networks": {}, "dns": names(json!(["keep"])) });
+    let of = |live: Value, changes: Value| {
+        let live = over(
+            json!({
+                "groups": [group("ops", &[]), issued("ops"), group("keep", &[]), group("g", &[])],
+                "policies": [policy("old", &["g"], &["keep"])],
+            }),
+            live,
+        );
+        Case::new(over(left.clone(), changes), live)
+            .history(&[(MADE, old.clone())])
+            .outcome()
+    };
+    let twins = json!({ "groups": [over(group("ops", &[]), json!({ "issued": "integration" })), issued("ops"), group("keep", &[]), group("g", &[])] });
+    let new = |groups: Value| json!({ "policies": { "new": { "sources": groups, "destinations": ["keep"] } } });
+    let rows = [
+        ("no new one is skipped", of(json!({}), new(json!(["ops"])))),
+        (
+            "a new one is skipped",
+            of(twins.clone(), new(json!(["ops"]))),
+        ),
+        (
+            "a route is skipped",
+            of(
+                twins.clone(),
+                json!({ "routes": { "new": route("10.3.0.0/16", "ops") } }),
+            ),
+        ),
+        (
+            "one that is there, and changes, is skipped",
+            of(
+                over(
+                    twins,
+                    json!({ "policies": [policy("old", &["g"], &["keep"]), policy("new", &["ops"], &["g"])] }),
+                ),
+                new(json!(["ops"])),
+            ),
+        ),
+    ];
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
+no new one is skipped
+    create policy new
+    create nameserver group n
+    delete policy old: it is no longer in the file
+    delete group g: it is no longer in the file
+    unmanaged: group ops
+    unmanaged: group ops (issued by jwt, daojnf0li0f47kodblk0)
+    note: group "ops" exists twice in NetBird. This file manages the group that the API created, and does not change the group daojnf0li0f47kodblk0, which is issued by jwt.
+a new one is skipped
+    create nameserver group n
+    held: group g: not deleted, because it is still used by policy "old" (daojn03let2j7rdt2l80)
+    held: policy old: not deleted, because policy "new" is skipped and may be what replaces it
+    skipped: policy new
+    unmanaged: group ops
+    note: policy "new" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
+a route is skipped
+    create nameserver group n
+    delete policy old: it is no longer in the file
+    delete group g: it is no longer in the file
+    skipped: route new
+    unmanaged: group ops
+    note: route "new" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
+one that is there, and changes, is skipped
+    create nameserver group n
+    delete policy old: it is no longer in the file
+    held: group g: not deleted, because it is still used by policy "new" (daojn03vmhgj7svrapvg) (in its destinations, which the file does not set)
+    skipped: policy new
+    unmanaged: group ops
+    note: policy "new" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
+
+"#]]
+        .raw()
+    );
 }
