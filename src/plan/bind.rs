@@ -263,7 +263,7 @@ struct Scene<'a> {
     objects: Vec<&'a Live>,
     /// The same by their names in NetBird.
     named: FxHashMap<&'a str, Vec<&'a Live>>,
-    /// Those that entries have, or that a person names for one.
+    /// Those that entries have beside recorded ones, and those that a person names for one.
     taken: FxHashSet<&'a Id>,
 }
 
@@ -472,7 +472,6 @@ impl<'a> Binder<'a> {
         let mut stands = self.given_out(address, &own);
         let (mut adopted, mut surplus) = (Vec::new(), Vec::new());
         for live in &own {
-            scene.taken.insert(&live.id);
             let stands = || stands.iter().flatten().any(|it| it.id == live.id);
             match self.recorded(live) {
                 None => adopted.push(*live),

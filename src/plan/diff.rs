@@ -202,6 +202,7 @@ fn not_adoptable(
     }
     // one that the file renames is the object of its new name
     let recorded = inventory.entry_of(id);
+    let is_own = recorded.is_some_and(|(key, _)| key == address.key());
     let entry = recorded.and_then(|(key, _)| Address::of_key(key));
     let entry = entry.filter(|entry| entry.key() != address.key() && desired.has(entry));
     if let Some(entry) = entry {
@@ -215,7 +216,7 @@ fn not_adoptable(
     let mut stands = binding.stands.iter();
     let places = stands.find(|(at, _)| at.key() == address.key());
     let places = places.map_or(1, |(_, places)| places.len());
-    if recorded.is_none() && alive.count() >= places {
+    if !is_own && alive.count() >= places {
         return Some(Impossible::AdoptOneMore(id.clone()));
     }
     let is_superseded = resolved.decision(address)?.adopts_superseded;

@@ -341,4 +341,11 @@ fn what_no_file_can_say_is_another_thing() {
         said(&case.ours(|ours| ours.standing = Standing::Read)),
         "p: beside 1"
     );
+    // of a kind whose names are unique none can be made beside it
+    let file = json!({ "posture_checks": { "c": { "nb_version": "0.50.0" } } });
+    let live = json!({ "id": "1", "name": "c", "checks": { "disk_check": {} } });
+    let case = Case::new(file, json!({ "posture_checks": [live] })).inventory(json!({}));
+    assert_eq!(said(&case), "c: beside 1");
+    let skipped = case.possible().skipped;
+    assert_eq!(skipped, [Address::new(Kind::PostureCheck, "c")].into());
 }

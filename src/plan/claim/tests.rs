@@ -366,6 +366,15 @@ fn what_an_entry_stands_for() {
             ),
         ),
         (
+            "--adopt of what another entry had, which is gone, beside ours",
+            asked(
+                Case::new(file(), live(&[everybody("x"), second("p")])).inventory(json!({
+                    "created": { "policies/x": key(Kind::Policy, "x"), "policies/p": [second("p")["id"]] },
+                })),
+                &everybody("x"),
+            ),
+        ),
+        (
             "--adopt of what another entry has",
             asked(
                 Case::new(policies(&["p", "x"]), live(&[everybody("x")]))
@@ -387,6 +396,18 @@ fn what_an_entry_stands_for() {
                     .inventory(json!({ "created": { "policies/p": key(Kind::Policy, "p") } })),
                 &second("p"),
             ),
+        ),
+        (
+            "--adopt of a group for what the file has as a machine",
+            Case::new(
+                json!({ "groups": { "keep": { "peers": ["edge"] } } }),
+                json!({ "groups": [group("keep", &[]), group("edge", &[])] }),
+            )
+            .inventory(json!({ "created": { "groups/keep": key(Kind::Group, "keep") } }))
+            .ours(|ours| {
+                let id = Id::from(id(Kind::Group, "edge").as_str());
+                ours.asked.insert(Address::new(Kind::Group, "edge"), id);
+            }),
         ),
         ("--adopt of a group", asked(Case::new(file(), live(&[])).inventory(json!({})), &group("keep", &[]))),
         (
@@ -618,12 +639,16 @@ the same, and --adopt says which
     update policy p
         name "x" → "p"
     moves to policies/p
+--adopt of what another entry had, which is gone, beside ours
+    impossible: policy p cannot adopt daojn064mr24fain3mig: the inventory has another object for it | delete that one in NetBird first; the inventory names its id
 --adopt of what another entry has
     impossible: policy p cannot adopt daojn064mr24fain3mig: it is the object of policy "x" | take that entry out of the file, or rename it with renamed_from
 --adopt of what another environment has
     impossible: policy p cannot adopt daojn064mr64fain5cug: "lab.json" manages it | remove its entry from that file first, and apply that file
 --adopt in the place of one that somebody deleted
     adopts policy p as Adopted
+--adopt of a group for what the file has as a machine
+    impossible: group edge is named by --adopt, but the file does not have it
 --adopt of a group
     impossible: policy p cannot adopt daojn05prnn64ptkfmug: NetBird has no such object of this kind
 --adopt of a machine

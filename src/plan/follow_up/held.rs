@@ -102,9 +102,6 @@ impl FollowUp<'_> {
             return false;
         }
         let is_own = |live: &Live| is_own_key(live, &resolved.decisions, &options.ours);
-        let is_ours = |address: &Address, live: &Live| {
-            desired.declares(address) && (address.kind != Kind::SetupKey || is_own(live))
-        };
         let entry = |at: &Address, live: &Live| match resolved.resources.get(at) {
             Some(all) => &**all,
             // a key that is done is no resource
@@ -125,7 +122,8 @@ impl FollowUp<'_> {
                 };
                 let users = users.entry(&all[0].1.id);
                 let users = users.or_insert_with(|| Some(BTreeSet::new()));
-                let mut said = entry(address, live).iter().flat_map(Resource::refers);
+                let entry = entry(address, live);
+                let mut said = entry.iter().flat_map(Resource::refers);
                 if said.any(|said| said == of) {
                     *users = None;
                 }
@@ -134,10 +132,11 @@ impl FollowUp<'_> {
                     Kind::AccountSettings => format!("{fields} of the {address}"),
                     _ => holder(address, live, actual),
                 };
-                let unsaid = match (is_ours(address, live), &*fields) {
-                    (true, "") => " (in a field that the file does not set)".into(),
-                    (true, _) => format!(" (in its {fields}, which the file does not set)"),
-                    (false, _) => String::new(),
+                let unsaid = match &*fields {
+                    // nothing is written of what is not declared, or is skipped
+                    _ if entry.is_empty() => String::new(),
+                    "" => " (in a field that the file does not set)".into(),
+                    fields => format!(" (in its {fields}, which the file does not set)"),
                 };
                 users.as_mut().map(|users| users.insert(words + &unsaid));
             }

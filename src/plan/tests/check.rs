@@ -85,8 +85,8 @@ fn a_group_in_use_names_whoever_uses_it() {
         ("a key of the file, which does not say its groups", keyed(json!({}), &["k"])),
         ("a key of the file that names it", keyed(json!({ "auto_groups": ["g"] }), &["k"])),
         ("a key by hand, of the name of an entry that names it", keyed(json!({ "auto_groups": ["g"] }), &[])),
-        ("a key of the file that names two groups of an identity provider instead", {
-            let declared = json!({ "type": "one-off", "expires_in": LIFE, "auto_groups": ["ops"] });
+        ("a key of the file that names two groups of an identity provider besides", {
+            let declared = json!({ "type": "one-off", "expires_in": LIFE, "auto_groups": ["ops", "g"] });
             let ops = |second: i64| over(group("ops", &[]), json!({ "issued": "jwt", "id": id_at(Kind::Group, "ops", second) }));
             let live = json!({ "groups": [group("g", &[]), group("keep", &[]), ops(MADE), ops(MADE + 9)], "setup_keys": [key("k", &["g"])] });
             let of = |kind: Kind, name: &str| json!([self::id(kind, name)]);
@@ -151,8 +151,8 @@ a key by hand, of the name of an entry that names it
     create setup key k
     held: group g: not deleted, because it is still used by setup key "k" (daojn058v557f7ctlctg, valid)
     note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow).
-a key of the file that names two groups of an identity provider instead
-    held: group g: not deleted, because it is still used by setup key "k" (daojn058v557f7ctlctg, valid) (in its auto_groups, which the file does not set)
+a key of the file that names two groups of an identity provider besides
+    held: group g: not deleted, because it is still used by setup key "k" (daojn058v557f7ctlctg, valid)
     skipped: setup key k
     unmanaged: group ops
     note: setup key "k" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojn28li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
@@ -417,6 +417,13 @@ fn what_cannot_be_changed_is_refused() {
             .prune_all()
             .outcome(),
         ),
+        ("two checks, of which one needs locations that the server does not have", {
+            let geo = json!({ "action": "allow", "locations": [{ "country": "DE" }] });
+            let checks = json!({ "here": { "geo": geo }, "new": { "nb_version": "0.50.0" } });
+            let mut case = Case::new(json!({ "posture_checks": checks }), json!({}));
+            case.snapshot.rest.lacks_locations = true;
+            case.outcome()
+        }),
         (
             "--replace of a route",
             Case::new(
@@ -454,6 +461,8 @@ a policy of several rules, --replace
 a temporary access policy
     create policy x
     unmanaged: policy Temporary access policy for peer edge
+two checks, of which one needs locations that the server does not have
+    impossible: posture check here checks where a machine is, and this NetBird has no geo location database | install the geo location database in NetBird, or remove "geo" here
 --replace of a route
     impossible: route r is named by --replace, which works for setup keys and policies only
 

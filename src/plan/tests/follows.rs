@@ -7,8 +7,8 @@ use snapbox::{IntoData, assert_data_eq, str};
 
 use crate::model::{Cause, Kind, LeftBy};
 use crate::testing::{
-    Case, LIFE, MADE, desired, enrolled, group, groups, id, key, named, over, peer, policy, route,
-    table, used_at, value,
+    Case, LIFE, MADE, desired, enrolled, group, groups, id, id_at, key, key_at, named, over, peer,
+    policy, route, table, time, used_at, value,
 };
 
 /// Three machines, the first two with an IPv6 address, in an account with these settings.
@@ -330,7 +330,7 @@ fn by_which_change_of_the_file_something_goes() {
         json!({ "groups": { "g": { "peers": lists } }, "setup_keys": keys, "policies": policies,
                 "account": { "settings": { "network_range": range } } })
     };
-    let versions = [
+    let mut versions = [
         file(
             &["k", "l"],
             json!({ "p": p, "q": p }),
@@ -343,17 +343,27 @@ fn by_which_change_of_the_file_something_goes() {
         file(&["l"], json!({}), &[], "10.1.0.0/16"),
         file(&[], json!({}), &[], "10.2.0.0/16"),
     ];
+    // the second commit asks for a new one, and a later one changes how long it lives
+    for (at, version) in versions.iter_mut().enumerate() {
+        let life = if at < 5 { LIFE } else { 2 * LIFE };
+        let mut lost = json!({ "type": "one-off", "expires_in": life });
+        if at > 1 {
+            lost["reissue_after"] = json!(time(MADE + 300));
+        }
+        version["setup_keys"]["lost"] = lost;
+    }
     let came = over(enrolled("l", "host"), json!({ "id": "2" }));
     let used = |name: &str| over(key(name, &[]), used_at(MADE));
     let live = json!({
         "groups": [group("g", &["k", "host", "x"])], "peers": [peer("k"), peer("host"), peer("x")],
-        "policies": [policy("p", &["g"], &["g"]), policy("q", &["g"], &["g"])], "setup_keys": [used("k"), used("l")], "events": [enrolled("k", "k"), came],
-        "accounts": [{ "id": "account", "settings": { "network_range": "10.1.0.0/16" } }],
+        "policies": [policy("p", &["g"], &["g"]), policy("q", &["g"], &["g"])], "setup_keys": [used("k"), used("l"), key("lost", &[]), key_at("lost", &[], MADE + 600)],
+        "accounts": [{ "id": "account", "settings": { "network_range": "10.1.0.0/16" } }], "events": [enrolled("k", "k"), came],
     });
     let ids = |kind: Kind, name: &str| json!([id(kind, name)]);
     let inventory = json!({
         "created": { "groups/g": ids(Kind::Group, "g"), "policies/p": ids(Kind::Policy, "p"),
-                     "setup_keys/k": ids(Kind::SetupKey, "k"), "setup_keys/l": ids(Kind::SetupKey, "l") },
+                     "setup_keys/k": ids(Kind::SetupKey, "k"), "setup_keys/l": ids(Kind::SetupKey, "l"),
+                     "setup_keys/lost": [id(Kind::SetupKey, "lost"), id_at(Kind::SetupKey, "lost", MADE + 600)] },
         "adopted": { "policies/q": ids(Kind::Policy, "q") },
         "enrolled": { "k": ids(Kind::Peer, "k"), "l": ids(Kind::Peer, "host") },
         "members": { "g": { "k": id(Kind::Peer, "k"), "cam": id(Kind::Peer, "x") } },
@@ -378,6 +388,7 @@ groups/g member k: Some(Commit(3))
 groups/g member cam: Some(Commit(1))
 setup_keys/k: Some(Commit(2))
 setup_keys/l: Some(Commit(4))
+setup_keys/lost: Some(Commit(1))
 peers/<peer host>: Some(Commit(4))
 peers/<peer k>: Some(Commit(3))
 policies/p: Some(Commit(0))

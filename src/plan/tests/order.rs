@@ -414,6 +414,21 @@ fn dead_keys_let_go_of_groups_that_go() {
             .outcome(),
         ),
         (
+            "not ours: the entry that could adopt it is skipped, since another group of it is there twice",
+            {
+                let fields = json!({ "auto_groups": ["two", "g"] });
+                let file = json!({ "groups": { "keep": {}, "two": { "peers": ["x"] } },
+                                   "setup_keys": { "k": over(declared.clone(), fields) } });
+                let second = json!({ "id": id_at(Kind::Group, "two", MADE + 9) });
+                let mut live = live(vec![dead("k")]);
+                let groups = live["groups"].as_array_mut().expect("groups");
+                groups.extend([group("two", &[]), over(group("two", &[]), second)]);
+                Case::new(file, live)
+                    .inventory(json!({ "created": { "groups/g": [id(Kind::Group, "g")] } }))
+                    .outcome()
+            },
+        ),
+        (
             "not ours, keys are not managed",
             Case::new(
                 json!({ "groups": { "keep": {} } }),
@@ -452,6 +467,14 @@ ours, and it goes itself
     delete setup key k: it is no longer in the file
     delete group g: it is not in the file (--prune all)
     adopts group keep as Adopted
+not ours: the entry that could adopt it is skipped, since another group of it is there twice
+    held: group g: not deleted, because it is still used by setup key "k" (daojn058v557f7ctlctg, overused)
+    adopts group keep as Adopted
+    skipped: group two
+    skipped: setup key k
+    note: group "two" is skipped: several objects in NetBird fit this entry (daojn06a91jk8e8jmaj0, daojn2ea91jk8e8jmaj0). Run apply --adopt groups/two=ID (in a job: the input adopt of the apply workflow) with the id of the right one, or delete the others in NetBird.
+    note: group "two" lists "x", but no peer has this name, so no peer is added. Check the name. When its machine enrolled, run apply --adopt peers/x=ID
+    note: setup key "k" is skipped: it refers to group "two", which is skipped, too
 not ours, keys are not managed
     held: group g: not deleted, because it is still used by setup key "other" (daojn02697iataqjdpo0, overused)
     adopts group keep as Adopted

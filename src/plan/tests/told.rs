@@ -42,6 +42,15 @@ fn what_stands_in_the_way_is_told_or_goes_first() {
     );
     let corp = || json!({ "dns": { "zones": { "corp": { "domain": "corp.example", "distribution_groups": ["All"] } } } });
     let live_zone = || json!({ "zones": [zone("by-hand", "corp.example", &[], &["All"])] });
+    let printer = || {
+        Case::new(
+            json!({ "networks": { "office": { "resources": { "printer": { "address": "10.1.0.9" } } } } }),
+            json!({
+                "networks": [{ "id": "n", "name": "by-hand", "resources": ["r"] }],
+                "network_resources": [{ "id": "r", "name": "printer", "address": "*.*", "groups": [] }],
+            }),
+        )
+    };
     let rows = [
         (
             "two new routes through groups that share a peer",
@@ -67,6 +76,22 @@ fn what_stands_in_the_way_is_told_or_goes_first() {
             Case::new(corp(), live_zone()),
         ),
         (
+            "a zone whose groups change, and somebody's record has the name of a new alias in it",
+            {
+                let alias = json!({ "name": "www", "type": "CNAME", "content": "db.corp.example" });
+                let mut file = corp();
+                file["dns"]["zones"]["corp"]["records"] = json!([alias]);
+                let by_hand = zone(
+                    "corp",
+                    "corp.example",
+                    &[("www.corp.example", "10.0.0.5")],
+                    &[],
+                );
+                Case::new(file, json!({ "zones": [by_hand] }))
+                    .inventory(json!({ "created": { "zones/corp": [id(Kind::DnsZone, "corp")] } }))
+            },
+        ),
+        (
             "a zone of another environment has it",
             Case::new(corp(), live_zone()).ours(|ours| {
                 let id = Id::from(id(Kind::DnsZone, "by-hand").as_str());
@@ -75,14 +100,9 @@ fn what_stands_in_the_way_is_told_or_goes_first() {
         ),
         (
             "a resource of another network that no file can say has the name",
-            Case::new(
-                json!({ "networks": { "office": { "resources": { "printer": { "address": "10.1.0.9" } } } } }),
-                json!({
-                    "networks": [{ "id": "n", "name": "by-hand", "resources": ["r"] }],
-                    "network_resources": [{ "id": "r", "name": "printer", "address": "*.*", "groups": [] }],
-                }),
-            ),
+            printer(),
         ),
+        ("the same, and that network goes", printer().prune_all()),
     ];
     let rows = rows.map(|(what, case)| (what, case.outcome()));
     assert_data_eq!(table(rows), str![[r#"
@@ -98,10 +118,17 @@ the old name of a rename stands for two
     unmanaged: group old
 a zone by hand has the domain
     impossible: DNS zone corp cannot be written: NetBird has DNS zone "by-hand" (daojn05atf4f6h9q9fa0), and allows only one of the two | if it is the same object, add "renamed_from" with the old name to the entry; if not, delete the object in NetBird
+a zone whose groups change, and somebody's record has the name of a new alias in it
+    impossible: DNS record www.corp.example CNAME cannot be written: NetBird has DNS record "www.corp.example A" (daojn02f5446p37iid0g), and allows only one of the two | delete that object in NetBird, or write it into the file as it is and change it there
 a zone of another environment has it
     impossible: DNS zone corp cannot be written: NetBird has DNS zone "by-hand" (daojn05atf4f6h9q9fa0), which "lab.json" manages, and allows only one of the two | remove the entry from one of the two files, or give this one another value
 a resource of another network that no file can say has the name
     impossible: network resource printer cannot be written: NetBird has one with this name (r) in network "by-hand", and the name can exist only once in an account | to move it, declare that network in the file, too; if it is another one, give one of them another name
+the same, and that network goes
+    create network office
+    delete network resource printer: it is not in the file (--prune all)
+    create network resource printer
+    delete network by-hand: it is not in the file (--prune all)
 
 "#]].raw());
 }
@@ -321,12 +348,13 @@ fn what_an_entry_says_no_more_is_told() {
         }
     };
     let host = |more: Value| json!({ "n": { "resources": { "host": over(json!({ "address": "10.1.0.9" }), more) } } });
+    let here = |more: Value| json!({ "resources": { "printer": over(json!({ "address": "10.1.0.7" }), more) } });
     let key = |more: Value| over(json!({ "type": "one-off", "expires_in": 5_184_000 }), more);
     let base = json!({
         "groups": { "g": { "peers": [] }, "h": {} },
         "policies": { "p": p(json!({ "enabled": false, "description": "x" })), "same": p(json!({ "enabled": true })) },
         "routes": { "lan": lan(json!({ "access_control_groups": ["h"], "metric": 9 })), "swapped": [site(1, 9), site(2, 0)], "other": site(5, 9) },
-        "networks": host(json!({ "groups": ["g"], "enabled": true })),
+        "networks": over(host(json!({ "groups": ["g"], "enabled": true })), json!({ "same": here(json!({ "enabled": true })) })),
         "setup_keys": { "done": key(json!({ "enrolled": true, "auto_groups": ["g"] })), "open": key(json!({ "auto_groups": [] })),
                         "less": key(json!({ "enrolled": true, "auto_groups": [] })), "more": key(json!({ "enrolled": true })),
                         "sealed": key(json!({ "enrolled": true })) },
@@ -337,7 +365,7 @@ fn what_an_entry_says_no_more_is_told() {
         "policies": { "p": { "sources": ["g2"], "destinations": ["g2"] }, "same": over(json!({ "enabled": true }), json!({ "sources": ["g2"], "destinations": ["g2"] })) },
         "routes": { "lan": { "network": "10.0.0.0/8", "peer_groups": ["g2"], "groups": ["g2"] },
                     "swapped": [site(2, 0), site(1, 9)], "other": [site(3, 0), site(4, 0)] },
-        "networks": { "n2": over(host(json!({}))["n"].clone(), json!({ "renamed_from": "n" })) },
+        "networks": { "n2": over(host(json!({}))["n"].clone(), json!({ "renamed_from": "n" })), "same": here(json!({})) },
         "setup_keys": { "done": key(json!({ "enrolled": true, "auto_groups": ["h"] })), "open": key(json!({})),
                         "less": key(json!({ "enrolled": true })), "more": key(json!({ "enrolled": true, "auto_groups": [] })),
                         "sealed": key(json!({ "enrolled": true, "recipients": ["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"] })) },
@@ -372,6 +400,7 @@ with this change
     setup key "more" is marked enrolled, so the change of auto_groups has no effect. To change the groups of its machine, add "more" to the peers of each group.
     setup key "open" no longer sets auto_groups in the file. NetBird keeps the present values. This file manages only the other fields now.
     network resource "host" no longer sets enabled, groups in the file. NetBird keeps the present values. This file manages only the other fields now.
+    network resource "printer" no longer sets enabled in the file. NetBird keeps the present values. This file manages only the other fields now.
     policy "p" no longer sets description, enabled in the file. NetBird keeps the present values. This file manages only the other fields now.
     route "lan" no longer sets access_control_groups, metric in the file. NetBird keeps the present values. This file manages only the other fields now.
     peer "done" is no longer in the file. NetBird keeps its present settings, and this file does not manage them any more.

@@ -5,7 +5,7 @@ use snapbox::{IntoData, assert_data_eq, str};
 
 use crate::model::Kind;
 use crate::testing::{
-    Case, LIFE, MADE, group, groups, id, id_at, key, key_at, over, policy, table,
+    Case, LIFE, MADE, group, groups, id, id_at, key, key_at, over, policy, table, time, used_at,
 };
 
 /// The group that the identity provider made at the first login of a user.
@@ -163,6 +163,24 @@ fn two_groups_of_identity_providers_with_one_name() {
             ),
         ),
         (
+            "such a key, which is asked for anew",
+            of(
+                json!({ "setup_keys": { "k": over(k(json!(["ops"]))["k"].clone(), json!({ "reissue_after": time(MADE + 9) })) } }),
+                live(same.clone()),
+            ),
+        ),
+        (
+            "a key that did its work, whose groups are others in the file",
+            of(
+                json!({ "setup_keys": { "k": over(k(json!(["ops", "keep"]))["k"].clone(), json!({ "enrolled": true })) } }),
+                {
+                    let mut live = live(same.clone());
+                    live["setup_keys"] = json!([over(key("k", &["ops"]), used_at(MADE))]);
+                    live
+                },
+            ),
+        ),
+        (
             "entries that name a group besides that is not there, and a policy that has the name of such a key",
             of(
                 json!({ "policies": { "p": p(json!({ "destinations": ["nowhere"] })),
@@ -246,6 +264,11 @@ settings that change
     note: section "setup_keys" is no longer in the file, so nothing in it is managed any more. 1 setup key stays in NetBird as before: "k". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
     note: DNS settings is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
 a key that is as it should be
+    note: setup key "k" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). NetBird has this entry as the file says, but any change of it is skipped. Rename one of them in the identity provider, or refer to another group.
+such a key, which is asked for anew
+    skipped: setup key k
+    note: setup key "k" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
+a key that did its work, whose groups are others in the file
     note: setup key "k" refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). NetBird has this entry as the file says, but any change of it is skipped. Rename one of them in the identity provider, or refer to another group.
 entries that name a group besides that is not there, and a policy that has the name of such a key
     impossible: policy k refers to group "lost", which is neither declared nor in NetBird
@@ -356,7 +379,7 @@ a route is skipped
 one that is there, and changes, is skipped
     create nameserver group n
     delete policy old: it is no longer in the file
-    held: group g: not deleted, because it is still used by policy "new" (daojn03vmhgj7svrapvg) (in its destinations, which the file does not set)
+    held: group g: not deleted, because it is still used by policy "new" (daojn03vmhgj7svrapvg)
     skipped: policy new
     unmanaged: group ops
     note: policy "new" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.

@@ -295,21 +295,25 @@ fn an_enrollment_answers_for_nobody_else_in_the_group() {
 /// Each problem stands once, in the order of the addresses, whichever check found it.
 #[test]
 fn problems_are_sorted_and_told_once() {
-    let file = json!({ "policies": {
-        "a": { "sources": ["All"], "destinations": ["All"] },
-        "z": { "sources": ["nobody"], "destinations": ["nobody"] },
-    } });
+    let lan = |net: &str| json!({ "network": net, "peer_groups": ["nobody"], "groups": ["All"] });
+    let file = json!({
+        "policies": {
+            "a": { "sources": ["All"], "destinations": ["All"] },
+            "z": { "sources": ["nobody"], "destinations": ["nobody"] },
+        },
+        "routes": { "twice": [lan("10.0.0.0/8"), lan("172.16.0.0/12")] },
+    });
     let mut a = policy("a", &["All"], &["All"]);
     let rule = a["rules"][0].clone();
     a["rules"] = json!([rule, rule]);
     let created = json!({ "policies/a": [id(Kind::Policy, "a")] });
     let case = Case::new(file, json!({ "policies": [a] })).inventory(json!({ "created": created }));
-    let problems = case.plan().expect_err("two problems");
+    let problems = case.plan().expect_err("problems");
     let of: Vec<String> = problems
         .iter()
         .map(|problem| problem.address.to_string())
         .collect();
-    assert_eq!(of, ["policy a", "policy z"]);
+    assert_eq!(of, ["policy a", "policy z", "route twice"]);
 }
 
 /// While another object has the name of its entry ours keeps the one that it has, whatever else is written.

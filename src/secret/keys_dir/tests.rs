@@ -221,6 +221,7 @@ fn a_symbolic_link_is_replaced_and_not_followed() {
     std::os::unix::fs::symlink(&elsewhere, &stored.path).unwrap();
     stored.remove().unwrap();
     assert!(fs::symlink_metadata(&stored.path).unwrap().is_symlink());
+    assert_eq!(names(&keys), ["a.age", "a~1.age"]);
 }
 
 #[test]

@@ -236,6 +236,8 @@ fn entries_of_several_objects() {
     let ids = |of: &[Value]| json!({ "created": { "routes/r": of.iter().map(|it| it["id"].clone()).collect::<Vec<_>>() } });
     let lists = |routes: &[Value]| json!({ "groups": [group("g", &[])], "routes": routes });
     let none = || json!({});
+    let third = json!({ "network": "172.16.0.0/12", "peer_groups": ["g"] });
+    let three = json!({ "routes": { "r": [two["routes"]["r"][0], two["routes"]["r"][1], third] }, "groups": { "g": {} } });
     let rows = [
         (
             "both recorded",
@@ -303,8 +305,11 @@ fn entries_of_several_objects() {
             .inventory(ids(&[other, later, least])),
         ),
         (
-            "--adopt of what the entry has, which lacks another one",
-            asked(Case::new(two.clone(), lists(&[first()])).inventory(ids(&[first()]))),
+            "--adopt of one that the entry has, which lacks another one",
+            asked(
+                Case::new(three, lists(&[first(), second(none())]))
+                    .inventory(ids(&[first(), second(none())])),
+            ),
         ),
         (
             "--adopt of the one that the entry lacks",
@@ -347,7 +352,7 @@ three recorded: what differs least becomes the entry
         metric 9 → 5
     delete route r [made +9 s]: it is no longer in the file
     adopts group g as Adopted
---adopt of what the entry has, which lacks another one
+--adopt of one that the entry has, which lacks another one
     create route r
     adopts group g as Adopted
 --adopt of the one that the entry lacks
