@@ -301,23 +301,22 @@ fn what_a_skipped_entry_may_be_to_replace_stays() {
         let peers = json!(["keep"]);
         json!({ "network": network, "peer_groups": peers, "groups": [group] })
     };
-    let names = |groups: Value| {
-        let nameservers = json!([{ "ip": "10.0.0.53" }]);
-        json!({ "nameserver_groups": { "n": { "nameservers": nameservers, "groups": groups, "domains": ["it.example"] } } })
-    };
     let old = json!({
         "groups": { "keep": {}, "g": {} },
         "policies": { "old": { "sources": ["g"], "destinations": ["keep"] } },
-        "routes": { "r": route("10.1.0.0/16", "keep") },
-        "networks": { "net": { "resources": { "web": { "address": "10.2.0.1", "groups": ["keep"] } } } },
-        "dns": names(json!(["keep"])),
+        "routes": { "old": route("10.1.0.0/16", "keep") },
     });
-    let left = json!({ "groups": { "keep": {} }, "policies": {}, "routes": {}, "networks": {}, "dns": names(json!(["keep"])) });
+    let left = json!({ "groups": { "keep": {} }, "policies": {}, "routes": {}, "networks": {} });
     let of = |live: Value, changes: Value| {
+        let keep = groups(&["keep"]);
+        let old_route = json!({ "id": id(Kind::Route, "old"), "network_id": "old", "network": "10.1.0.0/16",
+            "network_type": "IPv4", "enabled": true, "metric": 9999, "masquerade": true, "keep_route": true,
+            "description": "", "groups": keep, "peer_groups": keep });
         let live = over(
             json!({
                 "groups": [group("ops", &[]), issued("ops"), group("keep", &[]), group("g", &[])],
                 "policies": [policy("old", &["g"], &["keep"])],
+                "routes": [old_route],
             }),
             live,
         );
@@ -325,7 +324,8 @@ fn what_a_skipped_entry_may_be_to_replace_stays() {
             .history(&[(MADE, old.clone())])
             .outcome()
     };
-    let twins = json!({ "groups": [over(group("ops", &[]), json!({ "issued": "integration" })), issued("ops"), group("keep", &[]), group("g", &[])] });
+    let scim = over(group("ops", &[]), json!({ "issued": "integration" }));
+    let twins = json!({ "groups": [scim, issued("ops"), group("keep", &[]), group("g", &[])] });
     let new = |groups: Value| json!({ "policies": { "new": { "sources": groups, "destinations": ["keep"] } } });
     let rows = [
         ("no new one is skipped", of(json!({}), new(json!(["ops"])))),
@@ -334,10 +334,10 @@ fn what_a_skipped_entry_may_be_to_replace_stays() {
             of(twins.clone(), new(json!(["ops"]))),
         ),
         (
-            "a route is skipped",
+            "what is in a network is skipped",
             of(
                 twins.clone(),
-                json!({ "routes": { "new": route("10.3.0.0/16", "ops") } }),
+                json!({ "networks": { "new": { "resources": { "web": { "address": "10.1.0.1", "groups": ["ops"] } } } } }),
             ),
         ),
         (
@@ -356,28 +356,29 @@ fn what_a_skipped_entry_may_be_to_replace_stays() {
         str![[r#"
 no new one is skipped
     create policy new
-    create nameserver group n
+    delete route old: it is no longer in the file
     delete policy old: it is no longer in the file
     delete group g: it is no longer in the file
     unmanaged: group ops
     unmanaged: group ops (issued by jwt, daojnf0li0f47kodblk0)
     note: group "ops" exists twice in NetBird. This file manages the group that the API created, and does not change the group daojnf0li0f47kodblk0, which is issued by jwt.
 a new one is skipped
-    create nameserver group n
+    delete route old: it is no longer in the file
     held: group g: not deleted, because it is still used by policy "old" (daojn03let2j7rdt2l80)
     held: policy old: not deleted, because policy "new" is skipped and may be what replaces it
     skipped: policy new
     unmanaged: group ops
     note: policy "new" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
-a route is skipped
-    create nameserver group n
+what is in a network is skipped
+    create network new
     delete policy old: it is no longer in the file
     delete group g: it is no longer in the file
-    skipped: route new
+    held: route old: not deleted, because network resource "web" is skipped and may be what replaces it
+    skipped: network resource web
     unmanaged: group ops
-    note: route "new" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
+    note: network resource "web" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
 one that is there, and changes, is skipped
-    create nameserver group n
+    delete route old: it is no longer in the file
     delete policy old: it is no longer in the file
     held: group g: not deleted, because it is still used by policy "new" (daojn03vmhgj7svrapvg)
     skipped: policy new
