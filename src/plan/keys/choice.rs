@@ -173,7 +173,7 @@ impl Choice<'_> {
             (Some(of), _) => self.keep(&of),
             (None, Some(of)) => {
                 let did_its_work = of.key.used_times > 0 && self.declared.can_be_done();
-                return self.tell(OfKey::Dead(dead(of.key), did_its_work));
+                self.tell(OfKey::Dead(dead(of.key), did_its_work));
             }
             (None, None) => return self.lacks(&old, old_valid, others),
         }
