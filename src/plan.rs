@@ -113,7 +113,8 @@ pub struct Plan {
     pub let_go: Vec<LetGo>,
     /// Entries that are skipped, since each could mean several objects.
     pub skipped: BTreeSet<Address>,
-    /// Rows of agreements of what does not exist any more, though its entry was taken out since the last apply.
+    /// Rows of agreements of what does not exist any more, though its entry was taken out since the last apply, or an earlier run
+    /// let it go.
     pub dead: Vec<(String, LeftBy)>,
     /// What a run writes down, whatever it changes: what became of recorded objects, and who is meant by names.
     pub record: Delta,

@@ -103,7 +103,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::{Case, MADE, enrolled, group, id, key, over, peer, policy, used_at};
+    use crate::testing::{
+        Case, MADE, enrolled, group, id, id_at, key, over, peer, policy, used_at,
+    };
 
     #[test]
     fn what_was_done_is_written_down_and_nothing_else() {
@@ -121,15 +123,22 @@ mod tests {
         let me =
             json!({ "id": "me", "is_current": true, "is_service_user": true, "role": "admin" });
         let names = ["m", "n", "o", "x"];
-        let policies = ["stays", "goes"].map(|name| policy(name, &["All"], &["All"]));
+        let mut policies = ["stays", "goes", "lives"]
+            .map(|name| policy(name, &["All"], &["All"]))
+            .to_vec();
+        let second = id_at(Kind::Policy, "stays", MADE + 1);
+        policies.push(over(policies[0].clone(), json!({ "id": second })));
         let live = json!({ "peers": names.map(peer), "setup_keys": names.map(used),
                            "groups": [group("g", &["m", "n"])], "policies": policies, "users": [me] });
+        let of = |kind: Kind, name: &str| Id::from(id(kind, name).as_str());
         let mut case = Case::new(after, live);
         // the machine is deleted with its key
         case.snapshot.rest.events = Some(vec![enrolled("x", "x").into()]);
         let case = case.history(&[(MADE, before)]).ours(|ours| {
             let created = &mut Arc::make_mut(&mut ours.inventory).created;
-            created.insert("policies/gone".into(), vec!["dead".into()]);
+            // the entry had another one, which somebody renamed
+            let lives = of(Kind::Policy, "lives");
+            created.insert("policies/gone".into(), vec!["dead".into(), lives]);
         });
         let plan = case.possible();
         let delta = |status: Status| {
@@ -148,7 +157,6 @@ mod tests {
             let rows = rows.map(|(row, _, cause)| format!("{row} by {cause:?}"));
             rows.collect()
         };
-        let of = |kind: Kind, name: &str| Id::from(id(kind, name).as_str());
         let (done, not_tried) = (delta(Status::Success), delta(Status::Skipped));
         let machine = of(Kind::Peer, "x");
         let of_machine = format!("peers/{machine}");
@@ -161,7 +169,12 @@ mod tests {
         ];
         let gone = gone.map(|row| format!("{row} by Some(\"#4\")"));
         assert_eq!(rows(&done), gone);
-        let dead = [of(Kind::SetupKey, "x"), of(Kind::Policy, "goes")];
+        // nobody misses the second of an entry
+        let dead = [
+            of(Kind::SetupKey, "x"),
+            of(Kind::Policy, "goes"),
+            second.as_str().into(),
+        ];
         let dead = dead.into_iter().chain([machine.clone(), "dead".into()]);
         assert_eq!(done.dead, BTreeSet::from_iter(dead));
         let joined = ("g".to_owned(), "o".to_owned(), of(Kind::Peer, "o"));

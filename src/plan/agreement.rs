@@ -301,7 +301,11 @@ impl Statements {
         }
         for (text, left_by) in &plan.dead {
             let origin = self.left_by(left_by, versions);
-            matters.entry(origin).or_default().add_dead(text);
+            let matter = matters.entry(origin).or_default();
+            match left_by {
+                LeftBy::Recorded(_) => drop(matter.let_go_dead.insert(text.clone())),
+                LeftBy::Change(_) | LeftBy::Unknown => matter.add_dead(text),
+            }
         }
         matters
     }

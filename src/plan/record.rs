@@ -19,7 +19,7 @@ pub(super) struct Record {
     pub(super) adoptions: Vec<(Address, Adoption)>,
     /// All else.
     pub(super) delta: Delta,
-    /// Rows of agreements of what does not exist any more.
+    /// Rows of agreements of what does not exist any more: by a recorded cause what an earlier run let go.
     pub(super) dead: Vec<(String, LeftBy)>,
 }
 
@@ -49,6 +49,16 @@ pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Addre
     for key in binding.dead.values().filter(|key| !desired.has(key)) {
         if let Some(cause) = rows::removal(&key.key(), versions) {
             record.dead.push((key.key(), LeftBy::Change(cause)));
+        }
+    }
+    // a run that was killed can have deleted it, and wrote nothing down
+    for (key, left) in &inventory.let_go {
+        let at = Address::of_key(key).filter(|at| binding.whole.contains(&at.kind));
+        let mut ids = left.ids.iter();
+        let is_dead = at.is_some() && ids.any(|id| given.actual.live(id).is_none());
+        if let Some(cause) = left.cause.as_ref().filter(|_| is_dead) {
+            let left_by = LeftBy::Recorded(cause.clone());
+            record.dead.push((key.clone(), left_by));
         }
     }
     enrolled(given, resolved, &mut record);

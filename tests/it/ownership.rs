@@ -13,6 +13,7 @@ mod offboarding;
 mod real;
 mod renames;
 mod replaced;
+mod run_again;
 mod takeover;
 
 use serde_json::{Value, json};

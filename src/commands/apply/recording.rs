@@ -157,7 +157,7 @@ impl<'a> Recording<'a> {
         let ids = lost.map(|(address, id)| format!("\n  {} {id}", address.key()));
         let ids: BTreeSet<String> = ids.collect();
         if !ids.is_empty() {
-            text += "\nit does not have these objects, which this run created:";
+            text += "\nit does not have these objects, which this run created or adopted:";
             text.extend(ids);
         }
         Some(Failure::partial(text).aside(hint))

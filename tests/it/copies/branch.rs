@@ -73,18 +73,24 @@ fn a_refusal_later_takes_the_keys_back_and_ends_the_run() {
     for (keep_going, site) in [false, true].into_iter().zip(sites()) {
         let mut file = many(3);
         file["policies"] = with_policy()["policies"].clone();
+        file["groups"]["theirs"] = json!({});
         site.commit(file);
         let gitea = site.gitea().clone();
-        site.bench.netbird().after("POST", "/setup-keys", move |_| {
+        let netbird = site.bench.netbird();
+        netbird.before("POST", "/groups", |netbird| {
+            netbird.create("/groups", json!({ "name": "theirs" }));
+        });
+        netbird.after("POST", "/setup-keys", move |_| {
             gitea.protect(BRANCH, json!({}));
         });
         let args = ["apply", "--format", "json", "--keep-going"];
         let run = site.run(&args[..if keep_going { 4 } else { 3 }]).expect(4);
-        let group = site.bench.id("/groups", "g");
+        let [group, theirs] = ["g", "theirs"].map(|name| site.bench.id("/groups", name));
         let run = run
             .says("cannot write the inventory")
             .says("the new key was deleted again")
-            .says(&format!("groups/g {group}"));
+            .says(&format!("groups/g {group}\n"))
+            .says(&format!("groups/theirs {theirs}\n"));
         assert_eq!(run.json()["created_keys"], json!({}));
         assert!(
             run.operations()
@@ -96,7 +102,9 @@ fn a_refusal_later_takes_the_keys_back_and_ends_the_run() {
         site.run(&["apply"]).expect(0);
         assert_eq!(stored(&site).len(), 3);
         // what the list did not have is ours by the event log
-        assert_eq!(site.inventory()["created"]["groups/g"], json!([group]));
+        let inventory = site.inventory();
+        assert_eq!(inventory["created"]["groups/g"], json!([group]));
+        assert_eq!(inventory["adopted"]["groups/theirs"], json!([theirs]));
         // what to do is said where nothing else is to be written, too
         let mut file = many(4);
         file["policies"] = with_policy()["policies"].clone();

@@ -1,11 +1,10 @@
 //! `Allow-Deletes: N DIGEST`: what it agrees to, where it counts in the history, and that a plan prints it.
 
-use fakes::{Effect, Fault, NetBird};
 use serde_json::{Value, json};
 
 use super::{base, with};
 use crate::run::history::second;
-use crate::run::{Bench, INVENTORY, Pid, Run};
+use crate::run::{Bench, INVENTORY, Run};
 
 fn groups(number: usize) -> Value {
     (0..number).fold(base(), |file, n| {
@@ -316,7 +315,7 @@ fn a_member_that_was_listed_by_its_keys_name_is_agreed_to_likewise() {
 }
 
 /// The group `old`, which was adopted, and `new1` and `new2`, which were created.
-fn adopted() -> Bench {
+pub(super) fn adopted() -> Bench {
     let bench = Bench::in_git();
     bench.applied(0.0, base());
     bench.group("old");
@@ -538,7 +537,7 @@ fn a_line_of_one_environment_agrees_to_nothing_in_another() {
 }
 
 /// A bench with keys of one use of these names; with the first ones machines enrolled.
-fn keys(names: &[&str], enrolled: usize) -> Bench {
+pub(super) fn keys(names: &[&str], enrolled: usize) -> Bench {
     let file = |enrolled: usize| {
         names.iter().enumerate().fold(base(), |file, (at, name)| {
             let key =
@@ -574,85 +573,6 @@ fn a_machine_that_enrolled_after_the_agreement_is_not_deleted_by_it() {
         .shows("does not count: machine \"late\" enrolled after the line was written")
         .shows("\n\nAllow-Deletes: 4 ");
     assert_eq!(bench.names("/peers"), ["a", "late"]);
-}
-
-#[test]
-fn a_killed_apply_run_again_needs_no_other_number() {
-    for (list, name) in [
-        ("/peers", "a"),
-        ("/peers", "b"),
-        ("/peers", "c"),
-        ("/setup-keys", "a"),
-    ] {
-        let (bench, line) = three_leave();
-        let path = format!("{list}/{}", bench.id(list, name));
-        let hook = |netbird: &NetBird, pid: Pid| {
-            netbird.after("DELETE", &path, move |_| pid.signal("KILL"));
-        };
-        let killed = bench.start(&["apply"], hook).wait();
-        assert_eq!(killed.code, 128 + 9, "{path}: {}", killed.stderr);
-        all_leave(&bench, &line);
-    }
-}
-
-#[test]
-fn an_apply_that_failed_run_again_needs_no_other_number() {
-    let (bench, line) = three_leave();
-    let path = format!("/peers/{}", bench.id("/peers", "b"));
-    let refused = Effect::Status(500, json!({ "message": "not now", "code": 500 }));
-    let fault = Fault::on("DELETE", &path).always().then(refused);
-    bench.netbird().fault(fault);
-    bench.apply(&[]).expect(4);
-    bench.netbird().clear_faults();
-    all_leave(&bench, &line);
-}
-
-/// A bench where three machines are to leave with their keys, which somebody agreed to with that line.
-fn three_leave() -> (Bench, String) {
-    let bench = keys(&["a", "b", "c"], 3);
-    bench.declared_agreed(5.0, base(), "all leave");
-    let line = bench.line("line", &[]);
-    assert!(line.starts_with("Allow-Deletes: 6 "), "{line}");
-    (bench, line)
-}
-
-/// That the line is what it was, as far as one is needed, and that an apply does the rest.
-fn all_leave(bench: &Bench, line: &str) {
-    let plan = bench.plan(&["--format", "json", "--max-deletes", "0"]);
-    let plan = plan.expect(0).json();
-    assert_eq!(plan["refusals"], json!([]), "{plan:#}");
-    assert_eq!(plan["agreements"][0]["line"], *line);
-    bench.apply(&["--max-deletes", "0"]).expect(0);
-    assert_eq!(bench.names("/peers"), Vec::<String>::new());
-    assert_eq!(bench.names("/setup-keys"), Vec::<String>::new());
-}
-
-#[test]
-fn a_killed_replacement_of_many_keys_run_again_needs_no_agreement() {
-    let names: Vec<String> = (0..11).map(|n| format!("k{n:02}")).collect();
-    let file = |asked: Option<f64>| {
-        names.iter().fold(base(), |file, name| {
-            let mut key = json!({ "type": "reusable", "expires_in": 0, "auto_groups": ["g"] });
-            let at = asked.map(|hour| jiff::Timestamp::from_second(second(hour)).unwrap());
-            if let Some(at) = at {
-                key["reissue_after"] = json!(at.to_string());
-            }
-            with(file, "setup_keys", name, key)
-        })
-    };
-    for (method, path) in [("POST", "/setup-keys"), ("DELETE", "/setup-keys/")] {
-        let bench = Bench::in_git();
-        bench.applied(1.0, file(None));
-        bench.declared(3.0, file(Some(2.0)));
-        let hook = |netbird: &NetBird, pid: Pid| {
-            netbird.after(method, path, move |_| pid.signal("KILL"));
-        };
-        let killed = bench.start(&["apply"], hook).wait();
-        assert_eq!(killed.code, 128 + 9, "{method}: {}", killed.stderr);
-        bench.apply(&[]).expect(0);
-        assert_eq!(bench.names("/setup-keys"), names, "{method}");
-        bench.plan(&["--detailed-exitcode"]).expect(0);
-    }
 }
 
 #[test]

@@ -180,6 +180,27 @@ fn of_two_keys_of_one_name_a_revoked_one_does_not_stand() {
     bench.server().enroll(&bench.unseal("k1"), "cam").unwrap();
 }
 
+/// The other run applies an older file, which gives the key another life: what no run can change.
+#[test]
+fn of_two_keys_of_one_name_one_of_an_older_file_does_not_stand() {
+    let bench = Bench::fake();
+    let mut older = one_of_each();
+    older["setup_keys"]["k1"]["expires_in"] = json!(172_800);
+    bench.file(one_of_each());
+    let (mut second, path) = (other(&bench), bench.path("netbird.json"));
+    bench.netbird().before("POST", "/setup-keys", move |_| {
+        fs::write(path, older.to_string()).unwrap();
+        assert!(second.output().unwrap().status.success());
+    });
+    bench.apply(&[]).expect(4);
+    let secret = bench.unseal("k1");
+    // the other one goes with the next run
+    bench.file(one_of_each()).apply(&[]).expect(0);
+    let key = bench.one("/setup-keys", "k1");
+    assert_eq!(key["auto_groups"], json!([bench.id("/groups", "g1")]));
+    bench.server().enroll(&secret, "cam").unwrap();
+}
+
 /// The work of such a key is done: a second one would let another machine in.
 #[test]
 fn of_two_keys_of_one_name_the_older_stays_though_a_machine_used_it() {
@@ -257,13 +278,21 @@ fn namesakes_by_hand_stay_and_are_named() {
 fn twins() -> (Bench, [String; 2]) {
     let bench = Bench::fake();
     bench.agreed(one_of_each());
-    let policy = bench.one("/policies", "p1");
-    let mut twin = policy.clone();
+    let policy = bench.id("/policies", "p1");
+    let second = twin(&bench, json!({}));
+    (bench, [policy, second])
+}
+
+/// A run makes another `p1`, which is as the oldest but for these fields. Returns its id.
+fn twin(bench: &Bench, fields: Value) -> String {
+    let mut twin = bench.all("/policies", "p1").remove(0);
     for side in ["sources", "destinations"] {
-        twin["rules"][0][side] = json!([policy["rules"][0][side][0]["id"]]);
+        twin["rules"][0][side] = json!([twin["rules"][0][side][0]["id"]]);
     }
-    let twin = bench.as_program("POST", "/policies", twin);
-    (bench, [id(&policy), id(&twin)])
+    for (field, value) in fields.as_object().unwrap() {
+        twin[field] = value.clone();
+    }
+    id(&bench.as_program("POST", "/policies", twin))
 }
 
 #[test]
@@ -282,10 +311,7 @@ fn a_second_one_stays_where_somebody_deletes_the_first_meanwhile() {
     let mut file = one_of_each();
     // what this run makes for another entry is no reason to delete it
     file["policies"]["p3"] = json!({ "sources": ["g1"], "destinations": ["g1"] });
-    let path = format!("/policies/{first}");
-    bench.netbird().after("POST", "/policies", move |netbird| {
-        assert_eq!(netbird.call("DELETE", &path, Value::Null).0, 200);
-    });
+    deleted_meanwhile(&bench, &first);
     bench
         .file(file)
         .apply(&[])
@@ -293,6 +319,30 @@ fn a_second_one_stays_where_somebody_deletes_the_first_meanwhile() {
         .says("its entry has no other object any more, so it is not deleted");
     assert_eq!(bench.id("/policies", "p1"), second);
     bench.plan(&[]).expect(0).shows("No changes");
+}
+
+#[test]
+fn a_third_one_that_goes_too_is_no_reason_to_delete_the_second() {
+    let (bench, [first, second]) = twins();
+    let third = twin(&bench, json!({ "description": "other" }));
+    let mut inventory = bench.inventory();
+    inventory["created"]["policies/p1"] = json!([first, second, third]);
+    bench.write_inventory(inventory);
+    let mut file = one_of_each();
+    file["policies"]["p3"] = json!({ "sources": ["g1"], "destinations": ["g1"] });
+    bench.file(file).plan(&[]).expect(0).shows("2 to delete");
+    deleted_meanwhile(&bench, &first);
+    bench.apply(&[]).expect(0).shows("1 deleted");
+    assert_eq!(bench.id("/policies", "p1"), second);
+    bench.plan(&[]).expect(0).shows("No changes");
+}
+
+/// Somebody deletes that policy once a run has made one.
+fn deleted_meanwhile(bench: &Bench, policy: &str) {
+    let path = format!("/policies/{policy}");
+    bench.netbird().after("POST", "/policies", move |netbird| {
+        assert_eq!(netbird.call("DELETE", &path, Value::Null).0, 200);
+    });
 }
 
 #[test]
