@@ -297,21 +297,21 @@ fn the_issue_says_what_is_missing_and_when_it_is_resolved() {
 
 #[test]
 fn that_an_entry_is_skipped_is_no_agreement() {
-    let site = Site::fake();
-    site.applied(0.0, json!({ "groups": { "a": {} }, "policies": {} }));
+    let bench = Bench::in_git();
+    bench.applied(0.0, json!({ "groups": { "a": {} }, "policies": {} }));
     for issued in ["jwt", "integration"] {
-        site.netbird().issue_group("staff", issued);
+        bench.netbird().issue_group("staff", issued);
     }
     let file = json!({ "groups": { "a": {} }, "policies": { "q": { "sources": ["staff"], "destinations": ["a"] } } });
-    site.declared(1.0, file);
-    let run = site.run(&["drift"]).expect(2);
+    bench.declared(1.0, file);
+    let run = bench.run(&["drift"]).expect(2);
     run.shows("1 skipped")
         .shows("Skipped, so not compared:\n  policy q\n")
         .shows("an identity provider gave this name to 2 groups");
-    let json = site.run(&["drift", "--format", "json"]).expect(2).json();
+    let json = bench.run(&["drift", "--format", "json"]).expect(2).json();
     assert_eq!(json["status"], "drift");
     assert_eq!(json["skipped"], json!([{ "kind": "policy", "name": "q" }]));
-    site.run(&["apply"]).expect(4);
+    bench.run(&["apply"]).expect(4);
 }
 
 #[test]
