@@ -113,9 +113,11 @@ pub struct Plan {
     pub let_go: Vec<LetGo>,
     /// Entries that are skipped, since each could mean several objects.
     pub skipped: BTreeSet<Address>,
-    /// Rows of agreements of what does not exist any more, though its entry was taken out since the last apply, or an earlier run
-    /// let it go.
+    /// Rows of agreements of what does not exist any more, though its entry was taken out since the last apply.
     pub dead: Vec<(String, LeftBy)>,
+    /// What an earlier run let go and does not exist any more: the key of its entry, its id, and the change that let it go, as it is
+    /// recorded.
+    pub let_go_dead: Vec<(String, Id, String)>,
     /// What a run writes down, whatever it changes: what became of recorded objects, and who is meant by names.
     pub record: Delta,
     /// The inventory that it was made with.
@@ -272,7 +274,7 @@ pub fn plan(
         let (mut changes, mut problems) = diff::diff(given, &resolved);
         let claimed = claimed.join().expect("a claiming thread does not panic");
         changes.extend(claimed.pruned.iter().cloned());
-        let mut followed = follow_up::follow_up(given, changes, &resolved, &skipped);
+        let mut followed = follow_up::follow_up(given, changes, &resolved);
         let (notices, impossible) = check::check(desired, actual, &followed.changes, &resolved);
         problems.append(&mut followed.problems);
         problems.extend(impossible);
@@ -333,6 +335,7 @@ pub fn plan(
         let_go: claimed.let_go,
         skipped,
         dead: record.dead,
+        let_go_dead: record.let_go_dead,
         record: record.delta,
         inventory: options.ours.inventory.clone(),
         listed,

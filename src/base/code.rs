@@ -120,8 +120,9 @@ codes! {
     /// Another object has a declared name and is not the file's.
     Namesake => "NetBird has other objects with the names of {} entries. This file does not manage them and does not change \
         them",
-    /// An entry refers to a name that several groups have, and is as it should be.
-    GroupUnclear,
+    /// An entry refers to a name that several groups have, and nothing has to be changed of it.
+    GroupUnclear => "{} entries refer to a group whose name an identity provider gave to several groups: nothing has to be changed now, \
+        but any change of these entries will be skipped",
     /// A group of an identity provider lists members.
     IssuedPeers => "{} groups of an identity provider have a list \"peers\", which has no effect: delete the list",
     /// The same, where this change lists them.

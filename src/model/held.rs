@@ -42,15 +42,6 @@ facts! {
             ),
             "declare the content in the file too, or delete it in NetBird",
         ),
-        /// These are new entries of its sort that are skipped: what they are to give would be missing without it.
-        MayBeReplaced(skipped: BTreeSet<String>) => (
-            format!(
-                "not deleted, because {} {} skipped and may be what replaces it",
-                listed(skipped),
-                if skipped.len() == 1 { "is" } else { "are" }
-            ),
-            "do what the note of the skipped entry says, and the next apply deletes it; or restore its entry",
-        ),
         /// A group that lists nothing but these, which are no more. The list of the PUT is the whole list
         /// (docs/netbird-api.md, "A PUT replaces").
         NeededByGone(holders: BTreeSet<String>) => (

@@ -301,11 +301,11 @@ impl Statements {
         }
         for (text, left_by) in &plan.dead {
             let origin = self.left_by(left_by, versions);
-            let matter = matters.entry(origin).or_default();
-            match left_by {
-                LeftBy::Recorded(_) => drop(matter.let_go_dead.insert(text.clone())),
-                LeftBy::Change(_) | LeftBy::Unknown => matter.add_dead(text),
-            }
+            matters.entry(origin).or_default().add_dead(text);
+        }
+        for (key, id, cause) in &plan.let_go_dead {
+            let matter = matters.entry(Some(self.recorded(cause))).or_default();
+            matter.let_go_dead.insert(id.clone(), key.clone());
         }
         matters
     }

@@ -390,9 +390,12 @@ impl<'a> Binder<'a> {
             .filter(|(_, stands)| is_once(kind) && matches!(stands[..], [None]))
         {
             let keeps_name = &self.bound.keeps_name;
-            let mut namesakes = scene.named.get(address.name.as_str()).into_iter().flatten();
-            if namesakes.any(|live| stays(&live) || keeps_name.contains(&live.id)) {
-                self.bound.skipped.insert((*address).clone());
+            let namesakes = scene.named.get(address.name.as_str()).into_iter().flatten();
+            let taken = namesakes.filter(|live| stays(live) || keeps_name.contains(&live.id));
+            let taken: Vec<Id> = taken.map(|live| live.id.clone()).collect();
+            if !taken.is_empty() && self.bound.skipped.insert((*address).clone()) {
+                let notice = Notice::about(address, OfObject::NameTaken(taken));
+                self.bound.notices.push(notice);
             }
         }
         let ids = |live: &Option<&Live>| live.map(|live| live.id.clone());

@@ -77,6 +77,15 @@ pub(super) fn claim(given: Given, resolved: &Resolved) -> Claimed {
     claims.claimed
 }
 
+/// Returns whether the file manages what has such an address: with the entry of a parent goes what is said of it.
+pub(super) fn is_managed(desired: &Desired, address: &Address) -> bool {
+    match address.parent() {
+        Some(parent) if !desired.declares(&parent) && desired.manages(parent.kind) => true,
+        Some(_) => desired.manages_in(address.kind, address.within.as_deref()),
+        None => desired.manages(address.kind),
+    }
+}
+
 /// Which group a name of the file means where an identity provider made one of that name too.
 fn issued_twins(desired: &Desired, actual: &Actual, referenced: &BTreeSet<&str>) -> Vec<Notice> {
     let notice = |(id, issued): (&Id, &String)| {
@@ -155,15 +164,8 @@ impl<'a> Claims<'a> {
         let (desired, actual, binding, options) = self.given.parts();
         let (id, prune, ours) = (&live.id, options.prune, &options.ours);
         let parent = address.parent();
-        let is_inside = parent
-            .as_ref()
-            .is_some_and(|parent| !desired.declares(parent));
-        let is_managed = match &parent {
-            // with the entry of a parent goes what is said of it
-            Some(parent) if is_inside && desired.manages(parent.kind) => true,
-            Some(_) => desired.manages_in(address.kind, address.within.as_deref()),
-            None => desired.manages(address.kind),
-        };
+        let is_inside = parent.is_some_and(|parent| !desired.declares(&parent));
+        let is_managed = is_managed(desired, address);
         if ours.may_be_strange(id) || is_protected(address.kind, live, actual) {
             return match is_managed {
                 true => Fate::Unmanaged,

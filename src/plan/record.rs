@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bind::Bound;
 use super::resolve::{Resolved, resolve};
-use super::{Given, rows};
+use super::{Given, claim, rows};
 use crate::account::Actual;
 use crate::base::Id;
 use crate::inventory::{Adoption, Delta, Inventory, Machine, RecordedAs};
@@ -19,8 +19,10 @@ pub(super) struct Record {
     pub(super) adoptions: Vec<(Address, Adoption)>,
     /// All else.
     pub(super) delta: Delta,
-    /// Rows of agreements of what does not exist any more: by a recorded cause what an earlier run let go.
+    /// Rows of agreements of what does not exist any more.
     pub(super) dead: Vec<(String, LeftBy)>,
+    /// What an earlier run let go and does not exist any more: the key of its entry, its id, and the change that let it go.
+    pub(super) let_go_dead: Vec<(String, Id, String)>,
 }
 
 /// Finds what is to be written down. Where it is not known what is ours, nothing is.
@@ -53,12 +55,15 @@ pub(super) fn record(given: Given, resolved: &Resolved, skipped: &BTreeSet<Addre
     }
     // a run that was killed can have deleted it, and wrote nothing down
     for (key, left) in &inventory.let_go {
-        let at = Address::of_key(key).filter(|at| binding.whole.contains(&at.kind));
-        let mut ids = left.ids.iter();
-        let is_dead = at.is_some() && ids.any(|id| given.actual.live(id).is_none());
-        if let Some(cause) = left.cause.as_ref().filter(|_| is_dead) {
-            let left_by = LeftBy::Recorded(cause.clone());
-            record.dead.push((key.clone(), left_by));
+        let counts = |at: Address| {
+            let is_told = claim::is_managed(desired, &at) && !desired.has(&at);
+            is_told && binding.whole.contains(&at.kind)
+        };
+        let cause = left.cause.as_ref();
+        if let Some(cause) = cause.filter(|_| Address::of_key(key).is_some_and(counts)) {
+            let dead = left.ids.iter().filter(|id| given.actual.live(id).is_none());
+            let rows = dead.map(|id| (key.clone(), id.clone(), cause.clone()));
+            record.let_go_dead.extend(rows);
         }
     }
     enrolled(given, resolved, &mut record);

@@ -84,7 +84,7 @@ fn issued_twins(group: &str, given: Given) -> Option<(String, Vec<Id>)> {
 fn is_done(address: &Address, all: &[Resource], given: Given, resolved: &Resolved) -> bool {
     if address.kind == Kind::SetupKey {
         let decision = resolved.decision(address);
-        return decision.is_none_or(|decision| decision.change.is_none());
+        return decision.is_none_or(|of| of.change.is_none() && of.deletions.is_empty());
     }
     let is_as = |(place, one): (usize, &Resource)| {
         let live = given.stands(address, place, one);

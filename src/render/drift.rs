@@ -86,7 +86,10 @@ fn said(address: &Address, why: Option<String>) -> Sentence {
 /// What to do about it; nothing where there is nothing.
 fn ways(drift: &Drift) -> Vec<Sentence> {
     let mut ways = Vec::new();
-    if drift.is_alarming() {
+    if !drift.skipped.is_empty() {
+        ways.push("to apply what is skipped: do what its note says, then apply".into());
+    }
+    if !(drift.missing.is_empty() && drift.mismatched.is_empty()) {
         let plan = Sentence::from("to make NetBird as the file says: ").code("netbird-gitops plan");
         let apply = plan.say(", then ").code("netbird-gitops apply");
         ways.push(apply.say(" (in CI run the workflow apply by hand)"));

@@ -296,7 +296,7 @@ fn the_issue_says_what_is_missing_and_when_it_is_resolved() {
 }
 
 #[test]
-fn that_an_entry_is_skipped_is_no_agreement() {
+fn a_skipped_entry_is_drift() {
     let bench = Bench::in_git();
     bench.applied(0.0, json!({ "groups": { "a": {} }, "policies": {} }));
     for issued in ["jwt", "integration"] {

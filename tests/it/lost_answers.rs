@@ -305,7 +305,7 @@ fn a_rename_whose_answer_is_lost_is_done_once() {
 }
 
 #[test]
-fn a_group_that_was_not_renamed_has_not_got_its_name() {
+fn a_rename_that_failed_is_not_told_as_done() {
     let bench = Bench::fake();
     bench.agreed(json!({ "groups": { "old": {} } }));
     bench.file(json!({ "groups": { "new": { "renamed_from": "old" } } }));

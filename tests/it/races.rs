@@ -286,7 +286,7 @@ fn a_member_that_was_removed_on_purpose_does_not_come_back_by_the_next_run_of_th
         let bench = Bench::fake();
         let mut keys = json!({});
         for name in ["m1", "m2", "m3"] {
-            // at one moment each: more than one would leave it to the event log who came by which key
+            // one after the other: at one moment only the event log would tell who came by which key
             keys[name] = bench.enrolled(&[name])[name].take();
             bench.netbird().advance(5);
         }

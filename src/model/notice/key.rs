@@ -95,6 +95,12 @@ facts! {
             let rest = match whose {
                 Whose::Taken if keys.len() == 1 => "It stays as it is.".into(),
                 Whose::Taken => "They stay as they are.".into(),
+                Whose::Superseded => format!(
+                    "Created before reissue_after, {0} not replaced, since the newer key cannot be used any more. If nobody needs {1}, \
+                     delete {1} in NetBird.",
+                    if keys.len() == 1 { "it was" } else { "they were" },
+                    if keys.len() == 1 { "it" } else { "them" }
+                ),
                 Whose::Untold => {
                     "This plan has no inventory. An apply deletes such a key only if a run of this file created it.".into()
                 }
@@ -150,6 +156,8 @@ pub enum Whose {
     },
     /// This file's, or another's: it stays.
     Taken,
+    /// This entry's: older than its reissue_after, and the newer one cannot be used.
+    Superseded,
     /// It is not known: there is no inventory to ask.
     Untold,
 }

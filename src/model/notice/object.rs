@@ -14,11 +14,10 @@ facts! {
             "exists twice in NetBird. This file manages the group that the API created, and does not change the group {id}, which is \
              issued by {issued}."
         )),
-        /// It refers to a group of that name, which an identity provider gave to these; whether NetBird has it as the file says, so that
-        /// there is nothing to skip.
+        /// It refers to a group of that name, which an identity provider gave to these; whether nothing has to be done about it.
         IssuedTwins { group: String, ids: Vec<Id>, is_done: bool } => {
             let (code, start, end) = match is_done {
-                true => (Code::GroupUnclear, "", "NetBird has this entry as the file says, but any change of it is skipped"),
+                true => (Code::GroupUnclear, "", "Nothing has to be changed now, but any change of this entry will be skipped"),
                 false => (Code::Skipped, "is skipped: it ", "It is not known which group is meant"),
             };
             code.says(format!(
@@ -79,6 +78,12 @@ facts! {
             "is skipped: several objects in NetBird fit this entry ({}). Run {} with the id of the right one, or delete the others \
              in NetBird.",
             joined(ids), at.adopt("ID")
+        )),
+        /// It is not created: these have its name, and NetBird takes a name once.
+        NameTaken(ids: Vec<Id>) => Code::Skipped.says(format!(
+            "is skipped: NetBird has another {} with this name (id {}), and allows only one. Rename one of the two, or delete the other one \
+             in NetBird.",
+            at.kind.label(), joined(ids)
         )),
         /// Nothing is done about it: it refers to such an entry.
         SkippedWith(entry: String) => {

@@ -20,8 +20,8 @@ pub(super) struct Matter {
     machines: BTreeMap<Id, String>,
     /// What is let go by it: the keys of the entries.
     pub(super) let_go: BTreeMap<Id, String>,
-    /// The keys of what an earlier run let go by it, and what does not exist any more.
-    pub(super) let_go_dead: BTreeSet<String>,
+    /// What an earlier run let go by it and does not exist any more: the keys of the entries.
+    pub(super) let_go_dead: BTreeMap<Id, String>,
     /// Whether the file of this run is the change.
     pub(super) is_proposed: bool,
 }
@@ -74,7 +74,7 @@ impl Matter {
 
     /// Returns the texts of all rows, sorted. Several objects of one name are several rows.
     fn all(&self, with_let_go: bool) -> Vec<&str> {
-        let let_go = self.let_go.values().chain(&self.let_go_dead);
+        let let_go = self.let_go.values().chain(self.let_go_dead.values());
         let let_go = let_go.filter(|_| with_let_go);
         let texts = self.texts.iter().map(|(text, _)| text);
         let mut all: Vec<&str> = texts.chain(let_go).map(String::as_str).collect();

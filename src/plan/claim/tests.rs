@@ -142,7 +142,7 @@ let go by an earlier run
     adopts policy q as Adopted
     let go: policy p: Before
 created, and the inventory of an environment cannot be read
-    held: policy p: not deleted, because policy "q" is skipped and may be what replaces it
+    delete policy p: it is no longer in the file
     skipped: policy q
     note: policy "q" is skipped: the inventory of the environment "lab" cannot be read, so "lab" perhaps manages this policy (id daojn064mr5kfain5650). Repair that inventory. If you are sure that "lab" does not manage it, run apply --adopt policies/q=daojn064mr5kfain5650 (in a job: the input adopt of the apply workflow).
 created, and a setup key of the file has its name

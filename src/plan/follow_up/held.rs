@@ -41,50 +41,7 @@ fn is_own_key(live: &Live, decisions: &Decisions, ours: &Ours) -> bool {
     ours.origin(&live.id).is_some() || adopted.is_some_and(|(id, _)| *id == live.id)
 }
 
-/// What objects give to machines: one of another kind can take the place of what gives the same.
-#[derive(PartialEq, Eq, Clone, Copy)]
-enum Gives {
-    Access,
-    Ways,
-    Names,
-}
-
-impl Gives {
-    fn of(kind: Kind) -> Option<Gives> {
-        match kind {
-            Kind::Policy => Some(Gives::Access),
-            Kind::Route | Kind::Network | Kind::NetworkResource | Kind::NetworkRouter => {
-                Some(Gives::Ways)
-            }
-            Kind::NameserverGroup | Kind::DnsZone | Kind::DnsRecord => Some(Gives::Names),
-            _ => None,
-        }
-    }
-}
-
 impl FollowUp<'_> {
-    /// Holds every object that an entry may be to replace which is skipped and has no object yet: new ones come first.
-    pub(super) fn keep_what_is_replaced(&mut self, skipped: &BTreeSet<Address>) {
-        let stands = &self.given.binding.stands;
-        let is_new = |at: &&Address| stands.get(at).is_none_or(|all| all.contains(&None));
-        let new: Vec<&Address> = skipped.iter().filter(is_new).collect();
-        let is_removed = |change: &&Change| {
-            let reason = change.reason.as_ref();
-            use Reason::{NoLongerDeclared, NotDeclared};
-            reason.is_some_and(|of| matches!(of, NoLongerDeclared { .. } | NotDeclared))
-        };
-        let removed = self.changes.iter().filter(is_removed);
-        let held = removed.filter_map(|change| {
-            let (live, gives) = (change.deleted()?, Gives::of(change.address.kind)?);
-            let alike = new.iter().filter(|at| Gives::of(at.kind) == Some(gives));
-            let alike: BTreeSet<String> = alike.map(|at| at.quoted()).collect();
-            let is_alone = alike.is_empty();
-            (!is_alone).then(|| Held::new(&change.address, live, Why::MayBeReplaced(alike)))
-        });
-        let held = held.collect();
-        self.hold(held);
-    }
-
     /// Holds every group, network resource and posture check that only things need which are not ours: what the file does not
     /// declare, and fields that it does not say of what it declares. The server would refuse, or let them dangle. Where the file
     /// itself names one, the deletion stays in the plan, and is impossible (`plan::check`). Returns whether there was one.

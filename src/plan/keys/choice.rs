@@ -174,6 +174,7 @@ impl Choice<'_> {
             (None, Some(of)) => {
                 let did_its_work = of.key.used_times > 0 && self.declared.can_be_done();
                 self.tell(OfKey::Dead(dead(of.key), did_its_work));
+                return self.namesakes_of(&old_valid, Whose::Superseded);
             }
             (None, None) => return self.lacks(&old, old_valid, others),
         }

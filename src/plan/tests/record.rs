@@ -469,3 +469,43 @@ names that a member and a machine are recorded by
         .raw()
     );
 }
+
+/// A killed run can have deleted it, as somebody agreed.
+#[test]
+fn what_an_earlier_run_let_go_and_is_gone_counts_where_the_file_still_manages_its_kind() {
+    let left = |ids: Value| json!({ "ids": ids, "cause": "#4" });
+    let inventory = json!({ "let_go": {
+        "groups/g": left(json!([id(Kind::Group, "g")])),
+        "groups/old": left(json!(["1", "2"])),
+        "policies/old": left(json!(["3"])),
+        "resources/web": left(json!(["4"])),
+        "routers/gone": left(json!(["5"])),
+        "routers/net": left(json!(["8"])),
+        "groups/mine": left(json!(["6"])),
+        "groups/nobodys": { "ids": ["7"], "cause": null },
+    } });
+    let of = |file: Value| {
+        let users = live(&[])["users"].take();
+        let lists = json!({ "groups": [group("g", &[])], "policies": [], "networks": [], "network_resources": [],
+                            "network_routers": [], "users": users });
+        let case = Case::new(file, lists);
+        let plan = case.inventory(inventory.clone()).possible();
+        plan.let_go_dead
+    };
+    let groups = json!({ "groups": { "mine": {} } });
+    let two = ["1", "2"].map(|id| ("groups/old".into(), id.into(), "#4".into()));
+    assert_eq!(of(groups.clone()), two);
+    let all = over(
+        groups,
+        json!({ "policies": {}, "networks": { "net": { "resources": {} } } }),
+    );
+    let mut of_all = of(all);
+    of_all.retain(|row| !two.contains(row));
+    let rest = [
+        ("policies/old", "3"),
+        ("resources/web", "4"),
+        ("routers/gone", "5"),
+    ];
+    let rest = rest.map(|(key, id)| (key.into(), id.into(), "#4".into()));
+    assert_eq!(of_all, rest);
+}

@@ -167,6 +167,7 @@ renamed by hand to a new entry's name, while another one has its own
     unmanaged: group g (daojn2b076ei75c05t8g)
     note: NetBird has another group with the name "g" (id daojn2b076ei75c05t8g). This file does not manage it and does not change it.
     note: group "g" still has the name "x" in NetBird, because another group (id daojn2b076ei75c05t8g) has the name "g". Delete or rename the other group in NetBird; the next apply then renames "x" to "g".
+    note: group "x" is skipped: NetBird has another group with this name (id daojn03076ei75c05t8g), and allows only one. Rename one of the two, or delete the other one in NetBird.
 two runs made it at once
     delete group g (daojn2b076ei75c05t8g) [made +9 s]: a second object of this entry, created by another run of this file
 the same, and a machine is in the second, beside another group

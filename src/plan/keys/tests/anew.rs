@@ -342,10 +342,10 @@ older than the file asks for
 the same, and the newer one is of another type, too
     note: setup key "k" got a new key (id daojn2d8v557f7ctlctg), but somebody revoked it in NetBird before a machine used it. The older key (id daojn058v557f7ctlctg) is not deleted. For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k).
 the same, and the newer one expired
-    delete setup key k: created before reissue_after
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). Created before reissue_after, it was not replaced, since the newer key cannot be used any more. If nobody needs it, delete it in NetBird.
     note: setup key "k" expired without being used (2026-11-20T14:13:29Z). For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k). If nobody needs a new key, delete the entry.
 the same, and the newer one was used, and revoked then
-    delete setup key k: created before reissue_after
+    note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). Created before reissue_after, it was not replaced, since the newer key cannot be used any more. If nobody needs it, delete it in NetBird.
     note: setup key "k" was revoked. For a new key, set reissue_after to the present time (or, on a laptop, run apply --replace setup_keys/k). If nobody needs a new key, set "enrolled": true.
 older than the file asks for, and a good one was made, too
     delete setup key k: created before reissue_after
