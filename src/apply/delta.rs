@@ -169,7 +169,7 @@ mod tests {
         ];
         let gone = gone.map(|row| format!("{row} by Some(\"#4\")"));
         assert_eq!(rows(&done), gone);
-        // nobody misses the second of an entry
+        // the second object of an entry is no row of an agreement
         let dead = [
             of(Kind::SetupKey, "x"),
             of(Kind::Policy, "goes"),

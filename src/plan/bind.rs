@@ -263,7 +263,7 @@ struct Scene<'a> {
     objects: Vec<&'a Live>,
     /// The same by their names in NetBird.
     named: FxHashMap<&'a str, Vec<&'a Live>>,
-    /// Those that entries have beside recorded ones, and those that a person names for one.
+    /// Those that nobody recorded and entries have all the same, and those that a person names for one.
     taken: FxHashSet<&'a Id>,
 }
 

@@ -366,7 +366,7 @@ fn what_an_entry_stands_for() {
             ),
         ),
         (
-            "--adopt of what another entry had, which is gone, beside ours",
+            "--adopt of what a removed entry had, for an entry that has its own",
             asked(
                 Case::new(file(), live(&[everybody("x"), second("p")])).inventory(json!({
                     "created": { "policies/x": key(Kind::Policy, "x"), "policies/p": [second("p")["id"]] },
@@ -639,7 +639,7 @@ the same, and --adopt says which
     update policy p
         name "x" → "p"
     moves to policies/p
---adopt of what another entry had, which is gone, beside ours
+--adopt of what a removed entry had, for an entry that has its own
     impossible: policy p cannot adopt daojn064mr24fain3mig: the inventory has another object for it | delete that one in NetBird first; the inventory names its id
 --adopt of what another entry has
     impossible: policy p cannot adopt daojn064mr24fain3mig: it is the object of policy "x" | take that entry out of the file, or rename it with renamed_from

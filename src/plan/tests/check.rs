@@ -85,7 +85,7 @@ fn a_group_in_use_names_whoever_uses_it() {
         ("a key of the file, which does not say its groups", keyed(json!({}), &["k"])),
         ("a key of the file that names it", keyed(json!({ "auto_groups": ["g"] }), &["k"])),
         ("a key by hand, of the name of an entry that names it", keyed(json!({ "auto_groups": ["g"] }), &[])),
-        ("a key of the file that names two groups of an identity provider besides", {
+        ("a key of the file that names two groups of an identity provider, too", {
             let declared = json!({ "type": "one-off", "expires_in": LIFE, "auto_groups": ["ops", "g"] });
             let ops = |second: i64| over(group("ops", &[]), json!({ "issued": "jwt", "id": id_at(Kind::Group, "ops", second) }));
             let live = json!({ "groups": [group("g", &[]), group("keep", &[]), ops(MADE), ops(MADE + 9)], "setup_keys": [key("k", &["g"])] });
@@ -151,7 +151,7 @@ a key by hand, of the name of an entry that names it
     create setup key k
     held: group g: not deleted, because it is still used by setup key "k" (daojn058v557f7ctlctg, valid)
     note: NetBird has another valid setup key with the name "k" (id daojn058v557f7ctlctg). This file does not manage it and does not change it. To use it for this entry, run apply --adopt setup_keys/k=daojn058v557f7ctlctg (in a job: the input adopt of the apply workflow).
-a key of the file that names two groups of an identity provider besides
+a key of the file that names two groups of an identity provider, too
     held: group g: not deleted, because it is still used by setup key "k" (daojn058v557f7ctlctg, valid)
     skipped: setup key k
     unmanaged: group ops

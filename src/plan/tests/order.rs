@@ -414,7 +414,7 @@ fn dead_keys_let_go_of_groups_that_go() {
             .outcome(),
         ),
         (
-            "not ours: the entry that could adopt it is skipped, since another group of it is there twice",
+            "not ours: the entry that could adopt it is skipped, because NetBird has another of its groups twice",
             {
                 let fields = json!({ "auto_groups": ["two", "g"] });
                 let file = json!({ "groups": { "keep": {}, "two": { "peers": ["x"] } },
@@ -467,7 +467,7 @@ ours, and it goes itself
     delete setup key k: it is no longer in the file
     delete group g: it is not in the file (--prune all)
     adopts group keep as Adopted
-not ours: the entry that could adopt it is skipped, since another group of it is there twice
+not ours: the entry that could adopt it is skipped, because NetBird has another of its groups twice
     held: group g: not deleted, because it is still used by setup key "k" (daojn058v557f7ctlctg, overused)
     adopts group keep as Adopted
     skipped: group two

@@ -322,7 +322,7 @@ fn a_second_one_stays_where_somebody_deletes_the_first_meanwhile() {
 }
 
 #[test]
-fn a_third_one_that_goes_too_is_no_reason_to_delete_the_second() {
+fn the_last_object_of_an_entry_stays_though_two_others_go() {
     let (bench, [first, second]) = twins();
     let third = twin(&bench, json!({ "description": "other" }));
     let mut inventory = bench.inventory();
