@@ -147,10 +147,12 @@ impl Source {
             Ok(text) => Source::from_text(name, text),
             Err(error) => {
                 let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-                let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+                let lines = good.split(|byte| *byte == b'\n');
+                let (line, last) = (lines.clone().count(), lines.last().unwrap_or_default());
+                let column = 1 + String::from_utf8_lossy(last).chars().count();
                 Err(SourceError::new(
-                    format!("{name} is not UTF-8: the first wrong byte is in line {line}"),
-                    "save it as UTF-8",
+                    format!("{name}:{line}:{column}  this byte is not UTF-8"),
+                    "save the file as UTF-8",
                 ))
             }
         }
@@ -356,7 +358,7 @@ mod tests {
         for blank in ["", " ", "\n\t \r\n", "\u{feff}", "\u{feff}\n"] {
             assert!(error(blank.as_bytes()).ends_with("is empty"), "{blank:?}");
         }
-        assert!(error(b"{\n\xe4}").ends_with("the first wrong byte is in line 2"));
+        assert!(error(b"{\n\xc3\xa4\xe4}").ends_with(":2:2  this byte is not UTF-8"));
         assert!(error(b"\xff\xfe{\0}\0").ends_with("is UTF-16, not UTF-8"));
         for encrypted in [&b"\0GITCRYPT\0abc"[..], b"\0GITCRYPT\0\xff"] {
             assert!(error(encrypted).ends_with("is encrypted by git-crypt"));

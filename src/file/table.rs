@@ -263,8 +263,9 @@ impl<T> Table<T> {
         self.fields.iter().find(|field| field.row.name == name)
     }
 
-    /// Says how to write such an object: around a list of names or around a text, where its first field is one.
-    fn braces(&self, found: Cursor<'_>) -> String {
+    /// Says how to write such an object: around a list of names or around a text, where its first field is one. `fits`: whether
+    /// that field takes the text.
+    fn braces(&self, found: Cursor<'_>, fits: bool) -> String {
         let first = self.fields[0].row;
         let is_list = match first.shape {
             Shape::Schema(schema) => schema.contains("\"array\""),
@@ -277,7 +278,7 @@ impl<T> Table<T> {
             let one_of = format!("{:?}", [first.name]);
             self.required().eq([first.name]) || self.rules.contains(&one_of)
         };
-        match text.filter(|_| !is_list && is_enough()) {
+        match text.filter(|_| fits && !is_list && is_enough()) {
             Some(text) => return format!("write {{ {:?}: {text} }}", first.name),
             None if !names.is_empty() => return format!("write {{ {:?}: [{names}] }}", first.name),
             None => {}
@@ -376,7 +377,10 @@ impl Cursor<'_> {
     pub(crate) fn object<T>(&self, log: &mut Log, table: &Table<T>, into: &mut T) {
         if !self.is_object() {
             let wanted = format!("{} {{ … }}", table.what);
-            let _: Option<()> = self.wrong(log, &wanted, Some(table.braces(*self)));
+            let mut trial = Log::default();
+            (table.fields[0].read)(into, self, &mut trial);
+            let hint = table.braces(*self, trial.errors == 0);
+            let _: Option<()> = self.wrong(log, &wanted, Some(hint));
             return;
         }
         for member in self.members() {

@@ -154,5 +154,10 @@ fn a_text_that_is_no_valid_file_is_refused_with_the_place() {
         assert!(error.contains(wanted), "{text:?}: {error}");
     }
     let error = mark_enrolled("f", b"{\n\"\xff\"}", &names(["a"])).unwrap_err();
-    assert!(error.to_string().starts_with("f is not UTF-8"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("f:2:2  this byte is not UTF-8"),
+        "{error}"
+    );
 }

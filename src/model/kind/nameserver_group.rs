@@ -330,7 +330,7 @@ mod tests {
             r#""primary": true, "nameservers": [{"ip": "1.1.1.1", "port": 65536}], "groups": ["g"]"#,
             r#""primary": true, "nameservers": [{"ip": "1.1.1.1", "port": "53"}], "groups": ["g"]"#,
             r#""primary": true, "nameservers": [{"ip": "1.1.1.1", "ns_type": "tcp", "prot": 53}], "groups": ["g"]"#,
-            r#""primary": true, "nameservers": [{"ip": "1.1.1.1:53"}, {"ip": "[::1]"}], "groups": ["g"], "name": "n""#,
+            r#""primary": true, "nameservers": [{"ip": "1.1.1.1:53"}, {"ip": "[::1]"}, "1.1.1.1:53"], "groups": ["g"], "name": "n""#,
         ];
         assert_table(
             FILE,
@@ -366,8 +366,9 @@ mod tests {
 "primary": true, "nameservers": [{"ip": "1.1.1.1", "ns_type": "tcp", "prot": 53}], "groups": ["g"]
     dns.nameserver_groups.n.nameservers[0].ns_type: "tcp" is not a type of nameserver: NetBird knows "udp" only
     dns.nameserver_groups.n.nameservers[0].prot: unknown field "prot" | did you mean "port"?
-"primary": true, "nameservers": [{"ip": "1.1.1.1:53"}, {"ip": "[::1]"}], "groups": ["g"], "name": "n"
+"primary": true, "nameservers": [{"ip": "1.1.1.1:53"}, {"ip": "[::1]"}, "1.1.1.1:53"], "groups": ["g"], "name": "n"
     dns.nameserver_groups.n.nameservers[0].ip: "1.1.1.1:53" is not an IP address | write the port in "port"
+    dns.nameserver_groups.n.nameservers[2]: expected a nameserver { … }, found the string "1.1.1.1:53" | write its fields in braces: ip, port, peer, ns_type
     dns.nameserver_groups.n.name: its name is the name of its entry | to rename it, rename the entry and add "renamed_from" with the old name
 
 "#]],
