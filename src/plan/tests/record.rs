@@ -484,17 +484,19 @@ fn what_an_earlier_run_let_go_and_is_gone_counts_where_the_file_still_manages_it
         "groups/mine": left(json!(["6"])),
         "groups/nobodys": { "ids": ["7"], "cause": null },
     } });
-    let of = |file: Value| {
-        let users = live(&[])["users"].take();
+    let seen_by = |users: Value, file: Value| {
         let lists = json!({ "groups": [group("g", &[])], "policies": [], "networks": [], "network_resources": [],
                             "network_routers": [], "users": users });
         let case = Case::new(file, lists);
         let plan = case.inventory(inventory.clone()).possible();
         plan.let_go_dead
     };
+    let of = |file: Value| seen_by(live(&[])["users"].take(), file);
     let groups = json!({ "groups": { "mine": {} } });
     let two = ["1", "2"].map(|id| ("groups/old".into(), id.into(), "#4".into()));
     assert_eq!(of(groups.clone()), two);
+    // who does not see all groups cannot tell that one is gone
+    assert_eq!(seen_by(json!([]), groups.clone()), []);
     let all = over(
         groups,
         json!({ "policies": {}, "networks": { "net": { "resources": {} } } }),
