@@ -270,7 +270,7 @@ pub fn plan(
     // what is to be written down has nothing to do with what is to be changed
     let (record, (claimed, mut problems, followed, notices)) = thread::scope(|scope| {
         let record = scope.spawn(|| record::record(given, &resolved, &skipped));
-        let claimed = scope.spawn(|| claim::claim(given, &resolved));
+        let claimed = scope.spawn(|| claim::claim(given, &resolved, &skipped));
         let (mut changes, mut problems) = diff::diff(given, &resolved);
         let claimed = claimed.join().expect("a claiming thread does not panic");
         changes.extend(claimed.pruned.iter().cloned());

@@ -266,7 +266,19 @@ pub(super) fn adopted(flags: &[String]) -> Result<BTreeMap<Address, Id>, Failure
         }
     };
     let texts = with_variable(flags, "NETBIRD_GITOPS_ADOPT");
-    texts.iter().map(adopted).collect()
+    let mut all: BTreeMap<Address, Id> = BTreeMap::new();
+    for text in &texts {
+        let (address, id) = adopted(text)?;
+        let before = all.insert(address.clone(), id.clone());
+        if let Some(before) = before.filter(|before| *before != id) {
+            let text = format!(
+                "--adopt names two objects for {}: {before} and {id}",
+                address.key()
+            );
+            return Err(Failure::error(text).hint("name one of them"));
+        }
+    }
+    Ok(all)
 }
 
 /// Whether an apply can delete objects of a kind, so that it matters whose they are.

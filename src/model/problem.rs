@@ -47,6 +47,16 @@ facts! {
             format!("cannot adopt {id}: the inventory has another object for it"),
             "delete that one in NetBird first; the inventory names its id",
         ),
+        /// `--adopt` names it for that other entry, too.
+        AdoptTwice(id: Id, entry: String) => says(
+            format!("cannot adopt {id}: --adopt names it for {entry}, too"),
+            "name it for one of them",
+        ),
+        /// `--adopt` names an object that cannot stand for its entry.
+        AdoptUnfit(id: Id) => says(
+            format!("cannot adopt {id}: it does not fit this entry"),
+            "it is in something else, is not in the list of the entry, or is never managed (All, and groups of an identity provider)",
+        ),
         /// The key is older than the one that the entry's `reissue_after` asks for.
         AdoptSuperseded(id: Id) => says(
             format!("cannot adopt {id}: that key is older than reissue_after, so the same run would replace it"),

@@ -43,7 +43,7 @@ pub(super) struct Claimed {
 }
 
 /// Sorts the live objects of every kind.
-pub(super) fn claim(given: Given, resolved: &Resolved) -> Claimed {
+pub(super) fn claim(given: Given, resolved: &Resolved, skipped: &BTreeSet<Address>) -> Claimed {
     let (desired, actual) = (given.desired, given.actual);
     let gone_sections = gone(given);
     let declared = desired.entries.values().flatten();
@@ -69,7 +69,10 @@ pub(super) fn claim(given: Given, resolved: &Resolved) -> Claimed {
         let is_decided = is_key && resolved.decisions.contains_key(&live.name);
         let can_stand =
             claims.stands.contains(&live.id) || given.binding.unclear.contains(&live.id);
-        if !is_decided && !can_stand {
+        // nothing is done about it, so none of its objects is one too many
+        let surplus = given.binding.surplus.get(&live.id);
+        let is_skipped = surplus.is_some_and(|(entry, _)| skipped.contains(entry));
+        if !is_decided && !can_stand && !is_skipped {
             claims.undeclared(address, live);
         }
     }

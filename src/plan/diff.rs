@@ -204,20 +204,44 @@ fn not_adoptable(
     let recorded = inventory.entry_of(id);
     let is_own = recorded.is_some_and(|(key, _)| key == address.key());
     let entry = recorded.and_then(|(key, _)| Address::of_key(key));
-    let entry = entry.filter(|entry| entry.key() != address.key() && desired.has(entry));
-    if let Some(entry) = entry {
+    let entry = entry.filter(|entry| entry.key() != address.key());
+    let now = |old: &Address| match desired.has(old) {
+        true => Some(old.clone()),
+        false => desired
+            .renamed_to(old)
+            .filter(|now| *now != address)
+            .cloned(),
+    };
+    let mut asked = options.ours.asked.iter().filter(|_| !is_machine);
+    let asked = asked.find(|(at, of)| *of == id && *at != address);
+    if let Some((at, _)) = asked {
+        return Some(Impossible::AdoptTwice(id.clone(), at.quoted()));
+    }
+    if let Some(entry) = entry.as_ref().and_then(now) {
         return Some(Impossible::AdoptOfEntry(id.clone(), entry.quoted()));
     }
     if let Some(file) = options.ours.strange.get(id) {
         return Some(Impossible::AdoptStrange(id.clone(), file.clone()));
     }
-    let known = inventory.of(&address.key()).into_iter();
-    let alive = known.filter(|(id, _)| !binding.dead.contains_key(*id));
+    let old = desired.renamed_from.get(address).map(|old| Address {
+        name: old.clone(),
+        ..address.clone()
+    });
+    let keys = [Some(address.key()), old.map(|old| old.key())];
+    let keys: Vec<String> = keys.into_iter().flatten().collect();
+    let known = keys.iter().flat_map(|key| inventory.of(key));
+    let alive = known.filter(|(of, _)| *of != id && !binding.dead.contains_key(*of));
     let mut stands = binding.stands.iter();
-    let places = stands.find(|(at, _)| at.key() == address.key());
-    let places = places.map_or(1, |(_, places)| places.len());
+    let stands = stands.find(|(at, _)| at.key() == address.key());
+    let places = stands.map_or(1, |(_, places)| places.len());
     if !is_own && alive.count() >= places {
         return Some(Impossible::AdoptOneMore(id.clone()));
+    }
+    if let Some((at, places)) = stands
+        && !places.iter().flatten().any(|of| of == id)
+        && !binding.skipped.contains(at)
+    {
+        return Some(Impossible::AdoptUnfit(id.clone()));
     }
     let is_superseded = resolved.decision(address)?.adopts_superseded;
     is_superseded.then(|| Impossible::AdoptSuperseded(id.clone()))

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::Given;
 use super::resolve::Resolved;
 use crate::base::Id;
-use crate::model::{Address, Kind, Notice, OfObject, Refers, Resource, differences};
+use crate::model::{Address, Kind, Live, Notice, OfObject, Refers, Resource, differences};
 
 /// Finds the entries that could mean several objects, with all that refers to one or stands in one, and takes
 /// them out of what is resolved. Returns them, and what a reader should know.
@@ -86,10 +86,20 @@ fn is_done(address: &Address, all: &[Resource], given: Given, resolved: &Resolve
         let decision = resolved.decision(address);
         return decision.is_none_or(|of| of.change.is_none() && of.deletions.is_empty());
     }
+    let parent = address
+        .parent()
+        .map(|parent| given.binding.stands.get(&parent));
+    let parent = parent.and_then(|ids| ids?.first()?.as_ref());
+    let keeps_name = &given.binding.keeps_name;
+    let is_in_place = |live: &Live| {
+        let is_called_so = live.name == address.name || keeps_name.contains(&live.id);
+        is_called_so && live.within.as_ref() == parent
+    };
     let is_as = |(place, one): (usize, &Resource)| {
         let live = given.stands(address, place, one);
-        live.is_some_and(|live| differences(one, &live.resource).is_empty())
+        live.is_some_and(|live| is_in_place(live) && differences(one, &live.resource).is_empty())
     };
     let places = given.binding.stands.get(address).map_or(1, Vec::len);
-    all.len() == places && all.iter().enumerate().all(is_as)
+    let is_replaced = given.options.replace.contains(address);
+    !is_replaced && all.len() == places && all.iter().enumerate().all(is_as)
 }

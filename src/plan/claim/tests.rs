@@ -383,6 +383,49 @@ fn what_an_entry_stands_for() {
             ),
         ),
         (
+            "--adopt beside the one that the file renames",
+            asked(
+                Case::new(follows("old"), live(&[everybody("old"), second("p")]))
+                    .inventory(json!({ "created": { "policies/old": key(Kind::Policy, "old") } })),
+                &second("p"),
+            ),
+        ),
+        (
+            "--adopt of the one that the file renames",
+            asked(
+                Case::new(follows("old"), live(&[everybody("old")]))
+                    .inventory(json!({ "created": { "policies/old": key(Kind::Policy, "old") } })),
+                &everybody("old"),
+            ),
+        ),
+        ("--adopt of what the file renames to another entry's name", {
+            let mut file = policies(&["p", "q"]);
+            file["policies"]["q"]["renamed_from"] = json!("old");
+            let case = Case::new(file, live(&[everybody("old")]));
+            let old = key(Kind::Policy, "old");
+            asked(case.inventory(json!({ "created": { "policies/old": old } })), &everybody("old"))
+        }),
+        (
+            "--adopt of one for two entries",
+            asked(
+                Case::new(policies(&["p", "q"]), live(&[everybody("x")])).inventory(json!({})),
+                &everybody("x"),
+            )
+            .ours(|ours| {
+                let id = Id::from(id(Kind::Policy, "x").as_str());
+                ours.asked.insert(Address::new(Kind::Policy, "q"), id);
+            }),
+        ),
+        ("--adopt of a group of an identity provider", {
+            let issued = over(group("staff", &[]), json!({ "issued": "jwt" }));
+            let file = json!({ "groups": { "keep": {}, "g": {} } });
+            let case = Case::new(file, json!({ "groups": [group("keep", &[]), issued] }));
+            case.inventory(json!({})).ours(|ours| {
+                let id = Id::from(id(Kind::Group, "staff").as_str());
+                ours.asked.insert(Address::new(Kind::Group, "g"), id);
+            })
+        }),
+        (
             "--adopt of what another environment has",
             asked(Case::new(file(), live(&[everybody("p")])).inventory(json!({})), &everybody("p")).ours(|ours| {
                 let id = Id::from(id(Kind::Policy, "p").as_str());
@@ -643,6 +686,19 @@ the same, and --adopt says which
     impossible: policy p cannot adopt daojn064mr24fain3mig: the inventory has another object for it | delete that one in NetBird first; the inventory names its id
 --adopt of what another entry has
     impossible: policy p cannot adopt daojn064mr24fain3mig: it is the object of policy "x" | take that entry out of the file, or rename it with renamed_from
+--adopt beside the one that the file renames
+    impossible: policy p cannot adopt daojn2e4mr64fain5cug: the inventory has another object for it | delete that one in NetBird first; the inventory names its id
+--adopt of the one that the file renames
+    update policy p
+        name "old" → "p"
+    moves to policies/p
+--adopt of what the file renames to another entry's name
+    impossible: policy p cannot adopt daojn03let2j7rdt2l80: it is the object of policy "q" | take that entry out of the file, or rename it with renamed_from
+--adopt of one for two entries
+    impossible: policy p cannot adopt daojn064mr24fain3mig: --adopt names it for policy "q", too | name it for one of them
+    impossible: policy q cannot adopt daojn064mr24fain3mig: --adopt names it for policy "p", too | name it for one of them
+--adopt of a group of an identity provider
+    impossible: group g cannot adopt daojn07tua196fpt4ot0: it does not fit this entry | it is in something else, is not in the list of the entry, or is never managed (All, and groups of an identity provider)
 --adopt of what another environment has
     impossible: policy p cannot adopt daojn064mr64fain5cug: "lab.json" manages it | remove its entry from that file first, and apply that file
 --adopt in the place of one that somebody deleted

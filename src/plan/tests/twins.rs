@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-use crate::model::Kind;
+use crate::model::{Address, Kind};
 use crate::testing::{
     Case, LIFE, MADE, group, groups, id, id_at, key, key_at, over, policy, table, time, used_at,
 };
@@ -140,6 +140,17 @@ fn two_groups_of_identity_providers_with_one_name() {
                 live(same.clone()),
             ),
         ),
+        ("a policy that somebody renamed", {
+            let renamed = over(policy("p", &["ops"], &["All"]), json!({ "name": "x" }));
+            let created = json!({ "created": { "policies/p": [id(Kind::Policy, "p")] } });
+            let case = Case::new(policies(p(json!({}))), live(json!([renamed])));
+            case.inventory(created).outcome()
+        }),
+        ("a policy that --replace names", {
+            let mut case = Case::new(policies(p(json!({}))), live(same.clone()));
+            case.options.replace = [Address::new(Kind::Policy, "p")].into();
+            case.inventory(json!({})).outcome()
+        }),
         (
             "a new policy, and one of others",
             of(
@@ -250,6 +261,16 @@ a policy that changes
     skipped: policy p
     unmanaged: group ops
     note: section "setup_keys" is no longer in the file, so nothing in it is managed any more. 1 setup key stays in NetBird as before: "k". To manage it again, restore the section. To delete those that this tool created, restore the section empty.
+    note: policy "p" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
+a policy that somebody renamed
+    adopts group keep as Adopted
+    skipped: policy p
+    unmanaged: group ops
+    note: policy "p" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
+a policy that --replace names
+    adopts group keep as Adopted
+    skipped: policy p
+    unmanaged: group ops
     note: policy "p" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
 a new policy, and one of others
     create policy q

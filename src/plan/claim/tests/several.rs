@@ -296,7 +296,28 @@ fn entries_of_several_objects() {
         let id = first()["id"].as_str().map(Id::from).expect("an id");
         case.ours(|ours| drop(ours.asked.insert(Address::new(Kind::Route, "r"), id)))
     };
+    let ops = |issued: &str| {
+        let id = id_at(Kind::Group, "ops", MADE + issued.len() as i64);
+        over(group("ops", &[]), json!({ "id": id, "issued": issued }))
+    };
+    let twins = json!({ "groups": [group("g", &[]), ops("jwt"), ops("integration")] });
+    let mut with_ops = one.clone();
+    with_ops["routes"]["r"]["groups"] = json!(["ops"]);
     let rows = rows.into_iter().chain([
+        (
+            "one place left the file, and the entry is skipped",
+            Case::new(with_ops, over(lists(&[first(), second(none())]), twins))
+                .inventory(ids(&[first(), second(none())])),
+        ),
+        (
+            "--adopt of one of its own that has no place any more",
+            Case::new(one.clone(), lists(&[first(), second(none())]))
+                .inventory(ids(&[first(), second(none())]))
+                .ours(|ours| {
+                    let id = second(none())["id"].as_str().map(Id::from).expect("an id");
+                    ours.asked.insert(Address::new(Kind::Route, "r"), id);
+                }),
+        ),
         (
             "three recorded: what differs least becomes the entry",
             Case::new(
@@ -348,6 +369,13 @@ changed by hand
     update route r [made +9 s]
         metric 9 → 5
     adopts group g as Adopted
+one place left the file, and the entry is skipped
+    adopts group g as Adopted
+    skipped: route r
+    unmanaged: group ops
+    note: route "r" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn0oli0f47kodblk0, daojn2oli0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
+--adopt of one of its own that has no place any more
+    impossible: route r cannot adopt daojn2d0reig0m8bel20: it does not fit this entry | it is in something else, is not in the list of the entry, or is never managed (All, and groups of an identity provider)
 three recorded: what differs least becomes the entry
     update route r [made +19 s]
         metric 9 → 5
