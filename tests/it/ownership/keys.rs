@@ -329,6 +329,11 @@ fn a_key_that_the_file_asks_for_anew_is_not_adopted() {
     bench.declared(2.0, asked);
     let run = bench.apply(&["--adopt", &format!("setup_keys/k={key}")]);
     run.expect(1).says("that key is older than reissue_after");
+    let both = ["one", "two"].map(|id| format!("setup_keys/k={id}"));
+    bench
+        .apply(&["--adopt", &both[0], "--adopt", &both[1]])
+        .expect(1)
+        .says("--adopt names two objects for setup_keys/k: one and two");
     assert_eq!(bench.id("/setup-keys", "k"), key);
 }
 
