@@ -186,13 +186,14 @@ impl<'a> Order<'a> {
     /// an object goes that it takes away.
     fn before(&self, step: Step) -> Vec<Step> {
         let change = &self.changes[step.change];
-        let (kind, within) = (change.address.kind, &change.address.within);
+        let kind = change.address.kind;
         let parent = match (&change.operation, step.part) {
             (Operation::Delete { live }, _) => Some(&live.id),
             (Operation::Replace { live, .. }, Part::Breaking) => Some(&live.id),
             _ => None,
         };
-        let is_unique = kind.descriptor().unique == Unique::Always;
+        let descriptor = kind.descriptor();
+        let is_unique = descriptor.unique == Unique::Always || descriptor.is_anywhere;
         let is_alone = kind == Kind::Peer || is_unique;
         let waits = is_alone && change.operation.after().is_some();
         let is_new = matches!(change.operation, Operation::Create { .. });
@@ -206,10 +207,7 @@ impl<'a> Order<'a> {
             waits && of.deleted().is_some() && has_its_name(of)
                 || parent.is_some() && inside == parent
         };
-        let gives_up = |step: &&Step| {
-            let of = &self.changes[step.change];
-            has_its_name(of) && of.address.within == *within
-        };
+        let gives_up = |step: &&Step| has_its_name(&self.changes[step.change]);
         let going = self.breaks.iter().filter(goes);
         let renames = self.renames.iter().filter(|_| is_new || is_unique);
         going.chain(renames.filter(gives_up)).copied().collect()

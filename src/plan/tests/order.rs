@@ -513,7 +513,28 @@ fn names_that_moved_on_by_hand() {
         ]))
     };
     let p = json!({ "p": { "sources": ["g"], "destinations": ["g"] } });
+    // the name that the entry "ra" of the network c has in NetBird, and that of "rb" of the network b, if there is one
+    let resources = |ra: &str, rb: Option<&str>| {
+        let host = json!({ "address": "10.0.0.9" });
+        let resource = |id: &str, name: &str| json!({ "id": id, "name": name, "address": "10.0.0.9/32", "enabled": true, "groups": [] });
+        let network = |name: &str, ids: Vec<&str>| json!({ "id": name, "name": name, "resources": ids, "routers": [] });
+        let listed = rb.map(|rb| resource("idb", rb));
+        Case::new(
+            json!({ "networks": { "b": { "resources": { "rb": host } }, "c": { "resources": { "ra": host } } } }),
+            json!({
+                "networks": [network("b", rb.map(|_| "idb").into_iter().collect()), network("c", vec!["ida"])],
+                "network_resources": listed.into_iter().chain([resource("ida", ra)]).collect::<Vec<_>>(),
+            }),
+        )
+        .inventory(json!({ "created": {
+            "networks/b": ["b"], "networks/c": ["c"], "resources/ra": ["ida"], "resources/rb": rb.map(|_| "idb").into_iter().collect::<Vec<_>>(),
+        } }))
+    };
     let rows = [
+        ("a network resource that has the name of a new one in another network", resources("rb", None)),
+        ("network resources, whose names are unique in the account", resources("x", Some("ra"))),
+        ("the other way round", resources("rb", Some("x"))),
+        ("network resources that have each other's", resources("rb", Some("ra"))),
         ("nameserver groups, whose names are always unique", dns(json!([servers("a", "x"), servers("b", "a")]))),
         ("they have each other's", dns(json!([servers("a", "b"), servers("b", "a")]))),
         (
@@ -551,6 +572,17 @@ fn names_that_moved_on_by_hand() {
     assert_data_eq!(
         table(rows),
         str![[r#"
+a network resource that has the name of a new one in another network
+    update network resource ra: somebody renamed it to "rb" in NetBird; this plan renames it back to "ra". To keep the new name, write "rb" in the file.
+    create network resource rb
+network resources, whose names are unique in the account
+    update network resource rb: somebody renamed it to "ra" in NetBird; this plan renames it back to "rb". To keep the new name, write "ra" in the file.
+    update network resource ra: somebody renamed it to "x" in NetBird; this plan renames it back to "ra". To keep the new name, write "x" in the file.
+the other way round
+    update network resource ra: somebody renamed it to "rb" in NetBird; this plan renames it back to "ra". To keep the new name, write "rb" in the file.
+    update network resource rb: somebody renamed it to "x" in NetBird; this plan renames it back to "rb". To keep the new name, write "x" in the file.
+network resources that have each other's
+    impossible: network resource rb and other network resources of this plan swap a unique value, and NetBird cannot do that in one step | change them in two steps: first take one out, or give it another value
 nameserver groups, whose names are always unique
     update nameserver group b: somebody renamed it to "a" in NetBird; this plan renames it back to "b". To keep the new name, write "a" in the file.
     update nameserver group a: somebody renamed it to "x" in NetBird; this plan renames it back to "a". To keep the new name, write "x" in the file.
