@@ -192,8 +192,7 @@ impl<'a> Order<'a> {
             (Operation::Replace { live, .. }, Part::Breaking) => Some(&live.id),
             _ => None,
         };
-        let descriptor = kind.descriptor();
-        let is_unique = descriptor.unique == Unique::Always || descriptor.is_anywhere;
+        let is_unique = kind.descriptor().unique == Unique::Always;
         let is_alone = kind == Kind::Peer || is_unique;
         let waits = is_alone && change.operation.after().is_some();
         let is_new = matches!(change.operation, Operation::Create { .. });
