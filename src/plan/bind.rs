@@ -377,6 +377,8 @@ impl<'a> Binder<'a> {
             self.leaves(live, is_managed);
         }
         let stays = |live: &&&Live| !elsewhere.contains(&live.id);
+        // the order finds these in the way, unless they go, and says what they stand in
+        let is_anywhere = kind.descriptor().is_anywhere;
         for (address, stands) in &found {
             let namesakes = scene.named.get(address.name.as_str()).into_iter().flatten();
             self.name(
@@ -391,7 +393,8 @@ impl<'a> Binder<'a> {
         {
             let keeps_name = &self.bound.keeps_name;
             let namesakes = scene.named.get(address.name.as_str()).into_iter().flatten();
-            let taken = namesakes.filter(|live| stays(live) || keeps_name.contains(&live.id));
+            let taken = namesakes
+                .filter(|live| stays(live) && !is_anywhere || keeps_name.contains(&live.id));
             let taken: Vec<Id> = taken.map(|live| live.id.clone()).collect();
             if !taken.is_empty() && self.bound.skipped.insert((*address).clone()) {
                 let notice = Notice::about(address, OfObject::NameTaken(taken));
@@ -532,13 +535,11 @@ impl<'a> Binder<'a> {
         }
         let bound = &mut self.bound;
         let mut tell = |what| bound.notices.push(Notice::about(address, what));
-        let is_anywhere = address.kind.descriptor().is_anywhere;
         for live in strange {
             let (id, file) = (live.id.clone(), ours.strange[&live.id].clone());
             let mut wanted = desired.resource(address).iter();
-            let is_taken = is_once(address.kind)
-                || is_anywhere
-                || wanted.any(|wanted| wanted.excludes(&live.resource));
+            let is_taken =
+                is_once(address.kind) || wanted.any(|wanted| wanted.excludes(&live.resource));
             if !is_taken || lacks_none {
                 tell(OfObject::Strange { id, file });
                 continue;

@@ -132,12 +132,12 @@ type InTheWay<'a> = (&'a Address, Option<&'a Live>);
 
 impl<'a> Order<'a> {
     /// Places a step behind those that must come before it.
-    fn place(&mut self, step: Step, waiting: &mut BTreeSet<usize>) {
+    fn place(&mut self, step: Step, waiting: &mut BTreeSet<Step>) {
         if self.placed.contains(&step) {
             return;
         }
         let change = &self.changes[step.change];
-        if !waiting.insert(step.change) {
+        if !waiting.insert(step) {
             self.problems
                 .push(Problem::new(&change.address, Impossible::Exchange));
             return;
@@ -145,7 +145,7 @@ impl<'a> Order<'a> {
         for first in self.before(step) {
             self.place(first, waiting);
         }
-        let in_the_way = self.in_the_way(change);
+        let in_the_way = self.in_the_way(step);
         for (_, live) in &in_the_way {
             let first = live.and_then(|live| self.step_of.get(&live.id).copied());
             first
@@ -154,7 +154,7 @@ impl<'a> Order<'a> {
         }
         let left = match in_the_way.is_empty() {
             true => Vec::new(),
-            false => self.in_the_way(change),
+            false => self.in_the_way(step),
         };
         for (address, live) in left {
             // what waits itself is an exchange
@@ -180,13 +180,13 @@ impl<'a> Order<'a> {
         self.steps.push(step);
     }
 
-    /// Returns the steps that come first: those by which others of its name go, where it has to come behind them (peers, and objects
-    /// of a kind whose names are unique, which two runs at once can make and no change passes: docs/netbird-api.md, "Unique
-    /// names"), or by which one gives up the name of a new one or of one whose name is unique; and those by which what stands in
-    /// an object goes that it takes away.
+    /// Returns the steps that come first: of a second step the first one of its change; those by which others of its name go, where it
+    /// has to come behind them (peers, and objects of a kind whose names are unique, which two runs at once can make and no change
+    /// passes: docs/netbird-api.md, "Unique names"), or by which one gives up the name of a new one or of one whose name is unique;
+    /// and those by which what stands in an object goes that it takes away.
     fn before(&self, step: Step) -> Vec<Step> {
         let change = &self.changes[step.change];
-        let (kind, within) = (change.address.kind, &change.address.within);
+        let kind = change.address.kind;
         let parent = match (&change.operation, step.part) {
             (Operation::Delete { live }, _) => Some(&live.id),
             (Operation::Replace { live, .. }, Part::Breaking) => Some(&live.id),
@@ -206,18 +206,22 @@ impl<'a> Order<'a> {
             waits && of.deleted().is_some() && has_its_name(of)
                 || parent.is_some() && inside == parent
         };
-        let gives_up = |step: &&Step| {
-            let of = &self.changes[step.change];
-            has_its_name(of) && of.address.within == *within
-        };
+        let gives_up = |step: &&Step| has_its_name(&self.changes[step.change]);
         let going = self.breaks.iter().filter(goes);
         let renames = self.renames.iter().filter(|_| is_new || is_unique);
-        going.chain(renames.filter(gives_up)).copied().collect()
+        let making = (step.part == Part::Breaking).then_some(Step {
+            part: Part::Making,
+            ..step
+        });
+        let others = going.chain(renames.filter(gives_up)).copied();
+        making.into_iter().chain(others).collect()
     }
 
-    /// Returns what is there by now, and what the server does not take this one beside.
-    fn in_the_way(&self, change: &Change) -> Vec<InTheWay<'a>> {
-        let Some(wanted) = change.operation.after() else {
+    /// Returns what is there by now, and what the server does not take beside what this step makes or changes.
+    fn in_the_way(&self, step: Step) -> Vec<InTheWay<'a>> {
+        let change = &self.changes[step.change];
+        let wanted = change.operation.after();
+        let Some(wanted) = wanted.filter(|_| step.part != Part::Breaking) else {
             return Vec::new();
         };
         let own = change.operation.live().map(|live| &live.id);

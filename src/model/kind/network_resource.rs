@@ -110,6 +110,7 @@ impl Spec for NetworkResource {
             written: |resource, _| resource,
             name: NameOf::Key,
         }),
+        unique: Unique::Always,
         is_anywhere: true,
         ..Descriptor::of(Reach::Resource, Role::NetworkAdmin, BY_NAME)
     };

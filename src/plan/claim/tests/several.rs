@@ -89,6 +89,21 @@ fn groups_that_are_renamed_or_made_twice() {
             .inventory(json!({ "created": { "groups/g": [x["id"]] } })),
         ),
         (
+            "the same of network resources, and the new entry is in another network",
+            {
+                let host = json!({ "address": "10.0.0.9" });
+                let resource = |id: &str, name: &str| json!({ "id": id, "name": name, "address": "10.0.0.9/32", "groups": [] });
+                Case::new(
+                    json!({ "networks": { "m": { "resources": { "x": host } }, "n": { "resources": { "r": host } } } }),
+                    json!({
+                        "networks": [{ "id": "m", "name": "m" }, { "id": "n", "name": "n", "resources": ["first", "second"] }],
+                        "network_resources": [resource("first", "x"), resource("second", "r")],
+                    }),
+                )
+                .inventory(json!({ "created": { "networks/m": ["m"], "networks/n": ["n"], "resources/r": ["first"] } }))
+            },
+        ),
+        (
             "two runs made it at once",
             case(
                 &[&g(), &other],
@@ -168,6 +183,12 @@ renamed by hand to a new entry's name, while another one has its own
     note: NetBird has another group with the name "g" (id daojn2b076ei75c05t8g). This file does not manage it and does not change it.
     note: group "g" still has the name "x" in NetBird, because another group (id daojn2b076ei75c05t8g) has the name "g". Delete or rename the other group in NetBird; the next apply then renames "x" to "g".
     note: group "x" is skipped: NetBird has another group with this name (id daojn03076ei75c05t8g), and allows only one. Rename one of the two, or delete the other one in NetBird.
+the same of network resources, and the new entry is in another network
+    skipped: network resource x
+    unmanaged: network resource r (second)
+    note: network resource "x" is skipped: NetBird has another network resource with this name (id first), and allows only one. Rename one of the two, or delete the other one in NetBird.
+    note: NetBird has another network resource with the name "r" (id second). This file does not manage it and does not change it.
+    note: network resource "r" still has the name "x" in NetBird, because another network resource (id second) has the name "r". Delete or rename the other network resource in NetBird; the next apply then renames "x" to "r".
 two runs made it at once
     delete group g (daojn2b076ei75c05t8g) [made +9 s]: a second object of this entry, created by another run of this file
 the same, and a machine is in the second, beside another group
