@@ -274,7 +274,7 @@ pub fn plan(
         let (mut changes, mut problems) = diff::diff(given, &resolved);
         let claimed = claimed.join().expect("a claiming thread does not panic");
         changes.extend(claimed.pruned.iter().cloned());
-        let mut followed = follow_up::follow_up(given, changes, &resolved);
+        let mut followed = follow_up::follow_up(given, changes, &resolved, &skipped);
         let (notices, impossible) = check::check(desired, actual, &followed.changes, &resolved);
         problems.append(&mut followed.problems);
         problems.extend(impossible);

@@ -42,6 +42,11 @@ facts! {
             ),
             "declare the content in the file too, or delete it in NetBird",
         ),
+        /// This entry is skipped: what it stands in, or what stands in it, loses nothing meanwhile.
+        BesideSkipped(entry: String) => (
+            format!("not deleted, because {entry} is skipped"),
+            "do what the note of the skipped entry says, and the next apply deletes it; or restore its entry",
+        ),
         /// A group that lists nothing but these, which are no more. The list of the PUT is the whole list
         /// (docs/netbird-api.md, "A PUT replaces").
         NeededByGone(holders: BTreeSet<String>) => (

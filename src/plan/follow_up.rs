@@ -7,13 +7,13 @@ mod moved;
 mod offboard;
 mod settings;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Given;
 use super::resolve::Resolved;
 use super::rows::{Row, cause};
 use crate::base::Id;
-use crate::model::{Cause, Change, Held, Notice, Problem};
+use crate::model::{Address, Cause, Change, Held, Notice, Problem};
 use crate::plan::Enrollment;
 
 pub use enrolled::{DNS_LABEL, answered_labels, peer_renames};
@@ -56,6 +56,7 @@ pub(super) fn follow_up<'a>(
     given: Given<'a>,
     changes: Vec<Change>,
     resolved: &Resolved,
+    skipped: &BTreeSet<Address>,
 ) -> FollowUp<'a> {
     let (actual, ours) = (given.actual, &given.options.ours);
     let mut all = FollowUp {
@@ -66,6 +67,7 @@ pub(super) fn follow_up<'a>(
         notices: Vec::new(),
         problems: Vec::new(),
     };
+    all.keep_beside(skipped);
     // what is held needs others, and keeps what it stands in
     while all.keep_parents() | all.keep_named(resolved) {}
     all.offboard(&resolved.names);

@@ -42,6 +42,33 @@ fn is_own_key(live: &Live, decisions: &Decisions, ours: &Ours) -> bool {
 }
 
 impl FollowUp<'_> {
+    /// Holds what stands in the object of a skipped entry, or beside one: a network whose resource stays needs its routers, and a zone
+    /// its records.
+    pub(super) fn keep_beside(&mut self, skipped: &BTreeSet<Address>) {
+        let (_, actual, binding, _) = self.given.parts();
+        let mut kept: BTreeMap<&Id, &Address> = BTreeMap::new();
+        for address in skipped {
+            let stands = binding.stands.get(address).into_iter().flatten();
+            for id in stands.flatten() {
+                let parent = actual.live(id).and_then(|(_, live)| live.within.as_ref());
+                kept.extend(
+                    [Some(id), parent]
+                        .into_iter()
+                        .flatten()
+                        .map(|id| (id, address)),
+                );
+            }
+        }
+        let held = self.changes.iter().filter_map(|change| {
+            let live = change.deleted()?;
+            let entry = kept.get(live.within.as_ref()?)?;
+            let why = Why::BesideSkipped(entry.quoted());
+            Some(Held::new(&change.address, live, why))
+        });
+        let held = held.collect();
+        self.hold(held);
+    }
+
     /// Holds every group, network resource and posture check that only things need which are not ours: what the file does not
     /// declare, and fields that it does not say of what it declares. The server would refuse, or let them dangle. Where the file
     /// itself names one, the deletion stays in the plan, and is impossible (`plan::check`). Returns whether there was one.

@@ -6,6 +6,7 @@ use snapbox::{IntoData, assert_data_eq, str};
 use crate::model::{Address, Kind};
 use crate::testing::{
     Case, LIFE, MADE, group, groups, id, id_at, key, key_at, over, policy, table, time, used_at,
+    zone,
 };
 
 /// The group that the identity provider made at the first login of a user.
@@ -313,4 +314,68 @@ a key that changes
     note: setup key "k" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
 
 "#]].raw());
+}
+
+#[test]
+fn what_stands_in_a_skipped_one_or_beside_it_stays() {
+    let scim = over(group("ops", &[]), json!({ "issued": "integration" }));
+    let all = json!([scim, issued("ops"), group("keep", &[])]);
+    let of = |was: Value, is: Value, live: Value| {
+        let case = Case::new(is, over(json!({ "groups": all }), live));
+        case.history(&[(MADE, was)]).outcome()
+    };
+    let zones = |domain: &str, group: &str, name: &str| {
+        let records = json!([{ "name": name, "type": "A", "content": "10.0.0.1" }]);
+        json!({ "dns": { "zones": { "z": { "domain": domain, "distribution_groups": [group], "records": records } } } })
+    };
+    let zone = zone("z", "x.example", &[("www.x.example", "10.0.0.1")], &["ops"]);
+    let network = |name: &str| json!({ "id": id(Kind::Network, name), "name": name, "description": "", "routers": [], "resources": [] });
+    let web = json!({ "id": id(Kind::NetworkResource, "web"), "name": "web", "description": "", "type": "host", "address": "10.0.0.1/32",
+                      "enabled": true, "groups": groups(&["ops"]) });
+    let router = json!({ "id": id(Kind::NetworkRouter, "lan"), "peer": "", "peer_groups": [id(Kind::Group, "keep")], "metric": 9999,
+                         "masquerade": true, "enabled": true });
+    let mut lan = network("lan");
+    (lan["resources"], lan["routers"]) = (json!([web["id"]]), json!([router["id"]]));
+    let networks = |of: &str| {
+        let entry = json!({ "resources": { "web": { "address": "10.0.0.1", "groups": ["ops"] } },
+                            "routers": [{ "peer_groups": ["keep"] }] });
+        json!({ "groups": { "keep": {} }, "networks": { of: entry } })
+    };
+    let lists =
+        json!({ "networks": [lan], "network_resources": [web], "network_routers": [router] });
+    let rows = [
+        (
+            "a zone that gets another domain",
+            of(
+                zones("x.example", "ops", "www.x.example"),
+                zones("y.example", "ops", "www.y.example"),
+                json!({ "zones": [zone] }),
+            ),
+        ),
+        (
+            "a resource that moves to a new network",
+            of(networks("lan"), networks("new"), lists),
+        ),
+    ];
+    assert_data_eq!(
+        table(rows),
+        str![[r#"
+a zone that gets another domain
+    held: DNS record www.x.example A: not deleted, because DNS zone "z" is skipped
+    skipped: DNS zone z
+    skipped: DNS record www.y.example A
+    note: DNS zone "z" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
+    note: DNS record "www.y.example A" is skipped: it refers to DNS zone "z", which is skipped, too
+a resource that moves to a new network
+    create network new
+    create network router of network new
+    held: network lan: not deleted, because it contains network resource "web" (daojn003tl4ojmekm900), network router of network "lan" (daojn04qvqtboips2e90), which are not deleted
+    held: network router of network lan: not deleted, because network resource "web" is skipped
+    skipped: network resource web
+    unmanaged: group ops
+    note: network resource "web" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
+
+"#]]
+        .raw()
+    );
 }
