@@ -147,8 +147,8 @@ impl Source {
             Ok(text) => Source::from_text(name, text),
             Err(error) => {
                 let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-                let lines = good.split(|byte| *byte == b'\n');
-                let (line, last) = (lines.clone().count(), lines.last().unwrap_or_default());
+                let mut lines = good.split(|byte| *byte == b'\n');
+                let (line, last) = (lines.clone().count(), lines.next_back().unwrap_or_default());
                 let column = 1 + String::from_utf8_lossy(last).chars().count();
                 Err(SourceError::new(
                     format!("{name}:{line}:{column}  this byte is not UTF-8"),
