@@ -55,7 +55,8 @@ facts! {
         /// `--adopt` names an object that cannot stand for its entry.
         AdoptUnfit(id: Id) => says(
             format!("cannot adopt {id}: it does not fit this entry"),
-            "it is in something else, is not in the list of the entry, or is never managed (All, and groups of an identity provider)",
+            "it is in something else, is not in the list of the entry, is a key with another name, or is never managed (All, and groups of an \
+             identity provider)",
         ),
         /// The key is older than the one that the entry's `reissue_after` asks for.
         AdoptSuperseded(id: Id) => says(

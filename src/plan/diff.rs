@@ -192,13 +192,13 @@ fn not_adoptable(
     if is_machine && !matches!(meaning, Some(Meaning::Asked(_))) {
         return Some(Impossible::AdoptForKey(id.clone()));
     }
-    // a key keeps its name
-    let can_be = |at: &Address| {
-        at.kind == address.kind && (at.kind != Kind::SetupKey || at.name == address.name)
-    };
-    let is_there = actual.live(id).is_some_and(|(at, _)| can_be(at));
-    if !(is_there || is_machine && actual.peers.contains(id)) {
+    let live = actual.live(id).filter(|(at, _)| at.kind == address.kind);
+    if !(live.is_some() || is_machine && actual.peers.contains(id)) {
         return Some(Impossible::AdoptAbsent(id.clone()));
+    }
+    // a key keeps its name
+    if address.kind == Kind::SetupKey && live.is_some_and(|(at, _)| at.name != address.name) {
+        return Some(Impossible::AdoptUnfit(id.clone()));
     }
     // one that the file renames is the object of its new name
     let recorded = inventory.entry_of(id);

@@ -698,7 +698,7 @@ the same, and --adopt says which
     impossible: policy p cannot adopt daojn064mr24fain3mig: --adopt names it for policy "q", too | name it for one of them
     impossible: policy q cannot adopt daojn064mr24fain3mig: --adopt names it for policy "p", too | name it for one of them
 --adopt of a group of an identity provider
-    impossible: group g cannot adopt daojn07tua196fpt4ot0: it does not fit this entry | it is in something else, is not in the list of the entry, or is never managed (All, and groups of an identity provider)
+    impossible: group g cannot adopt daojn07tua196fpt4ot0: it does not fit this entry | it is in something else, is not in the list of the entry, is a key with another name, or is never managed (All, and groups of an identity provider)
 --adopt of what another environment has
     impossible: policy p cannot adopt daojn064mr64fain5cug: "lab.json" manages it | remove its entry from that file first, and apply that file
 --adopt in the place of one that somebody deleted
@@ -714,7 +714,7 @@ the same, and --adopt says which
 --adopt of a machine that is not there
     impossible: peer edge cannot adopt daojn00qcrormgvs1g00: NetBird has no such object of this kind
 --adopt of a key of another name
-    impossible: setup key k cannot adopt daojn02697iataqjdpo0: NetBird has no such object of this kind
+    impossible: setup key k cannot adopt daojn02697iataqjdpo0: it does not fit this entry | it is in something else, is not in the list of the entry, is a key with another name, or is never managed (All, and groups of an identity provider)
 one that a killed run made
     adopts policy p as Created
 two that runs made at once

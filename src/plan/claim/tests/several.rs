@@ -396,7 +396,7 @@ one place left the file, and the entry is skipped
     unmanaged: group ops
     note: route "r" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn0oli0f47kodblk0, daojn2oli0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
 --adopt of one of its own that has no place any more
-    impossible: route r cannot adopt daojn2d0reig0m8bel20: it does not fit this entry | it is in something else, is not in the list of the entry, or is never managed (All, and groups of an identity provider)
+    impossible: route r cannot adopt daojn2d0reig0m8bel20: it does not fit this entry | it is in something else, is not in the list of the entry, is a key with another name, or is never managed (All, and groups of an identity provider)
 three recorded: what differs least becomes the entry
     update route r [made +19 s]
         metric 9 → 5
