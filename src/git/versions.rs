@@ -107,11 +107,6 @@ impl Versions {
         }
     }
 
-    /// Returns what the file asked for that was applied last, where that is known.
-    pub fn applied(&self) -> Option<&Desired> {
-        self.past.desired(0).filter(|_| !self.is_cut())
-    }
-
     /// Returns what the newest commit asks for: of a pull request its base.
     pub fn base(&self) -> Option<&Desired> {
         self.past.desired(self.commits().len())

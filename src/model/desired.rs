@@ -44,14 +44,6 @@ impl Desired {
         }
     }
 
-    /// Returns the entry that was renamed from that one.
-    pub fn renamed_to(&self, old: &Address) -> Option<&Address> {
-        let of_kind = |now: &Address| now.kind == old.kind && now.within == old.within;
-        let mut all = self.renamed_from.iter();
-        all.find(|(now, name)| of_kind(now) && **name == old.name)
-            .map(|(now, _)| now)
-    }
-
     /// Returns every name that stands for a machine: a setup key's, or the machine's own. Each with the entry that uses it.
     pub fn machine_names(&self) -> impl Iterator<Item = (&Address, &str)> {
         let entries = self.entries.iter();

@@ -204,26 +204,24 @@ fn not_adoptable(
     let recorded = inventory.entry_of(id);
     let is_own = recorded.is_some_and(|(key, _)| key == address.key());
     let entry = recorded.and_then(|(key, _)| Address::of_key(key));
-    let entry = entry.filter(|entry| entry.key() != address.key());
-    let now = |old: &Address| match desired.has(old) {
-        true => Some(old.clone()),
-        false => desired
-            .renamed_to(old)
-            .filter(|now| *now != address)
-            .cloned(),
-    };
+    let entry = entry.filter(|entry| entry.key() != address.key() && desired.has(entry));
     let mut asked = options.ours.asked.iter().filter(|_| !is_machine);
     let asked = asked.find(|(at, of)| *of == id && *at != address);
     if let Some((at, _)) = asked {
         return Some(Impossible::AdoptTwice(id.clone(), at.quoted()));
     }
-    if let Some(entry) = entry.as_ref().and_then(now) {
+    let mut others = binding.stands.iter();
+    let other = others
+        .find(|(at, ids)| at.key() != address.key() && ids.iter().flatten().any(|of| of == id));
+    if let Some(entry) = entry.or(other.map(|(at, _)| at.clone())) {
         return Some(Impossible::AdoptOfEntry(id.clone(), entry.quoted()));
     }
     if let Some(file) = options.ours.strange.get(id) {
         return Some(Impossible::AdoptStrange(id.clone(), file.clone()));
     }
-    let old = desired.renamed_from.get(address).map(|old| Address {
+    let mut renames = desired.renamed_from.iter();
+    let rename = renames.find(|(at, _)| at.key() == address.key());
+    let old = rename.map(|(_, old)| Address {
         name: old.clone(),
         ..address.clone()
     });

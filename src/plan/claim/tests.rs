@@ -406,6 +406,14 @@ fn what_an_entry_stands_for() {
             asked(case.inventory(json!({ "created": { "policies/old": old } })), &everybody("old"))
         }),
         (
+            "--adopt of what somebody gave another entry's name",
+            asked(
+                Case::new(policies(&["p", "q"]), live(&[renamed("old", "q")]))
+                    .inventory(json!({ "created": { "policies/old": key(Kind::Policy, "old") } })),
+                &everybody("old"),
+            ),
+        ),
+        (
             "--adopt of one for two entries",
             asked(
                 Case::new(policies(&["p", "q"]), live(&[everybody("x")])).inventory(json!({})),
@@ -693,6 +701,8 @@ the same, and --adopt says which
         name "old" → "p"
     moves to policies/p
 --adopt of what the file renames to another entry's name
+    impossible: policy p cannot adopt daojn03let2j7rdt2l80: it is the object of policy "q" | take that entry out of the file, or rename it with renamed_from
+--adopt of what somebody gave another entry's name
     impossible: policy p cannot adopt daojn03let2j7rdt2l80: it is the object of policy "q" | take that entry out of the file, or rename it with renamed_from
 --adopt of one for two entries
     impossible: policy p cannot adopt daojn064mr24fain3mig: --adopt names it for policy "q", too | name it for one of them

@@ -42,26 +42,30 @@ fn is_own_key(live: &Live, decisions: &Decisions, ours: &Ours) -> bool {
 }
 
 impl FollowUp<'_> {
-    /// Holds what stands in the object of a skipped entry, or beside one: a network whose resource stays needs its routers, and a zone
-    /// its records.
+    /// Holds what stands in the object of a skipped entry, or may stand in one, and the routers of a network in which one stands.
     pub(super) fn keep_beside(&mut self, skipped: &BTreeSet<Address>) {
         let (_, actual, binding, _) = self.given.parts();
-        let mut kept: BTreeMap<&Id, &Address> = BTreeMap::new();
-        for address in skipped {
-            let stands = binding.stands.get(address).into_iter().flatten();
-            for id in stands.flatten() {
-                let parent = actual.live(id).and_then(|(_, live)| live.within.as_ref());
-                kept.extend(
-                    [Some(id), parent]
-                        .into_iter()
-                        .flatten()
-                        .map(|id| (id, address)),
-                );
-            }
-        }
+        let stands = skipped
+            .iter()
+            .filter_map(|at| Some((at, binding.stands.get(at)?)));
+        let stands = stands.flat_map(|(at, ids)| ids.iter().flatten().map(move |id| (id, at)));
+        let unclear = binding.unclear.iter();
+        let unclear = unclear.filter_map(|id| Some((id, actual.live(id)?.0)));
+        let inside: BTreeMap<&Id, &Address> = stands.chain(unclear).collect();
+        let parent = |id: &Id| actual.live(id)?.1.within.as_ref();
+        let beside = inside
+            .iter()
+            .filter_map(|(id, at)| Some((parent(id)?, *at)));
+        let beside: BTreeMap<&Id, &Address> = beside.collect();
         let held = self.changes.iter().filter_map(|change| {
-            let live = change.deleted()?;
-            let entry = kept.get(live.within.as_ref()?)?;
+            let (live, is_router) = (
+                change.deleted()?,
+                change.address.kind == Kind::NetworkRouter,
+            );
+            let parent = live.within.as_ref()?;
+            let entry = inside
+                .get(parent)
+                .or(beside.get(parent).filter(|_| is_router))?;
             let why = Why::BesideSkipped(entry.quoted());
             Some(Held::new(&change.address, live, why))
         });

@@ -183,21 +183,13 @@ impl Choice<'_> {
     }
 
     /// Makes a key for an entry without one, in the place of the newest of the older ones that can still be used; the rest of those go.
-    /// Of an entry that is older than the inventory a used key of the name and none that waits says that a machine may have enrolled
-    /// already by a key that nobody recorded.
+    /// While there is no inventory, a used key of the name and none that waits says that a machine may have enrolled already by a
+    /// key that nobody recorded.
     fn lacks(&mut self, old: &[Namesake], mut old_valid: Vec<Namesake>, others: &[Namesake]) {
-        let ours = &self.options.ours;
-        // the first apply skipped it, too
-        let was_skipped = || {
-            let applied = ours.versions.applied();
-            let is_known = !ours.inventory.of(&self.address.key()).is_empty();
-            !is_known && applied.is_some_and(|file| file.declares(&self.address))
-        };
+        let is_first = self.options.ours.standing == Standing::First;
+        let may_be_enrolled =
+            is_first && self.declared.is_for_one() && !others.iter().any(Namesake::is_waiting);
         let used = others.iter().filter(|of| of.is_spent());
-        let may_be_enrolled = used.clone().next().is_some()
-            && self.declared.is_for_one()
-            && !others.iter().any(Namesake::is_waiting)
-            && (ours.standing == Standing::First || was_skipped());
         let counts =
             |of: &&Namesake| (may_be_enrolled || !of.is_strange) && !of.is_superseded(self.asked);
         let used = used.filter(counts).map(|of| of.key.id.clone());

@@ -349,8 +349,24 @@ fn what_stands_in_a_skipped_one_or_beside_it_stays() {
             of(
                 zones("x.example", "ops", "www.x.example"),
                 zones("y.example", "ops", "www.y.example"),
-                json!({ "zones": [zone] }),
+                json!({ "zones": [zone.clone()] }),
             ),
+        ),
+        (
+            "two zones of which either may be meant, with --prune all",
+            {
+                let second = |mut zone: Value| {
+                    zone["id"] = json!(id_at(Kind::DnsZone, "z", MADE + 9));
+                    zone["records"][0]["id"] = json!("record");
+                    zone
+                };
+                let both = json!({ "zones": [zone.clone(), second(zone.clone())] });
+                let case = Case::new(
+                    zones("y.example", "keep", "www.y.example"),
+                    over(json!({ "groups": all }), both),
+                );
+                case.inventory(json!({})).prune_all().outcome()
+            },
         ),
         (
             "a resource that moves to a new network",
@@ -365,6 +381,13 @@ a zone that gets another domain
     skipped: DNS zone z
     skipped: DNS record www.y.example A
     note: DNS zone "z" is skipped: it refers to the group "ops", but an identity provider gave this name to 2 groups (daojn00li0f47kodblk0, daojnf0li0f47kodblk0). It is not known which group is meant. Rename one of them in the identity provider, or refer to another group.
+    note: DNS record "www.y.example A" is skipped: it refers to DNS zone "z", which is skipped, too
+two zones of which either may be meant, with --prune all
+    held: DNS record www.x.example A: not deleted, because DNS zone "z" is skipped
+    held: DNS record www.x.example A: not deleted, because DNS zone "z" is skipped
+    skipped: DNS zone z
+    skipped: DNS record www.y.example A
+    note: DNS zone "z" is skipped: several objects in NetBird fit this entry (daojn03u49pqte67h55g, daojn2bu49pqte67h55g). Run apply --adopt zones/z=ID (in a job: the input adopt of the apply workflow) with the id of the right one, or delete the others in NetBird.
     note: DNS record "www.y.example A" is skipped: it refers to DNS zone "z", which is skipped, too
 a resource that moves to a new network
     create network new
