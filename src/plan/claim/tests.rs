@@ -424,6 +424,17 @@ fn what_an_entry_stands_for() {
                 ours.asked.insert(Address::new(Kind::Policy, "q"), id);
             }),
         ),
+        (
+            "--adopt of two for two entries",
+            asked(
+                Case::new(policies(&["p", "q"]), live(&[everybody("x"), everybody("y")])).inventory(json!({})),
+                &everybody("x"),
+            )
+            .ours(|ours| {
+                let id = Id::from(id(Kind::Policy, "y").as_str());
+                ours.asked.insert(Address::new(Kind::Policy, "q"), id);
+            }),
+        ),
         ("--adopt of a group of an identity provider", {
             let issued = over(group("staff", &[]), json!({ "issued": "jwt" }));
             let file = json!({ "groups": { "keep": {}, "g": {} } });
@@ -707,6 +718,13 @@ the same, and --adopt says which
 --adopt of one for two entries
     impossible: policy p cannot adopt daojn064mr24fain3mig: --adopt names it for policy "q", too | name it for one of them
     impossible: policy q cannot adopt daojn064mr24fain3mig: --adopt names it for policy "p", too | name it for one of them
+--adopt of two for two entries
+    update policy p
+        name "x" → "p"
+    update policy q
+        name "y" → "q"
+    adopts policy p as Adopted
+    adopts policy q as Adopted
 --adopt of a group of an identity provider
     impossible: group g cannot adopt daojn07tua196fpt4ot0: it does not fit this entry | it is in something else, is not in the list of the entry, is a key with another name, or is never managed (All, and groups of an identity provider)
 --adopt of what another environment has

@@ -334,15 +334,24 @@ fn what_stands_in_a_skipped_one_or_beside_it_stays() {
                       "enabled": true, "groups": groups(&["ops"]) });
     let router = json!({ "id": id(Kind::NetworkRouter, "lan"), "peer": "", "peer_groups": [id(Kind::Group, "keep")], "metric": 9999,
                          "masquerade": true, "enabled": true });
-    let mut lan = network("lan");
-    (lan["resources"], lan["routers"]) = (json!([web["id"]]), json!([router["id"]]));
     let networks = |of: &str| {
         let entry = json!({ "resources": { "web": { "address": "10.0.0.1", "groups": ["ops"] } },
                             "routers": [{ "peer_groups": ["keep"] }] });
         json!({ "groups": { "keep": {} }, "networks": { of: entry } })
     };
+    // nothing needs it
+    let mut with_db = networks("lan");
+    let mut db = with_db["networks"]["lan"]["resources"]["web"].clone();
+    db["groups"] = json!(["keep"]);
+    with_db["networks"]["lan"]["resources"]["db"] = db;
+    let db = over(
+        web.clone(),
+        json!({ "id": id(Kind::NetworkResource, "db"), "name": "db", "groups": groups(&["keep"]) }),
+    );
+    let mut lan = network("lan");
+    (lan["resources"], lan["routers"]) = (json!([web["id"], db["id"]]), json!([router["id"]]));
     let lists =
-        json!({ "networks": [lan], "network_resources": [web], "network_routers": [router] });
+        json!({ "networks": [lan], "network_resources": [web, db], "network_routers": [router] });
     let rows = [
         (
             "a zone that gets another domain",
@@ -370,7 +379,7 @@ fn what_stands_in_a_skipped_one_or_beside_it_stays() {
         ),
         (
             "a resource that moves to a new network",
-            of(networks("lan"), networks("new"), lists),
+            of(with_db, networks("new"), lists),
         ),
     ];
     assert_data_eq!(
@@ -392,6 +401,7 @@ two zones of which either may be meant, with --prune all
 a resource that moves to a new network
     create network new
     create network router of network new
+    delete network resource db: it is no longer in the file
     held: network lan: not deleted, because it contains network resource "web" (daojn003tl4ojmekm900), network router of network "lan" (daojn04qvqtboips2e90), which are not deleted
     held: network router of network lan: not deleted, because network resource "web" is skipped
     skipped: network resource web
