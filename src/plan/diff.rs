@@ -200,7 +200,6 @@ fn not_adoptable(
     if address.kind == Kind::SetupKey && live.is_some_and(|(at, _)| at.name != address.name) {
         return Some(Impossible::AdoptUnfit(id.clone()));
     }
-    // one that the file renames is the object of its new name
     let recorded = inventory.entry_of(id);
     let is_own = recorded.is_some_and(|(key, _)| key == address.key());
     let entry = recorded.and_then(|(key, _)| Address::of_key(key));
@@ -210,6 +209,7 @@ fn not_adoptable(
     if let Some((at, _)) = asked {
         return Some(Impossible::AdoptTwice(id.clone(), at.quoted()));
     }
+    // one that the file renames, or that somebody renamed to another entry's name, stands for that one
     let mut others = binding.stands.iter();
     let other = others
         .find(|(at, ids)| at.key() != address.key() && ids.iter().flatten().any(|of| of == id));
